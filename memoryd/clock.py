@@ -1,0 +1,29 @@
+"""The system clock behind the Clock protocol."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memoryd.errors import InputError
+
+
+class SystemClock:
+    """Time as the machine tells it."""
+
+    def now(self) -> datetime:
+        """Aware UTC time."""
+        return datetime.now(UTC)
+
+
+def to_iso(moment: datetime) -> str:
+    """ISO 8601 in UTC with a trailing Z, microseconds only when there are any."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def from_iso(text: str) -> datetime:
+    """Aware UTC time from ISO 8601; a date alone means midnight UTC, no zone means UTC."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InputError(f"'{text}' is not a date or time.", fix="Write it as 2026-11-27 or 2026-11-27T09:30:00Z.") from error
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,245 @@
+"""MemoryItem to and from plain values: the one mapping behind front matter, JSON, rows and MCP."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import orjson
+
+from memoryd.clock import from_iso, to_iso
+from memoryd.errors import InputError
+from memoryd.text import digest
+from memoryd.types import (
+    Candidate,
+    Evidence,
+    Hit,
+    Kind,
+    Link,
+    LinkType,
+    MemoryItem,
+    Polarity,
+    Scope,
+    Source,
+    Status,
+)
+
+ID_PATTERN = re.compile(r"mem_[0-9a-f]{12}")
+TIMES = ("created_at", "expired_at", "valid_from", "valid_to")
+EnumT = TypeVar("EnumT", bound=StrEnum)
+
+
+def new_id() -> str:
+    """A fresh id; uniqueness is settled by exclusive creation, not here."""
+    return f"mem_{secrets.token_hex(6)}"
+
+
+def is_id(text: str) -> bool:
+    """Whether the text has the form of a memory id."""
+    return ID_PATTERN.fullmatch(text) is not None
+
+
+def item_to_dict(item: MemoryItem) -> dict[str, Any]:
+    """Plain values in the order in which front matter shows them; times as ISO strings."""
+    return {
+        "id": item.id,
+        "content": item.content,
+        "kind": item.kind.value,
+        "polarity": item.polarity.value,
+        "scope": item.scope.value,
+        "project": item.project,
+        "session": item.session,
+        "source": item.source.value,
+        "trust": item.trust.value,
+        "confidence": round(item.confidence, 4),
+        "relevancy": round(item.relevancy, 4),
+        "tags": list(item.tags),
+        "entities": list(item.entities),
+        "backends": list(item.backends),
+        "status": item.status.value,
+        "supersedes": item.supersedes,
+        "links": [{"type": link.type.value, "target": link.target} for link in item.links],
+        "created_at": to_iso(item.created_at),
+        **{name: _iso_or_none(getattr(item, name)) for name in TIMES[1:]},
+        "evidence": _evidence_to_dict(item.evidence),
+        "pinned": item.pinned,
+    }
+
+
+def _iso_or_none(moment: datetime | None) -> str | None:
+    return None if moment is None else to_iso(moment)
+
+
+def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "transcript": evidence.transcript,
+        "lines": list(evidence.lines),
+        "commit": evidence.commit,
+        "paths": list(evidence.paths),
+    }
+
+
+def enum_value(enum: type[EnumT], value: Any, field: str) -> EnumT:
+    """The member of the enum, or an InputError that names the field and the choices."""
+    try:
+        return enum(str(value).strip().lower() if enum is not LinkType else str(value).strip().upper())
+    except ValueError as error:
+        choices = ", ".join(member.value for member in enum)
+        raise InputError(f"{field}: '{value}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
+
+
+def _time(value: Any, field: str) -> datetime | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime | date):
+        value = value.isoformat()
+    try:
+        return from_iso(str(value))
+    except InputError as error:
+        raise InputError(f"{field}: {error.message}", fix=error.fix) from error
+
+
+def _number(value: Any, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{field}: '{value}' is not a number from 0 to 1.", fix=f"Write {field} as e.g. 0.7.")
+    return float(value)
+
+
+def _strings(value: Any, field: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{field}: expected a list of texts.", fix=f"Write {field} as [one, two].")
+    return tuple(str(entry) for entry in value)
+
+
+def _links(value: Any, field: str) -> tuple[Link, ...]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{field}: expected a list.", fix="Write links as [{type: RELATES_TO, target: mem_…}].")
+    out = []
+    for entry in value:
+        if not isinstance(entry, Mapping) or not entry.get("target"):
+            raise InputError(f"{field}: each link needs a type and a target.", fix="Write {type: RELATES_TO, target: mem_…}.")
+        out.append(Link(enum_value(LinkType, entry.get("type"), f"{field}.type"), str(entry["target"])))
+    return tuple(out)
+
+
+def _evidence(value: Any, field: str) -> Evidence:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field}: expected keys transcript, lines, commit, paths.", fix="Write it as a mapping.")
+    return Evidence(
+        transcript=str(value.get("transcript") or ""),
+        lines=_strings(value.get("lines"), f"{field}.lines"),
+        commit=str(value.get("commit") or ""),
+        paths=_strings(value.get("paths"), f"{field}.paths"),
+    )
+
+
+def _bool(value: Any, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{field}: '{value}' is not true or false.", fix=f"Write {field} as true or false.")
+    return value
+
+
+def _supersedes(value: Any, field: str) -> str | None:
+    return str(value) if value else None
+
+
+def _text(value: Any, field: str) -> str:
+    if isinstance(value, Mapping | list):
+        raise InputError(f"{field}: expected a text.", fix=f"Write {field} as one line of text.")
+    return str(value)
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "id": _text,
+    "content": _text,
+    "kind": lambda v, f: enum_value(Kind, v, f),
+    "polarity": lambda v, f: enum_value(Polarity, v, f),
+    "scope": lambda v, f: enum_value(Scope, v, f),
+    "project": _text,
+    "session": _text,
+    "source": lambda v, f: enum_value(Source, v, f),
+    "confidence": _number,
+    "relevancy": _number,
+    "tags": _strings,
+    "entities": _strings,
+    "backends": _strings,
+    "status": lambda v, f: enum_value(Status, v, f),
+    "supersedes": _supersedes,
+    "links": _links,
+    **{name: _time for name in TIMES},
+    "evidence": _evidence,
+    "pinned": _bool,
+}
+OWNED_KEYS = (*_READERS, "trust")
+_NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
+
+
+def item_from_dict(values: Mapping[str, Any], defaults: MemoryItem | None = None) -> MemoryItem:
+    """Build an item; unknown keys are ignored, absent ones come from `defaults`.
+
+    Raises InputError that names the field when a value has the wrong form.
+    """
+    fields = {
+        name: reader(values[name], name)
+        for name, reader in _READERS.items()
+        if name in values and (values[name] is not None or name in _NULLABLE)
+    }
+    if fields.get("created_at", "") is None:
+        del fields["created_at"]
+    base = defaults or MemoryItem(content="")
+    return replace(base, **fields)
+
+
+def item_to_json(item: MemoryItem) -> bytes:
+    """The item as compact JSON."""
+    return orjson.dumps(item_to_dict(item))
+
+
+def item_from_json(data: bytes | str) -> MemoryItem:
+    """The inverse of `item_to_json`."""
+    return item_from_dict(orjson.loads(data))
+
+
+def item_digest(item: MemoryItem) -> str:
+    """Identity of an item's value, for finding indexes that are behind (`backends` left out)."""
+    values = item_to_dict(item)
+    del values["backends"]
+    return digest(orjson.dumps(values).decode())[:32]
+
+
+def hit_to_dict(hit: Hit) -> dict[str, Any]:
+    """A hit as plain values, for JSON output and MCP."""
+    return {
+        "memory": item_to_dict(hit.item),
+        "score": round(hit.score, 4),
+        "relevancy": round(hit.relevancy, 4),
+        "backend": hit.backend.value,
+        "parts": {name: round(value, 4) for name, value in hit.parts.items()},
+    }
+
+
+def candidate_to_dict(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as `memoryd daydream --dry-run --json` prints it."""
+    return {
+        "content": candidate.content,
+        "kind": candidate.kind.value,
+        "polarity": candidate.polarity.value,
+        "evidence": {"lines": list(candidate.lines), "uuids": list(candidate.uuids), "paths": list(candidate.paths)},
+        "source": candidate.source.value,
+        "scope": candidate.scope.value,
+        "confidence": round(candidate.confidence, 4),
+        "importance": candidate.importance,
+        "tags": list(candidate.tags),
+        "entities": list(candidate.entities),
+        "at": _iso_or_none(candidate.at),
+        "reason": candidate.reason,
+    }

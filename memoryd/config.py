@@ -1,0 +1,261 @@
+"""Settings: defaults < config.toml < plugin options < environment < flags.
+
+The only reader of the environment and of the config file. Each key exists once, in
+`KEYS`; documentation and error messages are made from it (docs/configuration.md).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.errors import ConfigError
+from memoryd.paths import Paths
+
+ENV_PREFIX = "MEMORYD_"
+OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
+HOME_ENV = "MEMORYD_HOME"
+INTERNAL_ENV = "MEMORYD_INTERNAL"
+EXTRACTORS = ("auto", "heuristic", "openai", "claude")
+RANKS = ("hybrid", "bm25")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, resolved. Token budgets are in estimated model tokens, times as named."""
+
+    home: Path
+    extractor: str = "auto"
+    openai_base_url: str = ""
+    openai_model: str = "openai/gpt-5-mini"
+    openai_api_key: str = ""
+    openai_timeout_seconds: float = 60.0
+    claude_command: str = "claude"
+    claude_model: str = "haiku"
+    daily_token_budget: int = 200_000
+    chunk_tokens: int = 6_000
+    embedder: str = "bge-small"
+    embedding_base_url: str = ""
+    embedding_api_key: str = ""
+    rank: str = "hybrid"
+    floor: float = 0.5
+    weight_recency: float = 0.1
+    weight_relevancy: float = 0.9
+    recency_days: float = 90.0
+    inject_session: bool = True
+    inject_prompt: bool = True
+    session_budget: int = 600
+    prompt_budget: int = 300
+    tool_budget: int = 2_000
+    ann_threshold: int = 20_000
+    lease_minutes: float = 30.0
+    dream_time: str = "03:30"
+    exclude: tuple[str, ...] = ()
+    log_level: str = "info"
+
+    @property
+    def paths(self) -> Paths:
+        """Where things lie under the home folder."""
+        return Paths(self.home)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its field, what it means, and how a text becomes its value."""
+
+    name: str
+    help: str
+    parse: Callable[[Any], Any]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected a text")
+    return value.strip()
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if str(value).strip().lower() not in known:
+        raise ValueError("expected true or false")
+    return known[str(value).strip().lower()]
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or isinstance(value, float) and not value.is_integer():
+        raise ValueError("expected a whole number")
+    number = int(value)
+    if number < 0:
+        raise ValueError("expected 0 or more")
+    return number
+
+
+def _positive(value: Any) -> float:
+    number = float(value)
+    if not 0 < number < float("inf"):
+        raise ValueError("expected a number above 0")
+    return number
+
+
+def _share(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    return number
+
+
+def _choice(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
+def _clock_time(value: Any) -> str:
+    hour, _, minute = _text(value).partition(":")
+    if not (hour.isdigit() and minute.isdigit() and int(hour) < 24 and int(minute) < 60):
+        raise ValueError("expected a time such as 03:30")
+    return f"{int(hour):02}:{int(minute):02}"
+
+
+def _path_list(value: Any) -> tuple[str, ...]:
+    entries = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(entries, list | tuple) or not all(isinstance(entry, str) for entry in entries):
+        raise ValueError("expected a list of paths")
+    return tuple(str(Path(entry).expanduser()) for entry in entries if entry)
+
+
+KEYS: dict[str, Key] = {
+    key.name: key
+    for key in (
+        Key("home", "Folder that holds everything memoryd keeps.", lambda value: Path(_text(value)).expanduser().absolute()),
+        Key("extractor", "Who decides what to keep: auto, heuristic (offline), openai or claude.", _choice(*EXTRACTORS)),
+        Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter.", _text),
+        Key("openai_model", "Model of the openai extractor.", _text),
+        Key("openai_api_key", "Key for the endpoint. When set, `auto` means openai.", _text),
+        Key("openai_timeout_seconds", "How long one model call may take.", _positive),
+        Key("claude_command", "The Claude Code client that the claude extractor runs.", _text),
+        Key("claude_model", "Model of the claude extractor.", _text),
+        Key("daily_token_budget", "Model tokens a day for the day dream; 0 forbids model calls.", _count),
+        Key("chunk_tokens", "Longest piece of a session given to an extractor at once.", _count),
+        Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
+        Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
+        Key("embedding_api_key", "Key for that endpoint.", _text),
+        Key("rank", "hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS)),
+        Key("floor", "Relevancy under which recall says nothing, 0..1.", _share),
+        Key("weight_recency", "w_r of the ranking.", _share),
+        Key("weight_relevancy", "w_s of the ranking.", _share),
+        Key("recency_days", "Tau of the recency term, in days.", _positive),
+        Key("inject_session", "Whether SessionStart hands over governance.", _flag),
+        Key("inject_prompt", "Whether a prompt gets relevant memories.", _flag),
+        Key("session_budget", "Most tokens injected at SessionStart.", _count),
+        Key("prompt_budget", "Most tokens injected with a prompt.", _count),
+        Key("tool_budget", "Most tokens in an MCP tool's answer.", _count),
+        Key("ann_threshold", "Memories above which the HNSW mirror is used (extra `ann`).", _count),
+        Key("lease_minutes", "Minutes without use after which the daemon ends itself.", _positive),
+        Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
+        Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
+        Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
+    )
+}
+
+
+def _parse(name: str, value: Any, where: str) -> Any:
+    try:
+        return KEYS[name].parse(value)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{where}: {name} = {value!r}: {error}.", fix=f"{KEYS[name].help}") from error
+
+
+def _check_name(name: str, where: str) -> None:
+    if name in KEYS:
+        return
+    near = difflib.get_close_matches(name, KEYS, 1)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    raise ConfigError(f"{where}: there is no setting '{name}'.", fix=f"{hint}Known: {', '.join(KEYS)}.")
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} can't be read: {error}", fix="Mend the TOML or delete the file.") from error
+    for name in values:
+        _check_name(name, str(path))
+    return {name: _parse(name, value, str(path)) for name, value in values.items() if name != "home"}
+
+
+def _from_options(path: Path) -> dict[str, str]:
+    try:
+        stored = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return {}
+    return {str(name): str(value) for name, value in stored.items()} if isinstance(stored, dict) else {}
+
+
+def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
+    out = {}
+    for name in KEYS:
+        variable = prefix + name.upper()
+        if values.get(variable, "") != "":
+            out[name] = _parse(name, values[variable], variable)
+    return out
+
+
+def find_home(environ: Mapping[str, str]) -> Path:
+    """The home folder: MEMORYD_HOME, else the plugin's option, else ~/.memoryd."""
+    chosen = environ.get(HOME_ENV) or environ.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
+    return Path(chosen).expanduser().absolute()
+
+
+def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Settings:
+    """Resolve all settings. Flags that are None are ignored. Raises ConfigError that names the source."""
+    env = os.environ if environ is None else environ
+    home = Path(flags["home"]).expanduser().absolute() if flags.get("home") else find_home(env)
+    paths = Paths(home)
+    values: dict[str, Any] = {}
+    values |= _from_file(paths.config)
+    values |= _from_texts(_from_options(paths.plugin_options), OPTION_PREFIX)
+    values |= _from_texts(env, OPTION_PREFIX)
+    values |= _from_texts(env, ENV_PREFIX)
+    values |= {name: _parse(name, value, "flag") for name, value in flags.items() if value is not None}
+    values["home"] = home
+    return Settings(**values)
+
+
+def with_flags(settings: Settings, **flags: Any) -> Settings:
+    """The settings with some replaced by flags; None keeps the value."""
+    return replace(settings, **{name: _parse(name, value, "flag") for name, value in flags.items() if value is not None})
+
+
+def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+    """The key for the openai extractor: our own setting, else the one of the endpoint's vendor."""
+    env = os.environ if environ is None else environ
+    if settings.openai_api_key:
+        return settings.openai_api_key
+    if "openrouter.ai" in settings.openai_base_url or not settings.openai_base_url:
+        return env.get("OPENROUTER_API_KEY", "")
+    return env.get("OPENAI_API_KEY", "")
+
+
+def is_internal(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether this process belongs to one of our own model runs and must not watch itself."""
+    return bool((os.environ if environ is None else environ).get(INTERNAL_ENV))
+
+
+def setting_names() -> list[str]:
+    """All keys, in documentation order."""
+    return [field.name for field in fields(Settings)]

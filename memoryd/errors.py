@@ -1,0 +1,117 @@
+"""One tree of errors. Each says what happened and, in `fix`, what to do.
+
+MemorydError
+├── ConfigError            a setting is wrong
+├── InputError             an argument is wrong (exit code 2)
+├── NotFoundError          no such memory, project, session
+├── StoreError             the memories could not be read or written
+│   ├── BrokenFileError    one memory file can't be parsed (path and line named)
+│   └── IndexDamagedError  a derived index is unusable; it will be rebuilt
+├── EmbeddingError         the embedder can't be loaded or failed
+├── ModelError             a language model failed; `transient` says whether to retry
+├── TranscriptError        a session log can't be read
+├── DaemonError            the daemon misbehaved
+│   └── DaemonUnavailable  no daemon answers
+└── DependencyError        an optional library is missing
+"""
+
+from __future__ import annotations
+
+
+class MemorydError(Exception):
+    """Root of all foreseeable faults. `code` is stable and goes over MCP and JSON."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} Fix: {self.fix}" if self.fix else self.message
+
+
+class ConfigError(MemorydError):
+    """A setting has a wrong name, type or value."""
+
+    code = "config"
+
+
+class InputError(MemorydError):
+    """An argument is missing, too large or not of its kind."""
+
+    code = "input"
+
+
+class NotFoundError(MemorydError):
+    """What was named does not exist."""
+
+    code = "not_found"
+
+
+class StoreError(MemorydError):
+    """The memories could not be read or written."""
+
+    code = "store"
+
+
+class BrokenFileError(StoreError):
+    """One file can't be parsed. It is skipped, never rewritten."""
+
+    code = "broken_file"
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        super().__init__(
+            f"{path}:{line}: {problem}",
+            fix="Mend the front matter in an editor; the file is picked up again when it is saved.",
+        )
+        self.path = path
+        self.line = line
+        self.problem = problem
+
+
+class IndexDamagedError(StoreError):
+    """A derived index file is unusable; it can be deleted and rebuilt."""
+
+    code = "index_damaged"
+
+
+class EmbeddingError(MemorydError):
+    """The embedder could not be loaded or failed."""
+
+    code = "embedding"
+
+
+class ModelError(MemorydError):
+    """A language model call failed. `transient` means: worth another try later."""
+
+    code = "model"
+
+    def __init__(self, message: str, *, fix: str = "", transient: bool = False) -> None:
+        super().__init__(message, fix=fix)
+        self.transient = transient
+
+
+class TranscriptError(MemorydError):
+    """A session log can't be read."""
+
+    code = "transcript"
+
+
+class DaemonError(MemorydError):
+    """The daemon answered wrongly or refused."""
+
+    code = "daemon"
+
+
+class DaemonUnavailable(DaemonError):
+    """No daemon answers and none could be started."""
+
+    code = "daemon_unavailable"
+
+
+class DependencyError(MemorydError):
+    """An optional library is not installed."""
+
+    code = "dependency"

@@ -1,0 +1,128 @@
+"""Durable files: atomic replacement, exclusive creation, locks.
+
+What survives a `kill -9` or a power cut: `write_atomic` writes a temporary file in the
+target's folder, syncs it, renames it over the target and syncs the folder. A reader sees
+the old bytes or the new, never a mixture. Price: twice the space for a moment, and a hard
+link to the old file keeps the old bytes. `create_exclusive` does the same but fails when
+the name is taken, so two writers can never share one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from memoryd.errors import StoreError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+TEMPORARY_PREFIX = ".tmp-"
+
+
+def make_private_dir(path: Path) -> Path:
+    """Create the folder and its parents, mode 0700 for those that are new."""
+    for folder in reversed([path, *path.parents]):
+        if not folder.exists():
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+    return path
+
+
+def sync_dir(path: Path) -> None:
+    """Make renames in the folder durable. Windows has no such call and needs none."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_temporary(target: Path, data: bytes) -> Path:
+    make_private_dir(target.parent)
+    temporary = target.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(6)}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def write_atomic(target: Path, data: bytes) -> None:
+    """Replace the file's bytes; see the module's promise. Raises StoreError when the disk refuses."""
+    try:
+        temporary = _write_temporary(target, data)
+        temporary.replace(target)
+        sync_dir(target.parent)
+    except OSError as error:
+        raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
+
+
+def create_exclusive(target: Path, data: bytes) -> bool:
+    """Create the file with these bytes; False when the name is taken. Raises StoreError as above."""
+    try:
+        temporary = _write_temporary(target, data)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_dir(target.parent)
+    except OSError as error:
+        raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
+    return True
+
+
+def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
+    """Append one line in a single write; a file over the limit is first rotated to `.1`."""
+    make_private_dir(path.parent)
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size > limit_bytes:
+            path.replace(path.with_name(path.name + ".1"))
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(handle, line.rstrip("\n").encode("utf-8", "replace") + b"\n")
+    finally:
+        os.close(handle)
+
+
+def try_lock(path: Path) -> IO[bytes] | None:
+    """An exclusive lock that lives as long as the returned file is open; None when another holds it."""
+    make_private_dir(path.parent)
+    stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        stream.close()
+        return None
+    return stream
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait for the lock, hold it for the block. Meant for short sections only."""
+    make_private_dir(path.parent)
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as stream:
+        if sys.platform == "win32":
+            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,78 @@
+"""Where things lie under the home folder. Nothing is ever written under a user's repository."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The layout of one home folder (default ~/.memoryd)."""
+
+    home: Path
+
+    @property
+    def config(self) -> Path:
+        """The user's settings, TOML."""
+        return self.home / "config.toml"
+
+    @property
+    def plugin_options(self) -> Path:
+        """Options of the Claude Code plugin as last seen by a hook, JSON."""
+        return self.home / "state" / "plugin-options.json"
+
+    @property
+    def memories(self) -> Path:
+        """The Markdown files: the truth."""
+        return self.home / "memories"
+
+    @property
+    def trash(self) -> Path:
+        """Files of superseded and forgotten memories, kept for undo."""
+        return self.home / ".trash"
+
+    @property
+    def index(self) -> Path:
+        """Derived databases; may be deleted at any time."""
+        return self.home / "index"
+
+    @property
+    def state_db(self) -> Path:
+        """Cursors, jobs, injections, switches: not derivable."""
+        return self.home / "state" / "state.db"
+
+    @property
+    def projects(self) -> Path:
+        """Known project identities, JSON."""
+        return self.home / "state" / "projects.json"
+
+    @property
+    def spool(self) -> Path:
+        """Hook events that wait for the daemon, one file each."""
+        return self.home / "spool"
+
+    @property
+    def run(self) -> Path:
+        """Socket, lock, endpoint and cached governance of the running daemon."""
+        return self.home / "run"
+
+    @property
+    def endpoint(self) -> Path:
+        """How to reach the daemon: 'unix PATH' or 'tcp PORT TOKEN'."""
+        return self.run / "endpoint"
+
+    @property
+    def daemon_lock(self) -> Path:
+        """Held by the one daemon."""
+        return self.run / "daemon.lock"
+
+    @property
+    def governance_cache(self) -> Path:
+        """Ready SessionStart answers, read by the hook when no daemon answers in time."""
+        return self.run / "governance"
+
+    @property
+    def logs(self) -> Path:
+        """daemon.log, hooks.log, launcher.log."""
+        return self.home / "logs"

@@ -1,0 +1,191 @@
+"""Which project a folder belongs to.
+
+Identity comes from the git common directory and the remote: all worktrees and clones of
+a repository share memory, two folders that only share a name do not. Without git it is
+the real path. Git's own files are read directly: no process, and it works without git.
+A registry remembers what was seen, so a remote that is added, renamed or removed later
+keeps the project's memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.files import locked, write_atomic
+from memoryd.text import digest
+from memoryd.types import Project
+
+_SECTION = re.compile(r'^\s*\[\s*remote\s+"(?P<name>[^"]+)"\s*\]', re.IGNORECASE)
+_ANY_SECTION = re.compile(r"^\s*\[")
+_URL = re.compile(r"^\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
+_SCP = re.compile(r"^(?:[^@/]+@)?(?P<host>[^:/]+):(?!//)(?P<path>.+)$")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^@/]+@)?(?P<host>[^/:]+)(?::\d+)?/(?P<path>.+)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolder:
+    """A working tree: its top and the common directory that all worktrees share."""
+
+    root: Path
+    common_dir: Path
+
+
+def find_git(cwd: Path) -> GitFolder | None:
+    """The working tree that holds `cwd`, or None."""
+    for folder in (cwd, *cwd.parents):
+        dot_git = folder / ".git"
+        if dot_git.is_dir():
+            return GitFolder(folder, dot_git.resolve())
+        if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
+            return GitFolder(folder, common)
+    return None
+
+
+def _linked_common_dir(dot_git: Path) -> Path | None:
+    try:
+        text = dot_git.read_text("utf-8", "replace").strip()
+        if not text.startswith("gitdir:"):
+            return None
+        git_dir = (dot_git.parent / text.removeprefix("gitdir:").strip()).resolve()
+        pointer = git_dir / "commondir"
+        if not pointer.is_file():
+            return git_dir
+        return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
+    except OSError:
+        return None
+
+
+def normalise_remote(url: str) -> str:
+    """`host/owner/repo` for any spelling of a remote; local paths stay as they are."""
+    match = _SCHEME.match(url) or _SCP.match(url)
+    if not match or url.startswith("file://"):
+        return url.removeprefix("file://").rstrip("/").removesuffix(".git")
+    path = match["path"].strip("/").removesuffix(".git")
+    return f"{match['host']}/{path}".lower()
+
+
+def read_remote(common_dir: Path) -> str:
+    """The normalised URL of `origin`, else of the first remote, else empty."""
+    try:
+        lines = (common_dir / "config").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    urls: dict[str, str] = {}
+    current = ""
+    for line in lines:
+        if section := _SECTION.match(line):
+            current = section["name"]
+        elif _ANY_SECTION.match(line):
+            current = ""
+        elif current and (url := _URL.match(line)):
+            urls.setdefault(current, normalise_remote(url["url"].strip('"')))
+    return urls.get("origin") or next(iter(urls.values()), "")
+
+
+@dataclass(slots=True)
+class _Entry:
+    name: str
+    remotes: list[str] = field(default_factory=list)
+    dirs: dict[str, int] = field(default_factory=dict)
+
+
+class ProjectRegistry:
+    """Resolves folders to projects and remembers each identity it gave."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def resolve(self, cwd: str | Path) -> Project:
+        """The project of a folder. The folder need not exist any more."""
+        folder = Path(cwd).expanduser()
+        folder = folder.resolve() if folder.exists() else folder.absolute()
+        git = find_git(folder)
+        if git is None:
+            return self._remember(folder, folder, "")
+        return self._remember(git.root, git.common_dir, read_remote(git.common_dir))
+
+    def known(self) -> dict[str, str]:
+        """Project ids with their names."""
+        return {id: entry.name for id, entry in self._load().items()}
+
+    def find(self, text: str) -> str | None:
+        """The id of a project named by id or by its unambiguous name."""
+        entries = self._load()
+        if text in entries:
+            return text
+        named = [id for id, entry in entries.items() if entry.name == text]
+        return named[0] if len(named) == 1 else None
+
+    def _remember(self, root: Path, anchor: Path, remote: str) -> Project:
+        inode = anchor.stat().st_ino if anchor.exists() else 0
+        entries = self._load()
+        id = _match(entries, str(anchor), inode, remote)
+        name = remote.rsplit("/", 1)[-1] or _folder_name(anchor)
+        common = str(anchor) if anchor != root else ""
+        if id is None or not _complete(entries[id], str(anchor), inode, remote):
+            id = self._update(name, str(anchor), inode, remote)
+            name = self._load()[id].name
+        else:
+            name = entries[id].name
+        return Project(id=id, name=name, root=str(root), common_dir=common, remote=remote)
+
+    def _update(self, name: str, anchor: str, inode: int, remote: str) -> str:
+        with locked(self._path.with_suffix(".lock")):
+            entries = self._load()
+            id = _match(entries, anchor, inode, remote) or _new_id(name, remote or anchor, entries.__contains__)
+            entry = entries.setdefault(id, _Entry(name))
+            for other in entries.values():
+                if other is not entry:
+                    other.dirs.pop(anchor, None)
+            entry.dirs[anchor] = inode
+            if remote and remote not in entry.remotes:
+                entry.remotes.append(remote)
+            self._save(entries)
+        return id
+
+    def _load(self) -> dict[str, _Entry]:
+        try:
+            raw: Any = orjson.loads(self._path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        return {id: _Entry(value["name"], value["remotes"], value["dirs"]) for id, value in raw.items()}
+
+    def _save(self, entries: dict[str, _Entry]) -> None:
+        plain = {id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs} for id, e in sorted(entries.items())}
+        write_atomic(self._path, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+
+
+def _folder_name(anchor: Path) -> str:
+    return (anchor.parent.name if anchor.name == ".git" else anchor.name.removesuffix(".git")) or "root"
+
+
+def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str) -> str | None:
+    """A known remote decides; else the same folder, unless another repository took its place."""
+    if remote:
+        for id, entry in entries.items():
+            if remote in entry.remotes:
+                return id
+    for id, entry in entries.items():
+        if anchor in entry.dirs:
+            same_folder = inode in (0, entry.dirs[anchor])
+            if not remote and (same_folder or not entry.remotes) or same_folder:
+                return id
+    return None
+
+
+def _complete(entry: _Entry, anchor: str, inode: int, remote: str) -> bool:
+    return entry.dirs.get(anchor) in (inode, None if inode else 0) and (not remote or remote in entry.remotes)
+
+
+def _new_id(name: str, seed: str, taken: Callable[[str], bool]) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "project"
+    for length in range(8, 64):
+        if not taken(id := f"{slug}-{digest(seed)[:length]}"):
+            return id
+    raise AssertionError("a SHA-256 collision")

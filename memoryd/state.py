@@ -1,0 +1,293 @@
+"""What memoryd must remember about its own work and can't derive from the Markdown.
+
+One SQLite database: how far each transcript was read, which day dreams are due, what was
+injected into which session, what each day dream did, and what the user switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from memoryd.clock import from_iso, to_iso
+from memoryd.db import Database
+from memoryd.migrations import Migrations
+from memoryd.protocols import Clock
+from memoryd.types import Usage
+
+SCHEMA = Migrations("state")
+MAX_BACKOFF_SECONDS = 3600.0
+FIRST_BACKOFF_SECONDS = 15.0
+
+
+@SCHEMA.step
+def m001_create(db: Database) -> None:
+    """First version."""
+    for table in (
+        "cursor (transcript TEXT PRIMARY KEY, session TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)",
+        "job (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, generation INTEGER, due REAL,"
+        " attempts INTEGER, error TEXT)",
+        "session (session TEXT PRIMARY KEY, project TEXT, cwd TEXT, transcript TEXT, started_at TEXT, ended_at TEXT,"
+        " last_at TEXT, governed INTEGER DEFAULT 0, off INTEGER DEFAULT 0)",
+        "injection (session TEXT, memory TEXT, at TEXT, event TEXT, PRIMARY KEY (session, memory))",
+        "run (id INTEGER PRIMARY KEY, session TEXT, transcript TEXT, project TEXT, at TEXT, start INTEGER, stop INTEGER,"
+        " turns INTEGER, kept INTEGER, known INTEGER, skipped TEXT, error TEXT, extractor TEXT, model TEXT,"
+        " calls INTEGER, input_tokens INTEGER, output_tokens INTEGER, cost_usd REAL)",
+        "switch (project TEXT PRIMARY KEY, off INTEGER, at TEXT)",
+        "note (name TEXT PRIMARY KEY, value TEXT)",
+    ):
+        db.execute(f"CREATE TABLE {table}")
+    db.execute("CREATE INDEX run_session ON run(session)")
+    db.execute("CREATE INDEX run_at ON run(at)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a transcript was read. `fingerprint` is of the bytes before `offset`; `context` is the reader's own."""
+
+    transcript: str
+    session: str = ""
+    offset: int = 0
+    line: int = 0
+    fingerprint: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A day dream that is due. `due` is in seconds since 1970."""
+
+    transcript: str
+    session: str
+    cwd: str
+    reason: str
+    generation: int
+    due: float
+    attempts: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one day dream did with one piece of a transcript (bytes `start` to `stop`)."""
+
+    session: str
+    transcript: str
+    project: str
+    at: str
+    start: int
+    stop: int
+    turns: int = 0
+    kept: int = 0
+    known: int = 0
+    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    error: str = ""
+    extractor: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session as the hooks reported it."""
+
+    session: str
+    project: str
+    cwd: str
+    transcript: str
+    started_at: str
+    ended_at: str
+    last_at: str
+    governed: bool
+    off: bool
+
+
+_JOB = "transcript, session, cwd, reason, generation, due, attempts, error"
+_SESSION = "session, project, cwd, transcript, started_at, ended_at, last_at, governed, off"
+_RUN = (
+    "session, transcript, project, at, start, stop, turns, kept, known, skipped, error, extractor, model,"
+    " calls, input_tokens, output_tokens, cost_usd"
+)
+
+
+class State:
+    """Typed access to the state database. Each method is one transaction."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._db = Database(path)
+        self._clock = clock
+        SCHEMA.apply(self._db)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    def _now(self) -> str:
+        return to_iso(self._clock.now())
+
+    # Cursors
+
+    def cursor(self, transcript: str) -> Cursor:
+        """Where reading goes on; a fresh cursor for an unknown transcript."""
+        rows = self._db.execute(
+            "SELECT transcript, session, offset, line, fingerprint, context FROM cursor WHERE transcript = ?", (transcript,)
+        )
+        return Cursor(*rows[0]) if rows else Cursor(transcript)
+
+    def finish_piece(self, cursor: Cursor, run: Run) -> None:
+        """Move the cursor and record what was done, together."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO cursor (transcript, session, offset, line, fingerprint, context) VALUES (?, ?, ?, ?, ?, ?)",
+                (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
+            )
+            self.record_run(run)
+
+    def cursors(self) -> list[Cursor]:
+        """All cursors, by transcript."""
+        rows = self._db.execute("SELECT transcript, session, offset, line, fingerprint, context FROM cursor ORDER BY transcript")
+        return [Cursor(*row) for row in rows]
+
+    # Jobs
+
+    def enqueue(self, transcript: str, session: str, cwd: str, reason: str) -> None:
+        """Ask for a day dream now. A job that waits for a retry keeps its back-off unless it never failed."""
+        self._db.execute(
+            f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, 1, ?, 0, '') ON CONFLICT(transcript) DO UPDATE SET"
+            " generation = generation + 1, session = excluded.session, cwd = excluded.cwd, reason = excluded.reason",
+            (transcript, session, cwd, reason, self._clock.now().timestamp()),
+        )
+
+    def due_job(self) -> Job | None:
+        """The job that has been due longest, or None."""
+        rows = self._db.execute(
+            f"SELECT {_JOB} FROM job WHERE due <= ? ORDER BY due, transcript LIMIT 1", (self._clock.now().timestamp(),)
+        )
+        return Job(*rows[0]) if rows else None
+
+    def jobs(self) -> list[Job]:
+        """All waiting jobs, next first."""
+        return [Job(*row) for row in self._db.execute(f"SELECT {_JOB} FROM job ORDER BY due, transcript")]
+
+    def finish_job(self, job: Job) -> None:
+        """Remove the job, unless it was asked for again while it ran."""
+        with self._db.transaction():
+            self._db.execute("DELETE FROM job WHERE transcript = ? AND generation = ?", (job.transcript, job.generation))
+            self._db.execute("UPDATE job SET attempts = 0, error = '' WHERE transcript = ?", (job.transcript,))
+
+    def postpone_job(self, job: Job, error: str) -> float:
+        """Retry later with doubled delay (15 s up to an hour); returns the delay in seconds."""
+        delay = min(FIRST_BACKOFF_SECONDS * 2**job.attempts, MAX_BACKOFF_SECONDS)
+        due = self._clock.now().timestamp() + delay
+        self._db.execute(
+            "UPDATE job SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, job.transcript)
+        )
+        return delay
+
+    # Sessions and injections
+
+    def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
+        """Record that the session is alive."""
+        now = self._now()
+        self._db.execute(
+            "INSERT INTO session (session, project, cwd, transcript, started_at, ended_at, last_at)"
+            " VALUES (?, ?, ?, ?, ?, '', ?) ON CONFLICT(session) DO UPDATE SET project = excluded.project,"
+            " cwd = excluded.cwd, transcript = excluded.transcript, last_at = excluded.last_at, ended_at = ''",
+            (session, project, cwd, transcript, now, now),
+        )
+
+    def end_session(self, session: str) -> None:
+        """Record the session's end."""
+        self._db.execute("UPDATE session SET ended_at = ? WHERE session = ?", (self._now(), session))
+
+    def session(self, session: str) -> SessionRecord | None:
+        """What is known about a session."""
+        return next(iter(self._sessions("WHERE session = ?", (session,))), None)
+
+    def sessions(self, limit: int = 50) -> list[SessionRecord]:
+        """Sessions, most recently active first."""
+        return self._sessions("ORDER BY last_at DESC, session LIMIT ?", (limit,))
+
+    def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
+        rows = self._db.execute(f"SELECT {_SESSION} FROM session {rest}", parameters)
+        return [SessionRecord(*row[:7], governed=bool(row[7]), off=bool(row[8])) for row in rows]
+
+    def set_governed(self, session: str, governed: bool = True) -> None:
+        """Record whether the session has its governance already."""
+        self._db.execute("UPDATE session SET governed = ? WHERE session = ?", (int(governed), session))
+
+    def set_session_off(self, session: str, off: bool) -> None:
+        """Switch memory off for one session."""
+        self._db.execute("UPDATE session SET off = ? WHERE session = ?", (int(off), session))
+
+    def injected(self, session: str) -> set[str]:
+        """Ids that the session has been given."""
+        return {row[0] for row in self._db.execute("SELECT memory FROM injection WHERE session = ?", (session,))}
+
+    def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
+        """Record what a session was given."""
+        now = self._now()
+        self._db.executemany(
+            "INSERT OR IGNORE INTO injection (session, memory, at, event) VALUES (?, ?, ?, ?)",
+            [(session, memory, now, event) for memory in memories],
+        )
+
+    def forget_injections(self, session: str) -> None:
+        """After compaction or clear the session no longer sees what it was given."""
+        with self._db.transaction():
+            self._db.execute("DELETE FROM injection WHERE session = ?", (session,))
+            self._db.execute("UPDATE session SET governed = 0 WHERE session = ?", (session,))
+
+    # Runs
+
+    def record_run(self, run: Run) -> None:
+        """Record what a day dream did."""
+        u = run.usage
+        self._db.execute(
+            f"INSERT INTO run ({_RUN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (run.session, run.transcript, run.project, run.at, run.start, run.stop, run.turns, run.kept, run.known)
+            + (orjson.dumps(dict(run.skipped)).decode(), run.error, run.extractor, run.model)
+            + (u.calls, u.input_tokens, u.output_tokens, u.cost_usd),
+        )  # fmt: skip
+
+    def runs(self, session: str | None = None, limit: int = 50) -> list[Run]:
+        """The latest runs, newest first."""
+        condition, parameters = ("WHERE session = ?", [session]) if session else ("", [])
+        rows = self._db.execute(f"SELECT {_RUN} FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
+        return [_run(row) for row in rows]
+
+    def tokens_since(self, moment_iso: str) -> int:
+        """Model tokens used by day dreams since then."""
+        start = to_iso(from_iso(moment_iso))
+        return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
+
+    # Switches and notes
+
+    def set_off(self, project: str, off: bool) -> None:
+        """Switch memory off or on for a project."""
+        self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), self._now()))
+
+    def is_off(self, project: str) -> bool:
+        """Whether the user switched memory off for the project."""
+        return bool(self._db.value("SELECT off FROM switch WHERE project = ?", (project,)))
+
+    def projects_off(self) -> list[str]:
+        """Projects that are switched off."""
+        return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
+
+    def note(self, name: str) -> str:
+        """A small remembered value, empty when unset."""
+        return str(self._db.value("SELECT value FROM note WHERE name = ?", (name,)) or "")
+
+    def set_note(self, name: str, value: str) -> None:
+        """Remember a small value."""
+        self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
+
+
+def _run(row: tuple[Any, ...]) -> Run:
+    return Run(*row[:9], skipped=orjson.loads(row[9]), error=row[10], extractor=row[11], model=row[12], usage=Usage(*row[13:]))

@@ -1,0 +1,328 @@
+"""Every value that crosses a module border. All frozen; nothing here does work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Kind(StrEnum):
+    """What sort of statement a memory is."""
+
+    PREFERENCE = "preference"
+    RULE = "rule"
+    DECISION = "decision"
+    FACT = "fact"
+    FIX = "fix"
+    DEAD_END = "dead_end"
+    ENVIRONMENT = "environment"
+    TODO = "todo"
+    NOTE = "note"
+
+
+class Polarity(StrEnum):
+    """The heading under which governance shows a memory."""
+
+    KNOW = "know"
+    DO = "do"
+    DONT = "dont"
+
+
+class Scope(StrEnum):
+    """Who a memory is for: the person everywhere, one project, or a project's team."""
+
+    USER = "user"
+    PROJECT = "project"
+    TEAM = "team"
+
+
+class Source(StrEnum):
+    """Who said it."""
+
+    USER = "user"
+    AGENT_STEP = "agent_step"
+    TOOL = "tool"
+    RECONCILED = "reconciled"
+    IMPORT = "import"
+
+
+class Trust(StrEnum):
+    """How far a text may go: only `instruction` text can become a rule."""
+
+    INSTRUCTION = "instruction"
+    STATEMENT = "statement"
+    DATA = "data"
+
+
+class Status(StrEnum):
+    """Life of a memory. Superseded and blacklisted ones stay readable for `as_of`."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    BLACKLISTED = "blacklisted"
+
+
+class LinkType(StrEnum):
+    """Edge types of the graph."""
+
+    RELATES_TO = "RELATES_TO"
+    CONTRADICTS = "CONTRADICTS"
+    SUPERSEDES = "SUPERSEDES"
+    MENTIONS = "MENTIONS"
+
+
+class Backend(StrEnum):
+    """Where a query is answered."""
+
+    MARKDOWN = "markdown"
+    VECTOR = "vector"
+    GRAPH = "graph"
+    HYBRID = "hybrid"
+
+
+TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
+    {
+        Source.USER: Trust.INSTRUCTION,
+        Source.AGENT_STEP: Trust.STATEMENT,
+        Source.RECONCILED: Trust.STATEMENT,
+        Source.IMPORT: Trust.STATEMENT,
+        Source.TOOL: Trust.DATA,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed edge to another memory (`mem_…`) or, for MENTIONS, to an entity name."""
+
+    type: LinkType
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a memory comes from. Empty fields mean: not known."""
+
+    transcript: str = ""
+    lines: tuple[str, ...] = ()
+    commit: str = ""
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryItem:
+    """One self-contained statement with its history.
+
+    `created_at`/`expired_at` are transaction time (when memory believed it),
+    `valid_from`/`valid_to` valid time (when it was true). All times are aware, UTC.
+    An empty `id` means: not written yet; a store gives one.
+    """
+
+    content: str
+    id: str = ""
+    kind: Kind = Kind.NOTE
+    polarity: Polarity = Polarity.KNOW
+    scope: Scope = Scope.PROJECT
+    project: str = ""
+    session: str = "manual"
+    source: Source = Source.USER
+    confidence: float = 0.7
+    relevancy: float = 1.0
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    status: Status = Status.ACTIVE
+    supersedes: str | None = None
+    links: tuple[Link, ...] = ()
+    created_at: datetime = EPOCH
+    expired_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    evidence: Evidence = Evidence()
+    pinned: bool = False
+
+    @property
+    def trust(self) -> Trust:
+        """Derived, never stored as truth: a file can't promote itself."""
+        return TRUST_OF_SOURCE[self.source]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to look for. Empty filters mean: any.
+
+    `as_of` asks what memory held at that time, `valid_at` what was true then.
+    With `as_of` unset only `statuses` are returned (default: active ones).
+    `project` lets through that project's memories and the user's own (scope `user`).
+    """
+
+    text: str = ""
+    project: str | None = None
+    scopes: tuple[Scope, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    tags: tuple[str, ...] = ()
+    session: str | None = None
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    backend: Backend | None = None
+    relationship: bool = False
+    needs_semantic: bool = False
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer. `score` is comparable within one list only; `parts` add up to it.
+
+    `relevancy` is the calibrated 0..1 estimate that the item answers the query;
+    recall compares it with the floor.
+    """
+
+    item: MemoryItem
+    score: float
+    backend: Backend
+    parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    relevancy: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The router's choice and the rule that made it."""
+
+    backend: Backend
+    rule: str
+    reason: str
+
+
+class TurnKind(StrEnum):
+    """Who really speaks in a turn, whatever line of the log it was found in."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_USE = "tool_use"
+    TOOL_RESULT = "tool_result"
+    INTERRUPT = "interrupt"
+    COMPACTION = "compaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing said in a session, cleaned of injected and system text.
+
+    `via` tells where user text was found: prompt, rejected_tool, answer, queue.
+    For tool turns `tool` is the tool's name, `detail` its command or path, `error` whether it failed.
+    `line` is the 1-based line number in the file, 0 if unknown.
+    """
+
+    kind: TurnKind
+    text: str
+    uuid: str = ""
+    line: int = 0
+    at: datetime | None = None
+    via: str = "prompt"
+    tool: str = ""
+    detail: str = ""
+    error: bool = False
+    sidechain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What an extractor gets: new turns, with a few earlier ones for context only."""
+
+    turns: tuple[Turn, ...]
+    context: tuple[Turn, ...] = ()
+    session: str = ""
+    project: str = ""
+    cwd: str = ""
+    transcript: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement that an extractor proposes to keep. `importance` 1..3 as in the corpus."""
+
+    content: str
+    kind: Kind
+    polarity: Polarity = Polarity.KNOW
+    source: Source = Source.USER
+    confidence: float = 0.6
+    importance: int = 2
+    lines: tuple[int, ...] = ()
+    uuids: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    scope: Scope = Scope.PROJECT
+    at: datetime | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a model call used. Cost in US dollars, 0 when unknown or free."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Sum of two usages."""
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost_usd + other.cost_usd,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """An extractor's answer. `skipped` counts what it looked at and refused, by reason."""
+
+    candidates: tuple[Candidate, ...]
+    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    extractor: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to a model; role is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer as text, with what it used."""
+
+    text: str
+    model: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A stable identity: the same for all worktrees and clones of a repository.
+
+    `root` is the working folder's top, for display; `common_dir` the git common
+    directory, empty without git.
+    """
+
+    id: str
+    name: str
+    root: str
+    common_dir: str = ""
+    remote: str = ""
