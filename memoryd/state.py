@@ -107,6 +107,7 @@ class SessionRecord:
     off: bool
 
 
+_CURSOR = "transcript, session, offset, line, fingerprint, context"
 _JOB = "transcript, session, cwd, reason, generation, due, attempts, error"
 _SESSION = "session, project, cwd, transcript, started_at, ended_at, last_at, governed, off"
 _RUN = (
@@ -134,23 +135,21 @@ class State:
 
     def cursor(self, transcript: str) -> Cursor:
         """Where reading goes on; a fresh cursor for an unknown transcript."""
-        rows = self._db.execute(
-            "SELECT transcript, session, offset, line, fingerprint, context FROM cursor WHERE transcript = ?", (transcript,)
-        )
+        rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
         return Cursor(*rows[0]) if rows else Cursor(transcript)
 
     def finish_piece(self, cursor: Cursor, run: Run) -> None:
         """Move the cursor and record what was done, together."""
         with self._db.transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO cursor (transcript, session, offset, line, fingerprint, context) VALUES (?, ?, ?, ?, ?, ?)",
+                f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
                 (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
             )
             self.record_run(run)
 
     def cursors(self) -> list[Cursor]:
         """All cursors, by transcript."""
-        rows = self._db.execute("SELECT transcript, session, offset, line, fingerprint, context FROM cursor ORDER BY transcript")
+        rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor ORDER BY transcript")
         return [Cursor(*row) for row in rows]
 
     # Jobs
@@ -182,7 +181,7 @@ class State:
 
     def postpone_job(self, job: Job, error: str) -> float:
         """Retry later with doubled delay (15 s up to an hour); returns the delay in seconds."""
-        delay = min(FIRST_BACKOFF_SECONDS * 2**job.attempts, MAX_BACKOFF_SECONDS)
+        delay = min(FIRST_BACKOFF_SECONDS * 2.0 ** min(job.attempts, 20), MAX_BACKOFF_SECONDS)
         due = self._clock.now().timestamp() + delay
         self._db.execute(
             "UPDATE job SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, job.transcript)
@@ -215,7 +214,7 @@ class State:
 
     def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
         rows = self._db.execute(f"SELECT {_SESSION} FROM session {rest}", parameters)
-        return [SessionRecord(*row[:7], governed=bool(row[7]), off=bool(row[8])) for row in rows]
+        return [SessionRecord(*(*row[:7], bool(row[7]), bool(row[8]))) for row in rows]
 
     def set_governed(self, session: str, governed: bool = True) -> None:
         """Record whether the session has its governance already."""
@@ -290,4 +289,4 @@ class State:
 
 
 def _run(row: tuple[Any, ...]) -> Run:
-    return Run(*row[:9], skipped=orjson.loads(row[9]), error=row[10], extractor=row[11], model=row[12], usage=Usage(*row[13:]))
+    return Run(*(*row[:9], orjson.loads(row[9]), *row[10:13], Usage(*row[13:])))
