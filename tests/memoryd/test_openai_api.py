@@ -1,0 +1,141 @@
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import orjson
+import pytest
+
+from memoryd import openai_api
+from memoryd.errors import ModelError
+from memoryd.types import Message
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+ASK = [Message("user", "a?")]
+
+
+class Endpoint:
+    """A local server that answers from a list of (status, body) and keeps the requests."""
+
+    def __init__(self):
+        self.answers, self.requests = [], []
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                owner.requests.append(orjson.loads(self.rfile.read(int(self.headers["content-length"]))))
+                status, body = owner.answers.pop(0)
+                data = body if isinstance(body, bytes) else orjson.dumps(body)
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def close(self):
+        if self.thread.is_alive():
+            self.server.shutdown()
+            self.server.server_close()
+            self.thread.join(5)
+
+
+@pytest.fixture
+def endpoint():
+    server = Endpoint()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def client(endpoint):
+    return openai_api.make_client(endpoint.url, "", 5, retries=0)
+
+
+def answer(text, finish="stop", **more):
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, **more}
+    return {"id": "x", "object": "chat.completion", "created": 0, "model": "real-model", "choices": [choice], "usage": usage}
+
+
+def test_an_answer_carries_text_model_tokens_and_cost(endpoint, client):
+    endpoint.answers = [(200, answer("hello", cost=0.002))]
+    completion = openai_api.chat(client, "m", ASK)
+    assert (completion.text, completion.model) == ("hello", "real-model")
+    assert completion.usage.calls == 1
+    assert (completion.usage.input_tokens, completion.usage.output_tokens, completion.usage.cost_usd) == (7, 3, 0.002)
+    assert endpoint.requests[0]["messages"] == [{"role": "user", "content": "a?"}]
+    assert "response_format" not in endpoint.requests[0]
+
+
+def test_a_schema_is_sent_as_structured_output(endpoint, client):
+    endpoint.answers = [(200, answer('{"a": 1}'))]
+    openai_api.chat(client, "m", ASK, SCHEMA)
+    assert endpoint.requests[0]["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+def test_a_server_without_structured_output_is_asked_for_an_object_then_for_text(endpoint, client):
+    refusal = {"error": {"message": "response_format is not supported"}}
+    endpoint.answers = [(400, refusal), (400, refusal), (200, answer('{"a": 1}'))]
+    assert openai_api.chat(client, "m", ASK, SCHEMA).text == '{"a": 1}'
+    formats = [request.get("response_format", {}).get("type") for request in endpoint.requests]
+    assert formats == ["json_schema", "json_object", None]
+    assert "additionalProperties" in endpoint.requests[2]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("status", "transient"), [(400, False), (401, False), (404, False), (429, True), (500, True), (503, True)]
+)
+def test_a_status_says_whether_another_try_helps(endpoint, client, status, transient):
+    endpoint.answers = [(status, {"error": {"message": "no"}})]
+    with pytest.raises(ModelError) as caught:
+        openai_api.chat(client, "m", ASK)
+    assert caught.value.transient is transient
+    assert caught.value.fix and str(status) in caught.value.message
+
+
+def test_an_unreachable_server_is_transient(endpoint):
+    endpoint.close()
+    dead = openai_api.make_client(endpoint.url, "k", 2, retries=0)
+    with pytest.raises(ModelError) as caught:
+        openai_api.chat(dead, "m", ASK)
+    assert caught.value.transient
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        answer("half", finish="length"),
+        answer("", finish="stop"),
+        answer(None, finish="content_filter"),
+        {"error": {"message": "provider down"}},
+        b"<html>not json",
+        b'"text"',
+    ],
+)
+def test_half_empty_and_foreign_answers_are_errors(endpoint, client, body):
+    endpoint.answers = [(200, body)]
+    with pytest.raises(ModelError):
+        openai_api.chat(client, "m", ASK)
+
+
+def vectors(*pairs):
+    data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in pairs]
+    return {"object": "list", "data": data, "model": "e", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+def test_embeddings_come_in_the_order_of_the_texts(endpoint, client):
+    endpoint.answers = [(200, vectors((1, [0.0, 1.0]), (0, [1.0, 0.0])))]
+    assert openai_api.embeddings(client, "e", ["x", "y"]) == [[1.0, 0.0], [0.0, 1.0]]
+    assert openai_api.embeddings(client, "e", []) == []
+
+
+def test_a_missing_embedding_is_an_error(endpoint, client):
+    endpoint.answers = [(200, vectors((0, [1.0])))]
+    with pytest.raises(ModelError, match="1 vectors for 2"):
+        openai_api.embeddings(client, "e", ["x", "y"])
