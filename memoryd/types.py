@@ -326,3 +326,17 @@ class Project:
     root: str
     common_dir: str = ""
     remote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A memory reached in the graph.
+
+    `score` is 0..1, higher is nearer. `path` runs from the start (a memory id or an entity
+    name) to the item's id; `via` is the type of the last edge on it.
+    """
+
+    item: MemoryItem
+    score: float
+    path: tuple[str, ...]
+    via: LinkType
