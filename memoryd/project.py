@@ -114,6 +114,11 @@ class ProjectRegistry:
         """Project ids with their names."""
         return {id: entry.name for id, entry in self._load().items()}
 
+    def anchors(self, project: str) -> list[str]:
+        """Git common directories (or folders without git) that belong to the project."""
+        entry = self._load().get(project)
+        return sorted(entry.dirs) if entry else []
+
     def find(self, text: str) -> str | None:
         """The id of a project named by id or by its unambiguous name."""
         entries = self._load()

@@ -1,0 +1,153 @@
+"""What hooks hand to a session: governance at its start, relevant memories with a prompt.
+
+Nothing is given twice to a session that still sees it; after compaction or /clear it is
+given anew. When unsure, nothing is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from memoryd.clock import from_iso
+from memoryd.config import Settings
+from memoryd.files import write_atomic
+from memoryd.project import ProjectRegistry
+from memoryd.protocols import Clock
+from memoryd.recall.fence import fence, fit, item_line, overhead
+from memoryd.recall.governance import Governance, govern
+from memoryd.service import Orchestrator
+from memoryd.state import State
+from memoryd.text import keywords
+from memoryd.types import MemoryItem, Project, Query
+
+CANDIDATES = 200
+PROMPT_CANDIDATES = 8
+PROMPT_MARGIN = 0.1
+PROMPT_CHARACTERS = 2_000
+MIN_KEYWORDS = 2
+NEW_ITEMS = 6
+PROMPT_REASON = "may bear on this prompt"
+NEW_REASON = "new since your last session here"
+_NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
+_SEES_NOTHING = frozenset({"clear", "compact"})
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    """The parts of a hook's payload that matter here."""
+
+    session: str
+    project: Project
+    source: str = ""
+    prompt: str = ""
+
+
+def hook_output(event: str, context: str, message: str = "") -> bytes:
+    """What a hook prints for the client; empty when there is nothing to say.
+
+    Only additionalContext reaches the model; systemMessage is for the person.
+    """
+    out: dict[str, object] = {}
+    if context:
+        out["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+    if message:
+        out["systemMessage"] = message
+    return orjson.dumps(out) if out else b""
+
+
+class Injector:
+    """Chooses what a session is given, and remembers that it was."""
+
+    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, registry: ProjectRegistry) -> None:
+        self._service = service
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._registry = registry
+
+    def governance(self, project: str, budget: int | None = None) -> Governance:
+        """The project's governance within the token budget (default: the session budget)."""
+        return govern(self._candidates(project), self._clock.now(), self._settings.session_budget if budget is None else budget)
+
+    def _candidates(self, project: str) -> list[MemoryItem]:
+        query = Query(project=project, now=self._clock.now())
+        return [hit.item for hit in self._service.search(query, CANDIDATES)]
+
+    def session_start(self, event: SessionEvent) -> str:
+        """Context for SessionStart: governance and what is new, within the session budget."""
+        if event.source in _SEES_NOTHING:
+            self._state.forget_injections(event.session)
+        if not self._settings.inject_session:
+            return ""
+        self.cache_governance(event.project)
+        return self._govern_session(event)
+
+    def _govern_session(self, event: SessionEvent) -> str:
+        chosen = self.governance(event.project.id)
+        seen = self._state.injected(event.session)
+        self._state.set_governed(event.session)
+        if chosen.ids and set(chosen.ids) <= seen:
+            return ""
+        fresh = [item for item in self._new_items(event) if item.id not in seen and item.id not in chosen.ids]
+        kept, _ = fit(fresh, self._settings.session_budget - chosen.tokens - overhead(NEW_REASON))
+        self._state.record_injection(event.session, [*chosen.ids, *(item.id for item in kept)], "SessionStart")
+        return "\n".join(filter(None, [chosen.text, fence([item_line(item) for item in kept], NEW_REASON)]))
+
+    def _new_items(self, event: SessionEvent) -> list[MemoryItem]:
+        last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
+        if last is None:
+            return []
+        from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), now=self._clock.now())
+        return [hit.item for hit in self._service.search(from_then, NEW_ITEMS)]
+
+    def prompt(self, event: SessionEvent) -> str:
+        """Context for a prompt: governance if it is still owed, and memories that bear on the prompt."""
+        owed = self._owed_governance(event)
+        return "\n".join(filter(None, [owed, self._relevant(event)]))
+
+    def _owed_governance(self, event: SessionEvent) -> str:
+        record = self._state.session(event.session)
+        if not self._settings.inject_session or (record is not None and record.governed):
+            return ""
+        return self._govern_session(event)
+
+    def _relevant(self, event: SessionEvent) -> str:
+        if not self._settings.inject_prompt or not worth_asking(event.prompt):
+            return ""
+        query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
+        sure = self._settings.floor + PROMPT_MARGIN
+        hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
+        seen = self._state.injected(event.session)
+        fresh = [hit.item for hit in hits if hit.item.id not in seen]
+        kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
+        self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
+        return fence([item_line(item) for item in kept], PROMPT_REASON)
+
+    def cache_governance(self, project: Project) -> None:
+        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md)."""
+        answer = b""
+        if self._settings.inject_session and not self._state.is_off(project.id):
+            answer = hook_output("SessionStart", self.governance(project.id).text)
+        for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
+            target = self._cache_file(anchor)
+            if not target.exists() or target.read_bytes() != answer:
+                write_atomic(target, answer)
+
+    def _cache_file(self, anchor: str) -> Path:
+        return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"
+
+
+def cache_key(anchor: str) -> str:
+    """SHA-256 of the path's bytes, hex; the hook computes the same without our code."""
+    return hashlib.sha256(os.fsencode(anchor)).hexdigest()
+
+
+def worth_asking(prompt: str) -> bool:
+    """Whether a prompt says enough to look for memories: no commands, no 'ok', no notifications."""
+    return not _NOT_A_PROMPT.match(prompt) and len(keywords(prompt[:PROMPT_CHARACTERS])) >= MIN_KEYWORDS

@@ -1,0 +1,361 @@
+"""The Orchestrator: the one writer, and the one place that knows which stores there are.
+
+The Markdown store is written first and is the truth. The graph follows in the same call, the
+vectors in the background, since a model takes milliseconds for each text. An index that is
+damaged, behind or made by another model is noticed and mended from the Markdown; meanwhile
+answers come from what is whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memoryd.config import Settings
+from memoryd.db import remove_database
+from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
+from memoryd.indexer import BackgroundIndexer
+from memoryd.protocols import Clock, Embedder
+from memoryd.ranking import Ranker
+from memoryd.stores.graph import GraphStore
+from memoryd.stores.markdown import MarkdownStore, SyncReport
+from memoryd.stores.vector import VectorStore
+from memoryd.types import (
+    Backend,
+    Hit,
+    Link,
+    LinkType,
+    MemoryItem,
+    Query,
+    Related,
+    Route,
+    Status,
+)
+
+log = logging.getLogger(__name__)
+HEAL_NEWEST = 50
+StoreT = TypeVar("StoreT")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHealth:
+    """State of the derived indexes. `waiting` memories have no vector yet."""
+
+    memories: int
+    active: int
+    broken: tuple[str, ...]
+    waiting: int
+    embedder: str
+    embedder_error: str
+    rebuilt: tuple[str, ...]
+
+
+class Orchestrator:
+    """A MemoryStore over Markdown, vectors and graph. Safe to use from several threads.
+
+    `embedder` None (or `rank = bm25`) means: words only.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock, embedder: Embedder | None = None) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._embedder = embedder if settings.rank != "bm25" else None
+        self._rebuilt: list[str] = []
+        self._embedder_error = ""
+        self.markdown = MarkdownStore(settings.paths, clock)
+        self._graph = self._open("graph", self._open_graph)
+        self._vector = self._open("vector", self._open_vector) if self._embedder else None
+        self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
+        self._ranker = Ranker(settings)
+        self._caught_up = False
+
+    # Opening, catching up, closing
+
+    def _open_graph(self) -> GraphStore:
+        return GraphStore(self._index_path("graph"))
+
+    def _open_vector(self) -> VectorStore:
+        assert self._embedder is not None
+        return VectorStore(self._index_path("vector"), self._embedder, ann_threshold=self._settings.ann_threshold)
+
+    def _index_path(self, name: str) -> Path:
+        return self._settings.paths.index / f"{name}.db"
+
+    def _open(self, name: str, opener: Callable[[], StoreT]) -> StoreT:
+        try:
+            return opener()
+        except IndexDamagedError as error:
+            log.warning("index %s is damaged and is rebuilt: %s", name, error.message)
+            self._rebuilt.append(name)
+            remove_database(self._index_path(name))
+            return opener()
+
+    def catch_up(self) -> SyncReport:
+        """Bring every index in step with the Markdown; embedding goes on in the background."""
+        report = self.sync()
+        self._heal_supersessions()
+        self._graph_catch_up()
+        self._vector_catch_up()
+        self._caught_up = True
+        return report
+
+    def _graph_catch_up(self) -> None:
+        with self._mending("graph"):
+            self._bring_in_step(self._graph.digests(), self._graph.write_many, self._graph.delete)
+
+    def _vector_catch_up(self) -> None:
+        if self._vector is None:
+            return
+        with self._mending("vector"):
+            self._bring_in_step(self._vector.digests(), self._enqueue, self._vector.delete)
+
+    def _enqueue(self, items: Sequence[MemoryItem]) -> None:
+        self._indexer.add(item.id for item in items)
+
+    def _bring_in_step(
+        self,
+        held: dict[str, str],
+        write: Callable[[Sequence[MemoryItem]], Any],
+        delete: Callable[[str], None],
+    ) -> None:
+        wanted = self.markdown.digests()
+        for id in held.keys() - wanted.keys():
+            delete(id)
+        behind = sorted(id for id, digest in wanted.items() if held.get(id) != digest)
+        for start in range(0, len(behind), 500):
+            write(list(self.markdown.fetch(behind[start : start + 500]).values()))
+
+    def _heal_supersessions(self) -> None:
+        """A kill between the two writes of `supersede` leaves the old one active: finish the job."""
+        for hit in self.markdown.search(Query(), HEAL_NEWEST):
+            old = self.markdown.get(hit.item.supersedes) if hit.item.supersedes else None
+            if old is not None and old.status is Status.ACTIVE:
+                self._close_old(old, hit.item)
+
+    @contextmanager
+    def _mending(self, name: str) -> Iterator[None]:
+        """Damage found in a derived index: drop the file, open a new one, fill it again."""
+        try:
+            yield
+        except IndexDamagedError as error:
+            log.warning("index %s is damaged and is rebuilt: %s", name, error.message)
+            self._rebuilt.append(name)
+            self._replace_index(name)
+
+    def _replace_index(self, name: str) -> None:
+        if name == "graph":
+            self._graph.close()
+            remove_database(self._index_path(name))
+            self._graph = self._open_graph()
+            self._bring_in_step({}, self._graph.write_many, self._graph.delete)
+        elif self._vector is not None:
+            self._vector.close()
+            remove_database(self._index_path(name))
+            self._vector = self._open_vector()
+            self._bring_in_step({}, self._enqueue, self._vector.delete)
+
+    def warm(self) -> None:
+        """Load the embedder now, so that the first recall need not wait for it."""
+        if self._embedder is not None:
+            with self._embedding():
+                self._embedder.embed_queries(["warm"])
+
+    def settle(self, timeout: float = 60.0) -> bool:
+        """Wait until nothing waits for its vector; False when the time ran out."""
+        return self._indexer.settle(timeout)
+
+    def close(self) -> None:
+        """Stop background work and close all stores."""
+        self._indexer.close()
+        self.markdown.flush()
+        self.markdown.close()
+        self._graph.close()
+        if self._vector is not None:
+            self._vector.close()
+
+    # Background embedding
+
+    def _embed_waiting(self, ids: Sequence[str]) -> None:
+        if self._vector is None:
+            return
+        found = self.markdown.fetch(ids)
+        with self._mending("vector"):
+            self._vector.write_many([found[id] for id in ids if id in found])
+        self._embedder_error = ""
+
+    def _on_embedding_error(self, error: EmbeddingError) -> None:
+        self._embedder_error = str(error)
+
+    @contextmanager
+    def _embedding(self) -> Iterator[None]:
+        try:
+            yield
+        except EmbeddingError as error:
+            if not self._embedder_error:
+                log.warning("embedder failed, words only: %s", error)
+            self._embedder_error = str(error)
+
+    # MemoryStore
+
+    def write(self, item: MemoryItem) -> str:
+        """Store the item in the Markdown, then in the indexes."""
+        return self.write_many([item])[0]
+
+    def write_many(self, items: Sequence[MemoryItem]) -> list[str]:
+        """Store several items; each file is durable, the index is written once."""
+        stamped = [self._stamped(item) for item in items]
+        ids = self.markdown.write_many(stamped)
+        written = [replace(item, id=id) for item, id in zip(stamped, ids, strict=True)]
+        self._index(written)
+        return ids
+
+    def _stamped(self, item: MemoryItem) -> MemoryItem:
+        if item.id or item.created_at.timestamp() > 0:
+            return item
+        return replace(item, created_at=self._clock.now())
+
+    def _index(self, items: Sequence[MemoryItem]) -> None:
+        with self._mending("graph"):
+            self._graph.write_many(items)
+        if self._vector is not None:
+            self._enqueue(items)
+
+    def get(self, id: str) -> MemoryItem | None:
+        """The item, or None."""
+        return self.markdown.get(id)
+
+    def all(self) -> Iterable[MemoryItem]:
+        """Every item, ordered by id."""
+        return self.markdown.all()
+
+    def delete(self, id: str) -> None:
+        """Move the item's file to the trash and drop it from the indexes."""
+        self.markdown.delete(id)
+        self._unindex([id])
+
+    def _unindex(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            with self._mending("graph"):
+                self._graph.delete(id)
+            if self._vector is not None:
+                with self._mending("vector"):
+                    self._vector.delete(id)
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """At most k hits, best first; see `explain` for which way they were found."""
+        return self.explain(query, k)[1]
+
+    def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
+        """The route that was taken and its hits."""
+        asked = query if query.now else replace(query, now=self._clock.now())
+        return self._ranker.search(asked, k, self.markdown, self._literal_safe_vector(), self._safe_graph_search)
+
+    def _literal_safe_vector(self) -> VectorStore | None:
+        return self._vector if self._vector is not None and not self._embedder_error else None
+
+    def _safe_graph_search(self, query: Query, k: int) -> list[Hit]:
+        with self._mending("graph"):
+            return self._graph.search(query, k)
+        return self._graph.search(query, k)
+
+    # What a person or the day dream does with a memory
+
+    def require(self, id: str) -> MemoryItem:
+        """The item; NotFoundError when there is none."""
+        item = self.get(id)
+        if item is None:
+            raise NotFoundError(f"There is no memory '{id}'.", fix="Look it up with 'memoryd search' or 'memoryd list'.")
+        return item
+
+    def update(self, id: str, **changes: Any) -> MemoryItem:
+        """Change fields of a memory in place."""
+        item = replace(self.require(id), **changes)
+        self.write(item)
+        return item
+
+    def supersede(self, old_id: str, new: MemoryItem) -> str:
+        """Write the newer statement and close the older one, which `as_of` still finds."""
+        old = self.require(old_id)
+        link = Link(LinkType.SUPERSEDES, old_id)
+        links = new.links if link in new.links else (*new.links, link)
+        id = self.write(replace(new, supersedes=old_id, links=links))
+        self._close_old(old, self.require(id))
+        return id
+
+    def _close_old(self, old: MemoryItem, new: MemoryItem) -> None:
+        ended = old.valid_to or new.valid_from or new.created_at
+        self.write(replace(old, status=Status.SUPERSEDED, expired_at=old.expired_at or new.created_at, valid_to=ended))
+
+    def forget(self, id: str) -> MemoryItem:
+        """Blacklist a memory: it is never recalled, and copies of it are refused."""
+        return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
+
+    def restore(self, id: str) -> MemoryItem:
+        """Undo `forget`, a supersession or a deletion of this memory."""
+        item = self.get(id) or self.markdown.restore(id)
+        if item is None:
+            raise NotFoundError(f"There is no memory '{id}', nor one in the trash.", fix="See 'memoryd list --status all'.")
+        revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None)
+        self.write(revived)
+        return revived
+
+    def near(
+        self,
+        content: str,
+        *,
+        project: str,
+        k: int = 8,
+        statuses: tuple[Status, ...] = (Status.ACTIVE, Status.BLACKLISTED, Status.SUPERSEDED),
+    ) -> list[MemoryItem]:
+        """The memories closest to a statement, for telling whether it is known, newer or forbidden."""
+        query = Query(text=content, project=project, statuses=statuses, backend=Backend.HYBRID)
+        return [hit.item for hit in self.search(query, k)]
+
+    def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
+        """Memories linked with this one, nearest first."""
+        self.require(id)
+        with self._mending("graph"):
+            return self._graph.related(id, depth=depth, types=types, k=k)
+        return self._graph.related(id, depth=depth, types=types, k=k)
+
+    def count(self, query: Query) -> int:
+        """How many items pass the filters; the text is ignored."""
+        return self.markdown.count(query)
+
+    # Files and health
+
+    def sync(self, paths: Iterable[Path] | None = None) -> SyncReport:
+        """Take over hand edits; with None the whole folder is compared."""
+        report = self.markdown.sync(paths)
+        self._unindex(report.removed)
+        if report.changed:
+            self._index(report.changed)
+        return report
+
+    def reindex(self) -> IndexHealth:
+        """Rebuild every index from the Markdown alone."""
+        self.markdown.rebuild()
+        self._replace_index("graph")
+        self._replace_index("vector")
+        self.markdown.flush()
+        return self.health()
+
+    def flush(self) -> None:
+        """Write what is debounced (inverted_index.json)."""
+        self.markdown.flush()
+
+    def health(self) -> IndexHealth:
+        """Numbers for status and doctor."""
+        return IndexHealth(
+            memories=self.count(Query(statuses=tuple(Status))),
+            active=self.count(Query()),
+            broken=tuple(str(error) for error in self.markdown.broken()),
+            waiting=self._indexer.waiting(),
+            embedder=self._embedder.name if self._embedder is not None else "none",
+            embedder_error=self._embedder_error,
+            rebuilt=tuple(self._rebuilt),
+        )
