@@ -1,0 +1,1 @@
+"""Stores: the Markdown truth and the indexes derived from it. Siblings never import one another."""

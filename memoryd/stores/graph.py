@@ -1,0 +1,252 @@
+"""The graph store: memories and what they mention as nodes, links as typed edges, in one SQLite file.
+
+Derived from the Markdown and rebuilt from it. A memory node's key is its id, an entity
+node's key its name in lower case. An edge may point to a memory that is not here (yet, or
+any more): it counts for nothing until the memory appears.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from memoryd.codec import ID_PATTERN, is_id, new_id
+from memoryd.db import Database
+from memoryd.entities import find_entities, normalise_entity
+from memoryd.errors import NotFoundError
+from memoryd.migrations import Migrations
+from memoryd.rows import create_index_sql, create_table_sql, from_payload, to_row, upsert_sql, where
+from memoryd.stores.graph_walk import Neighbours, Reached, damping, walk
+from memoryd.text import keywords
+from memoryd.types import Backend, Hit, LinkType, MemoryItem, Query, Related, Status
+
+SCHEMA = Migrations("graph")
+SEARCH_DEPTH = 2
+MAX_SEEDS = 24
+MAX_ALIAS_SHARE = 200
+NAME_WEIGHT, FILE_WEIGHT, WORD_WEIGHT = 1.0, 0.8, 0.4
+_ANY_BUT_BLACKLISTED = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
+_SEPARATOR = re.compile(r"[/\\]")
+_EDGE = "INSERT INTO edge (source, type, target, weight) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET weight = excluded.weight"
+
+
+@SCHEMA.step
+def m001_create(db: Database) -> None:
+    """First version."""
+    db.execute(create_table_sql("memory"))
+    for sql in create_index_sql("memory"):
+        db.execute(sql)
+    db.execute("CREATE TABLE node (key TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL) WITHOUT ROWID")
+    db.execute(
+        "CREATE TABLE edge (source TEXT NOT NULL, type TEXT NOT NULL, target TEXT NOT NULL, weight REAL NOT NULL,"
+        " PRIMARY KEY (source, type, target)) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX edge_target ON edge(target)")
+    db.execute(
+        "CREATE TABLE alias (alias TEXT NOT NULL, node TEXT NOT NULL, weight REAL NOT NULL, PRIMARY KEY (alias, node))"
+        " WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX alias_node ON alias(node)")
+
+
+class GraphStore:
+    """A MemoryStore that answers by links and shared names. Safe to share between threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file. Raises IndexDamagedError when it is no usable database."""
+        self._db = Database(path)
+        try:
+            SCHEMA.apply(self._db)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the database; a second call does nothing."""
+        self._db.close()
+
+    def check(self) -> None:
+        """Read every page; raises IndexDamagedError when one is bad."""
+        self._db.check()
+
+    # Writing
+
+    def write(self, item: MemoryItem) -> str:
+        """Store the item, its node and its edges, replacing what they were; returns the id."""
+        return self.write_many([item])[0]
+
+    def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
+        """Store several items in one transaction; returns their ids."""
+        with self._db.transaction():
+            return [self._write_one(item) for item in items]
+
+    def _write_one(self, item: MemoryItem) -> str:
+        item = item if item.id else replace(item, id=self._fresh_id())
+        self._db.execute(upsert_sql("memory"), to_row(item))
+        self._db.execute("INSERT OR REPLACE INTO node (key, name, kind) VALUES (?, ?, 'memory')", (item.id, item.id))
+        before = self._targets(item.id)
+        self._db.execute("DELETE FROM edge WHERE source = ?", (item.id,))
+        for type, target in _edges(item):
+            self._db.execute(_EDGE, (item.id, type.value, self._target_key(type, target), 1.0))
+        self._drop_unmentioned(before)
+        return item.id
+
+    def _fresh_id(self) -> str:
+        while self._db.value("SELECT 1 FROM node WHERE key = ?", (id := new_id(),)):
+            continue
+        return id
+
+    def _target_key(self, type: LinkType, target: str) -> str:
+        """The node key of an edge's end; names of entities get a node and their aliases."""
+        if type is not LinkType.MENTIONS or is_id(target):
+            return target
+        key = target.casefold()
+        if not self._db.value("SELECT 1 FROM node WHERE key = ?", (key,)):
+            self._db.execute("INSERT INTO node (key, name, kind) VALUES (?, ?, 'entity')", (key, target))
+            rows = [(alias, key, weight) for alias, weight in aliases(target).items()]
+            self._db.executemany("INSERT INTO alias (alias, node, weight) VALUES (?, ?, ?)", rows)
+        return key
+
+    def _targets(self, id: str) -> list[str]:
+        return [row[0] for row in self._db.execute("SELECT target FROM edge WHERE source = ?", (id,))]
+
+    def _drop_unmentioned(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            if not self._db.value("SELECT 1 FROM edge WHERE target = ? LIMIT 1", (key,)):
+                self._db.execute("DELETE FROM alias WHERE node = ?", (key,))
+                self._db.execute("DELETE FROM node WHERE key = ? AND kind = 'entity'", (key,))
+
+    def delete(self, id: str) -> None:
+        """Remove the item, its node and its outgoing edges; edges that point to it stay and dangle."""
+        with self._db.transaction():
+            before = self._targets(id)
+            self._db.execute("DELETE FROM memory WHERE id = ?", (id,))
+            self._db.execute("DELETE FROM node WHERE key = ? AND kind = 'memory'", (id,))
+            self._db.execute("DELETE FROM edge WHERE source = ?", (id,))
+            self._drop_unmentioned(before)
+
+    # Reading
+
+    def get(self, id: str) -> MemoryItem | None:
+        """The item, or None when there is none."""
+        payload = self._db.value("SELECT payload FROM memory WHERE id = ?", (id,))
+        return None if payload is None else from_payload(payload)
+
+    def all(self) -> Iterator[MemoryItem]:
+        """Every item, ordered by id."""
+        last = ""
+        while rows := self._db.execute("SELECT id, payload FROM memory WHERE id > ? ORDER BY id LIMIT 500", (last,)):
+            for last, payload in rows:  # noqa: B007 - the last id is where the next page begins
+                yield from_payload(payload)
+
+    def digests(self) -> dict[str, str]:
+        """The digest of every item by id, for finding what is behind."""
+        return {id: digest for id, digest in self._db.execute("SELECT id, digest FROM memory")}
+
+    def count(self) -> int:
+        """How many items there are."""
+        return int(self._db.value("SELECT count(*) FROM memory"))
+
+    def entities(self, prefix: str = "", k: int = 20) -> list[tuple[str, int]]:
+        """Names whose whole or part begins with the prefix (case ignored), with how many memories mention each, most first."""
+        low = prefix.casefold()
+        rows = self._db.execute(
+            "SELECT n.name, count(DISTINCT e.source) AS mentions FROM node n JOIN edge e ON e.target = n.key"
+            " WHERE n.kind = 'entity' AND n.key IN (SELECT node FROM alias WHERE alias >= ? AND alias < ?)"
+            " GROUP BY n.key ORDER BY mentions DESC, n.key LIMIT ?",
+            (low, low + "\U0010ffff", max(0, k)),
+        )
+        return [(name, mentions) for name, mentions in rows]
+
+    # Searching
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """Memories named in the text, those that mention its names, and those linked to them; parts {"graph": score}."""
+        if k <= 0:
+            return []
+        if not query.text.strip():
+            return self._newest(query, k)
+        seeds = self._seeds(query)
+        reached = walk(Neighbours(self._db, query, ()), seeds, SEARCH_DEPTH) if seeds else {}
+        found = self._items(reached.values(), query)
+        hits = [Hit(item, node.score, Backend.GRAPH, {"graph": node.score}) for node, item in found]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))[:k]
+
+    def related(
+        self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10, query: Query | None = None
+    ) -> list[Related]:
+        """Memories within `depth` edges (1..4) of this one, best first; `types` limits the edges, `query` filters.
+
+        Without a query everything but blacklisted memories is shown. Two memories that
+        mention the same name are two edges apart. Raises NotFoundError for an unknown id.
+        """
+        if self.get(id) is None:
+            raise NotFoundError(f"There is no memory {id}.", fix="Look the id up with 'memoryd list' or 'memoryd search'.")
+        query = query or _ANY_BUT_BLACKLISTED
+        reached = walk(Neighbours(self._db, query, types), {id: 1.0}, max(1, depth))
+        found = self._items((node for node in reached.values() if node.via), query)
+        out = [Related(item, node.score, self._names(node.path), node.via) for node, item in found if node.via]
+        return sorted(out, key=lambda related: (-related.score, related.item.id))[: max(0, k)]
+
+    def _newest(self, query: Query, k: int) -> list[Hit]:
+        condition, parameters = where(query)
+        rows = self._db.execute(
+            f"SELECT payload FROM memory WHERE {condition} ORDER BY created_at DESC, id LIMIT ?", [*parameters, k]
+        )
+        return [Hit(from_payload(row[0]), 0.0, Backend.GRAPH, {"graph": 0.0}) for row in rows]
+
+    def _seeds(self, query: Query) -> dict[str, float]:
+        """Node keys with weights 0..1: memory ids in the text, entities that its names and words stand for."""
+        seeds = dict.fromkeys(ID_PATTERN.findall(query.text), 1.0)
+        for term in _terms(query.text):
+            rows = self._db.execute(
+                f"SELECT node, weight FROM alias WHERE alias = ? ORDER BY weight DESC, node LIMIT {MAX_ALIAS_SHARE}", (term,)
+            )
+            for key, weight in rows:
+                seeds[key] = max(seeds.get(key, 0.0), weight * len(rows) ** -0.5)
+        best = sorted(seeds, key=lambda key: (-seeds[key], key))[:MAX_SEEDS]
+        return {key: seeds[key] * (1.0 if is_id(key) else damping(self._db, key)) for key in best}
+
+    def _items(self, nodes: Iterable[Reached], query: Query) -> Iterator[tuple[Reached, MemoryItem]]:
+        """The memories among the nodes that pass the filters (seeds have not been filtered yet)."""
+        condition, parameters = where(query)
+        for node in nodes:
+            payload = self._db.value(f"SELECT payload FROM memory WHERE id = ? AND {condition}", [node.key, *parameters])
+            if payload is not None:
+                yield node, from_payload(payload)
+
+    def _names(self, path: Sequence[str]) -> tuple[str, ...]:
+        return tuple(str(self._db.value("SELECT name FROM node WHERE key = ?", (key,)) or key) for key in path)
+
+
+def _edges(item: MemoryItem) -> list[tuple[LinkType, str]]:
+    """The item's edges: its links, what it supersedes, and the names it mentions."""
+    out = [(link.type, _end(link.type, link.target)) for link in item.links]
+    if item.supersedes:
+        out.append((LinkType.SUPERSEDES, item.supersedes))
+    out += [(LinkType.MENTIONS, normalise_entity(name)) for name in item.entities or find_entities(item.content)]
+    return [(type, target) for type, target in dict.fromkeys(out) if target and target != item.id]
+
+
+def _end(type: LinkType, target: str) -> str:
+    return normalise_entity(target) if type is LinkType.MENTIONS else target
+
+
+def aliases(name: str) -> dict[str, float]:
+    """What an entity may be called in a query, lower case, with a weight 0..1: its name, a path's file name, its words."""
+    last = _SEPARATOR.split(name.casefold())[-1]
+    bare, _, extension = last.rpartition(".") if "." in last.strip(".") else (last, "", "")
+    out = {word: WORD_WEIGHT for word in keywords(name) if len(word) > 1 and word != extension}
+    out[bare] = FILE_WEIGHT
+    out[last] = FILE_WEIGHT
+    out[name.casefold()] = NAME_WEIGHT
+    return out
+
+
+def _terms(text: str) -> list[str]:
+    """Lower-case names and words of a query, without duplicates."""
+    names = [normalise_entity(name).casefold() for name in find_entities(text, 24)]
+    tokens = [normalise_entity(token).casefold() for token in text.split()]
+    return list(dict.fromkeys([*names, *(token for token in tokens if len(token) > 2), *keywords(text)]))[:64]

@@ -1,0 +1,122 @@
+"""Bounded walks over the graph: from seeds outwards, a few levels, never more than a few hundred nodes.
+
+Levels are loaded breadth first, edges only from one level to the next, so the walk is a
+directed acyclic graph and no path is longer than the depth. A node's score is the noisy-or
+of what reaches it, s(v) = 1 - Π (1 - s(u)·w(u,v)) (Pearl 1988): several ways to a memory
+count for more than one, and the score stays in 0..1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoryd.db import Database
+from memoryd.rows import where
+from memoryd.types import LinkType, Query
+
+MAX_DEPTH = 4
+FAN_OUT = 64
+MAX_NODES = 400
+STEP = {LinkType.SUPERSEDES: 0.9, LinkType.CONTRADICTS: 0.9, LinkType.RELATES_TO: 0.8, LinkType.MENTIONS: 0.8}
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One step of a walk. `weight` 0..1 says how much of a node's score goes on over it."""
+
+    type: LinkType
+    target: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A node that a walk came to: its score 0..1, the best path from a seed, the last edge's type (None for a seed)."""
+
+    key: str
+    score: float
+    path: tuple[str, ...]
+    via: LinkType | None
+
+
+class Neighbours:
+    """Edges out of a node in both directions, filtered and capped."""
+
+    def __init__(self, db: Database, query: Query, types: Sequence[LinkType]) -> None:
+        self._db = db
+        self._where, self._parameters = where(query, "i")
+        self._types = tuple(types) or tuple(LinkType)
+        self._marks = ", ".join("?" * len(self._types))
+
+    def of(self, key: str) -> list[Edge]:
+        """At most FAN_OUT memories (heaviest edges first, then newest) and as many entities."""
+        return [*self._memories(key), *self._entities(key)]
+
+    def _memories(self, key: str) -> list[Edge]:
+        side = (
+            "SELECT e.type, i.id AS other, e.weight, i.created_at AS born FROM edge e JOIN memory i ON i.id = e.{end}"
+            f" WHERE e.{{start}} = ? AND e.type IN ({self._marks}) AND {self._where}"
+        )
+        both = " UNION ALL ".join(side.format(start=s, end=e) for s, e in (("source", "target"), ("target", "source")))
+        parameters = [key, *map(str, self._types), *self._parameters] * 2
+        rows = self._db.execute(f"{both} ORDER BY e.weight DESC, born DESC, other LIMIT {FAN_OUT}", parameters)
+        return [Edge(LinkType(row[0]), row[1], row[2] * STEP[LinkType(row[0])]) for row in rows]
+
+    def _entities(self, key: str) -> list[Edge]:
+        rows = self._db.execute(
+            "SELECT e.type, e.target, e.weight FROM edge e JOIN node n ON n.key = e.target AND n.kind = 'entity'"
+            f" WHERE e.source = ? AND e.type IN ({self._marks}) ORDER BY e.weight DESC, e.target LIMIT {FAN_OUT}",
+            [key, *map(str, self._types)],
+        )
+        return [Edge(LinkType(type), target, weight * damping(self._db, target)) for type, target, weight in rows]
+
+
+def damping(db: Database, entity: str) -> float:
+    """degree^-½ of an entity: what everything mentions says little about any one memory."""
+    degree = int(db.value("SELECT count(*) FROM edge WHERE target = ?", (entity,)))
+    return float(max(1, degree) ** -0.5)
+
+
+def walk(neighbours: Neighbours, seeds: Mapping[str, float], depth: int) -> dict[str, Reached]:
+    """All nodes within `depth` edges of the seeds (1..4), with their scores; seeds start with the given weight."""
+    import networkx
+
+    graph = networkx.DiGraph()
+    for seed in sorted(seeds):
+        graph.add_node(seed)
+    level = sorted(seeds)
+    for _ in range(min(max(depth, 0), MAX_DEPTH)):
+        level = _load_level(graph, neighbours, level)
+    return _score(graph, networkx.topological_sort(graph), seeds)
+
+
+def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str]) -> list[str]:
+    """Add the edges from this level to nodes not seen before; returns the new nodes, sorted."""
+    seen = set(graph)
+    for key in level:
+        for edge in neighbours.of(key):
+            if edge.target in seen or (edge.target not in graph and len(graph) >= MAX_NODES):
+                continue
+            if not graph.has_edge(key, edge.target) or graph[key][edge.target]["weight"] < edge.weight:
+                graph.add_edge(key, edge.target, weight=edge.weight, type=edge.type)
+    return sorted(set(graph) - seen)
+
+
+def _score(graph: Any, order: Any, seeds: Mapping[str, float]) -> dict[str, Reached]:
+    out: dict[str, Reached] = {}
+    for key in order:
+        if key in seeds:
+            out[key] = Reached(key, seeds[key], (key,), None)
+            continue
+        arrivals = sorted(
+            ((out[source].score * data["weight"], source, data["type"]) for source, _, data in graph.in_edges(key, data=True)),
+            key=lambda arrival: (-arrival[0], arrival[1]),
+        )
+        missed = 1.0
+        for share, _, _ in arrivals:
+            missed *= 1.0 - share
+        _, best, via = arrivals[0]
+        out[key] = Reached(key, 1.0 - missed, (*out[best].path, key), via)
+    return out
