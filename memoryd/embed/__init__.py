@@ -1,0 +1,33 @@
+"""Embedders by name. Nothing is loaded before the first text is embedded."""
+
+from __future__ import annotations
+
+from memoryd.config import Settings
+from memoryd.embed.endpoint import EndpointEmbedder
+from memoryd.embed.hub import HubEmbedder
+from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.errors import ConfigError
+from memoryd.protocols import Embedder
+from memoryd.testing import HashEmbedder
+
+CHOICES = "bge-small, hash, hub:<model>, openai:<model>"
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """The embedder that `settings.embedder` names. Raises ConfigError for an unknown name."""
+    kind, _, model = settings.embedder.partition(":")
+    if settings.embedder == "bge-small":
+        return OnnxEmbedder()
+    if settings.embedder == "hash":
+        return HashEmbedder()
+    if kind == "hub" and model:
+        return HubEmbedder(model, settings.home / "models")
+    if kind == "openai" and model:
+        base_url, key = settings.embedding_base_url, settings.embedding_api_key
+        return EndpointEmbedder(model, base_url, key, settings.openai_timeout_seconds)
+    raise ConfigError(f"There is no embedder '{settings.embedder}'.", fix=f"Set embedder to one of: {CHOICES}.")
+
+
+def warm(embedder: Embedder) -> None:
+    """Load the model now, in a background thread for instance. Raises EmbeddingError or DependencyError."""
+    embedder.embed_queries(["warm"])

@@ -1,0 +1,91 @@
+"""Any model of the fastembed library by name: the only importer of fastembed (extra `hub`).
+
+The model is downloaded at the first use and kept under the home folder.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from memoryd.embed.vectors import clean_text, no_rows, unit_rows
+from memoryd.errors import DependencyError, EmbeddingError
+from memoryd.protocols import FloatArray
+
+MOST_CHARACTERS = 16_000
+THREADS = 2
+# The library itself tries for 40 s; without a pause each prompt would wait as long again.
+PAUSE_SECONDS = 300.0
+
+
+class HubEmbedder:
+    """One model of the hub. Loads at the first use; a failed load is tried again after five minutes."""
+
+    def __init__(self, model: str, cache: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._model_name = model
+        self._cache = cache
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._model: Any = None
+        self._dimensions = 0
+        self._failure: tuple[float, EmbeddingError] | None = None
+
+    @property
+    def name(self) -> str:
+        """Model identity."""
+        return f"hub:{self._model_name}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; loads the model when no text was embedded yet."""
+        return self._dimensions or self.embed(["dimensions"]).shape[1]
+
+    def embed(self, texts: Sequence[str]) -> FloatArray:
+        """Vectors of documents, shape (n, dimensions). Raises EmbeddingError, or DependencyError without fastembed."""
+        return self._vectors(texts, "embed")
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """Vectors of queries, with the model's own prefix."""
+        return self._vectors(texts, "query_embed")
+
+    def _vectors(self, texts: Sequence[str], method: str) -> FloatArray:
+        if not texts:
+            return no_rows(self.dimensions)
+        cleaned = [clean_text(text, MOST_CHARACTERS) for text in texts]
+        model = self._load()
+        try:
+            # One text a batch: quantised models give a text other vectors in other company.
+            rows = [next(iter(getattr(model, method)([text]))) for text in cleaned]
+        except (RuntimeError, ValueError) as error:
+            raise EmbeddingError(f"{self.name} failed: {error}", fix="Take another model.") from error
+        vectors = unit_rows(rows, len(texts), self.name)
+        self._dimensions = vectors.shape[1]
+        return vectors
+
+    def _load(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                if self._failure and self._monotonic() < self._failure[0]:
+                    raise self._failure[1]
+                self._model = self._open()
+            return self._model
+
+    def _open(self) -> Any:
+        try:
+            import fastembed
+        except ImportError as error:
+            raise DependencyError(
+                "Models of the hub need the library fastembed.", fix="Run: pip install 'memoryd[hub]'"
+            ) from error
+        try:
+            return fastembed.TextEmbedding(self._model_name, cache_dir=str(self._cache), threads=THREADS)
+        except (OSError, ValueError, RuntimeError) as error:
+            failure = EmbeddingError(
+                f"{self.name} can't be loaded: {error}",
+                fix="Check the network and the model's name, or set embedder to bge-small, which needs no download.",
+            )
+            self._failure = (self._monotonic() + PAUSE_SECONDS, failure)
+            raise failure from error
