@@ -256,6 +256,20 @@ def is_internal(environ: Mapping[str, str] | None = None) -> bool:
     return bool((os.environ if environ is None else environ).get(INTERNAL_ENV))
 
 
+_CLIENT_SESSION = frozenset(
+    """CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_CHILD_SESSION CLAUDE_CODE_SSE_PORT
+    CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE""".split()
+)
+
+
+def child_environment(extra: Mapping[str, str], environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a client process of ours: without our own settings and without traces of a surrounding session."""
+    env = os.environ if environ is None else environ
+    ours = (ENV_PREFIX, OPTION_PREFIX, "CLAUDE_PLUGIN_")
+    kept = {name: value for name, value in env.items() if name not in _CLIENT_SESSION and not name.startswith(ours)}
+    return {**kept, INTERNAL_ENV: "1", **extra}
+
+
 def setting_names() -> list[str]:
     """All keys, in documentation order."""
     return [field.name for field in fields(Settings)]

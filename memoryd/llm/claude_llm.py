@@ -1,0 +1,197 @@
+"""Answers by `claude -p`: the user's own client and login, with no tools, no hooks and no memory of its own.
+
+Verified with 2.1.332: `--safe-mode` keeps plugins, hooks, CLAUDE.md and MCP out and leaves the
+login as it is (`--bare` would not read it); `--tools ""` sends an empty tool list.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from memoryd.config import Settings, child_environment
+from memoryd.errors import ModelError
+from memoryd.files import locked, make_private_dir
+from memoryd.llm.marker import extractor_folder, mark
+from memoryd.text import one_line, shorten
+from memoryd.types import Completion, Message, Usage
+
+TIMEOUT_SECONDS = 180.0
+FLAGS = (
+    *("-p", "--output-format", "json", "--max-turns", "1", "--tools", ""),
+    *("--safe-mode", "--strict-mcp-config", "--no-session-persistence"),
+)
+CHILD_VARIABLES = {
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "1",  # the day dream has its own back-off; a run must not hang for minutes
+    "DISABLE_AUTOUPDATER": "1",
+}
+_LOGIN = ("not logged in", "failed to authenticate", "/login", "invalid api key")
+_LIMIT = ("usage limit", "limit reached", "rate limit", "overloaded")
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+
+
+class ClaudeLLM:
+    """Runs the client once per answer, one run at a time for a home folder, and never leaves a process behind."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str] | None = None, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._command = settings.claude_command
+        self._model = settings.claude_model
+        self._folder = extractor_folder(settings)
+        self._environ = environ
+        self._timeout = timeout
+        self._guard = threading.Lock()
+        self._running: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """The model as the client knows it."""
+        return self._model
+
+    def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
+        """One answer. A schema is not enforced by the client (that would cost further turns); the prompt describes it."""
+        system = "\n\n".join(message.content for message in messages if message.role == "system")
+        prompt = mark(_conversation([message for message in messages if message.role != "system"]))
+        make_private_dir(self._folder)
+        with locked(self._folder.with_suffix(".lock")):
+            stdout, stderr, code = self._run(system, prompt)
+        return _parse(stdout, stderr, code, self._model)
+
+    def close(self) -> None:
+        """End the run that is under way, and refuse further ones; its caller gets a transient ModelError."""
+        with self._guard:
+            self._closed = True
+            if self._running is not None:
+                _kill_group(self._running)
+
+    def _run(self, system: str, prompt: str) -> tuple[bytes, bytes, int]:
+        process = self._start(system)
+        try:
+            stdout, stderr = process.communicate(prompt.encode("utf-8", "replace"), timeout=self._timeout)
+        except subprocess.TimeoutExpired as error:
+            raise ModelError(
+                f"{self._command} did not answer within {self._timeout:g} s and was ended.",
+                fix="It is retried; check the network and the client's status.",
+                transient=True,
+            ) from error
+        finally:
+            self._finish(process)
+        return stdout, stderr, process.returncode
+
+    def _start(self, system: str) -> subprocess.Popen[bytes]:
+        arguments = [self._command, *FLAGS, "--model", self._model]
+        if system:
+            arguments += ["--system-prompt", system]
+        with self._guard:
+            if self._closed:
+                raise ModelError("The model run was stopped because the daemon is stopping.", transient=True)
+            try:
+                self._running = subprocess.Popen(
+                    arguments,
+                    cwd=self._folder,
+                    env=child_environment(CHILD_VARIABLES, self._environ),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ModelError(
+                    f"The command '{self._command}' can't be started: {error.strerror}.",
+                    fix="Install Claude Code, set claude_command to its full path, or set extractor to heuristic.",
+                ) from error
+            return self._running
+
+    def _finish(self, process: subprocess.Popen[bytes]) -> None:
+        """Nothing of the run stays: a live group is killed and reaped."""
+        with self._guard:
+            self._running = None
+            if process.returncode is None:
+                _kill_group(process)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None and not stream.closed:
+                _close_quietly(stream)
+
+
+def _close_quietly(stream: Any) -> None:
+    try:
+        stream.close()
+    except BrokenPipeError:
+        return  # the input that a dead process did not read
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # it ended by itself in the meantime
+
+
+def _conversation(messages: Sequence[Message]) -> str:
+    """One prompt from several messages: the client takes a single one."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"<{message.role}>\n{message.content}\n</{message.role}>" for message in messages)
+
+
+def _parse(stdout: bytes, stderr: bytes, code: int, model: str) -> Completion:
+    try:
+        answer = orjson.loads(stdout)
+    except orjson.JSONDecodeError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise _no_result(stderr.decode("utf-8", "replace") or stdout.decode("utf-8", "replace"), code)
+    if answer.get("is_error") or not isinstance(answer.get("result"), str):
+        raise _failure(answer)
+    return Completion(answer["result"], next(iter(answer.get("modelUsage") or {}), model), _usage(answer))
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage:
+    """Tokens of all models of the run; cached input counts as input."""
+    total = Usage(calls=1, cost_usd=float(answer.get("total_cost_usd") or 0.0))
+    for used in (answer.get("modelUsage") or {}).values():
+        cached = int(used.get("cacheReadInputTokens") or 0) + int(used.get("cacheCreationInputTokens") or 0)
+        total += Usage(0, int(used.get("inputTokens") or 0) + cached, int(used.get("outputTokens") or 0))
+    return total
+
+
+def _no_result(said: str, code: int) -> ModelError:
+    said = shorten(one_line(said), 300)
+    if "unknown option" in said:
+        return ModelError(f"The Claude Code client is too old: {said}", fix="Update it with: claude update.")
+    return ModelError(
+        f"The Claude Code client ended with code {code} and no result{': ' + said if said else '.'}",
+        fix="Run `claude -p hello` in a terminal to see what it says.",
+        transient=code < 0,  # killed from outside
+    )
+
+
+def _failure(answer: Mapping[str, Any]) -> ModelError:
+    """The client's own report, with what to do about it."""
+    said = shorten(one_line(str(answer.get("result") or answer.get("errors") or answer.get("subtype") or "no reason")), 300)
+    status = answer.get("api_error_status")
+    lowered = said.lower()
+    message = f"The Claude Code client failed: {said}"
+    if status in (401, 403) or any(sign in lowered for sign in _LOGIN):
+        return ModelError(message, fix="Run `claude` in a terminal and log in, or set extractor to heuristic.")
+    if status in _TRANSIENT_STATUS or any(sign in lowered for sign in _LIMIT):
+        return ModelError(message, fix="It is retried later by itself; lower daily_token_budget to use less.", transient=True)
+    if isinstance(status, int):
+        transient = status >= 500
+        fix = "It is retried later by itself." if transient else "Check claude_model and the message above."
+        return ModelError(message, fix=fix, transient=transient)
+    return ModelError(message, fix="Check the network; it is retried later by itself.", transient=True)
