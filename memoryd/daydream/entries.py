@@ -1,0 +1,290 @@
+"""One line of a session log to turns: who really speaks, cleaned of everything that the client added.
+
+Knows the kinds of lines that Claude Code 1.0 to 2.1 writes, and the `stream-json` output of `claude -p`.
+What is not understood is counted under a reason and left out; nothing here raises on odd values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memoryd.clock import from_iso
+from memoryd.daydream.memo import Memo
+from memoryd.daydream.user_text import CONTINUED, clean, clean_user, foreign_run, strip_private, well_formed
+from memoryd.errors import InputError
+from memoryd.text import shorten
+from memoryd.types import Turn, TurnKind
+
+Entry = Mapping[str, Any]
+
+_REJECTED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "[Request interrupted by user for tool use]",
+)
+_SAID = "the user said:\n"
+_AFTER_SAID = "\n\nNote: The user's next message may contain a correction"
+_ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
+_DETAIL_KEYS = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern", "skill", "subject", "prompt")
+_DETAIL_CHARS = 500
+_DESCRIPTION_CHARS = 300
+_SUMMARY_CHARS = 4_000
+_HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", "Invalid API key", "Credit balance is too low")
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """Most characters kept of one turn's text, and of one tool result."""
+
+    turn: int = 24_000
+    result: int = 800
+
+
+def _cut_middle(text: str, limit: int) -> str:
+    """Beginning and end: in a long paste or output both matter, and errors stand last."""
+    if len(text) <= limit:
+        return text
+    head = limit * 2 // 3
+    return f"{text[:head]}\n[…]\n{text[-(limit - head) :]}"
+
+
+def _string(value: Any) -> str:
+    return well_formed(value) if isinstance(value, str) else ""
+
+
+def _time(value: Any) -> datetime | None:
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        return from_iso(value)
+    except (InputError, OverflowError):
+        return None
+
+
+def _blocks(content: Any) -> list[Mapping[str, Any]]:
+    """The content as a list of blocks; a plain text is one text block, anything else is dropped."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    return [{"type": "text", "text": b} if isinstance(b, str) else b for b in content if isinstance(b, str | Mapping)]
+
+
+def _joined(content: Any) -> str:
+    """All text blocks as one text, so that a fence which spans blocks is seen whole."""
+    return "\n".join(_string(block.get("text")) for block in _blocks(content) if block.get("type") == "text")
+
+
+class EntryReader:
+    """Turns of one entry after another. `skipped` counts what was left out, by reason."""
+
+    def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool]) -> None:
+        self.skipped: Counter[str] = Counter()
+        self._memo = memo
+        self._limits = limits
+        self._known = known
+        self._kinds: dict[str, Callable[[Entry, Turn], Iterator[Turn]]] = {
+            "user": self._user,
+            "assistant": self._assistant,
+            "system": self._system,
+            "queue-operation": self._queue,
+            "attachment": self._attachment,
+        }
+
+    def read(self, entry: Entry, line: int) -> list[Turn]:
+        """The entry's turns, in order; an empty list when there is nothing to see for an extractor."""
+        kind = entry.get("type")
+        reader = self._kinds.get(kind) if isinstance(kind, str) else None
+        if reader is None:
+            return self._skip("unknown_kind")
+        uuid = _string(entry.get("uuid"))
+        if self._memo.is_known(uuid) or (uuid and self._known(uuid)):
+            return self._skip("duplicate")
+        sidechain = entry.get("isSidechain") is True or bool(entry.get("parent_tool_use_id"))
+        base = Turn(TurnKind.USER, "", uuid, line, _time(entry.get("timestamp")), sidechain=sidechain)
+        turns = list(reader(entry, base))
+        if self._memo.foreign:
+            return self._skip(self._memo.foreign)
+        if turns:
+            self._memo.remember(uuid)
+            self._note_cwd(entry)
+        return turns
+
+    def _skip(self, reason: str) -> list[Turn]:
+        self.skipped[reason] += 1
+        return []
+
+    def _note_cwd(self, entry: Entry) -> None:
+        cwd = _string(entry.get("cwd"))
+        if cwd:
+            self._memo.cwd = cwd
+
+    # Kinds of lines
+
+    def _user(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        message = entry.get("message")
+        if not isinstance(message, Mapping) or message.get("role", "user") != "user":
+            self._skip("no_message")
+            return
+        content = message.get("content")
+        for block in _blocks(content):
+            if block.get("type") == "tool_result":
+                yield from self._result(block, entry, base)
+        text = _joined(content)
+        if text.strip():
+            yield from self._spoken(text, entry, base)
+
+    def _spoken(self, text: str, entry: Entry, base: Turn) -> Iterator[Turn]:
+        self._check_foreign(text)
+        reason = _not_spoken(text, entry)
+        if reason == "compaction":
+            yield replace(base, kind=TurnKind.COMPACTION, text=shorten(clean(strip_private(text)), _SUMMARY_CHARS))
+        elif reason:
+            self._skip(reason)
+        elif base.sidechain or entry.get("planContent"):
+            # The prompt of a subagent, and a plan handed over to a fresh session, were written by the agent.
+            yield from self._said(text, base)
+        else:
+            yield from self._typed(text, base)
+
+    def _typed(self, text: str, base: Turn, via: str = "prompt") -> Iterator[Turn]:
+        """Text that the person typed, as turns."""
+        typed = clean_user(text)
+        if typed.interrupt:
+            yield replace(base, kind=TurnKind.INTERRUPT)
+        if not typed.text:
+            if not typed.interrupt:
+                self._skip("injected")
+            return
+        self._memo.prompted = True
+        if via == "prompt" and self._memo.take_echo(typed.text):
+            self._skip("duplicate")
+            return
+        yield replace(base, text=_cut_middle(typed.text, self._limits.turn), via=via, detail=typed.command)
+
+    def _check_foreign(self, text: str) -> None:
+        """A session is our own, or another tool's observer, when its first prompt says so."""
+        if not self._memo.prompted and not self._memo.foreign:
+            self._memo.foreign = foreign_run(text)
+
+    def _assistant(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        message = entry.get("message")
+        if not isinstance(message, Mapping) or message.get("role", "assistant") != "assistant":
+            self._skip("no_message")
+            return
+        content = message.get("content")
+        text = _joined(content)
+        if entry.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>" or text.startswith(_HARNESS_ERRORS):
+            self._skip("api_error")
+            return
+        if text.strip():
+            yield from self._said(text, base)
+        for block in _blocks(content):
+            if block.get("type") == "tool_use":
+                yield self._tool_use(block, base)
+
+    def _said(self, text: str, base: Turn) -> Iterator[Turn]:
+        cleaned = clean(text)
+        if cleaned:
+            yield replace(base, kind=TurnKind.ASSISTANT, text=_cut_middle(cleaned, self._limits.turn))
+
+    def _tool_use(self, block: Entry, base: Turn) -> Turn:
+        name = _string(block.get("name"))
+        self._memo.remember_tool(_string(block.get("id")), name)
+        values = block.get("input")
+        values = values if isinstance(values, Mapping) else {}
+        detail = next((_string(values[key]) for key in _DETAIL_KEYS if _string(values.get(key))), "")
+        description = _string(values.get("description"))
+        return replace(
+            base,
+            kind=TurnKind.TOOL_USE,
+            text=shorten(clean(description), _DESCRIPTION_CHARS),
+            tool=name,
+            detail=_cut_middle(clean(detail), _DETAIL_CHARS),
+        )
+
+    def _result(self, block: Entry, entry: Entry, base: Turn) -> Iterator[Turn]:
+        tool = self._memo.tools.get(_string(block.get("tool_use_id")), "")
+        error = block.get("is_error") is True
+        text = _joined(block.get("content"))
+        rejected = error and text.startswith(_REJECTED)
+        # Only what the client itself wrote counts as the user's word: a tool server could imitate the sentence.
+        said = text.partition(_SAID)[2].partition(_AFTER_SAID)[0] if rejected and not tool.startswith("mcp__") else ""
+        shown = text.partition(_SAID)[0] if rejected else text
+        yield replace(
+            base,
+            kind=TurnKind.TOOL_RESULT,
+            text=_cut_middle(clean(shown), self._limits.result),
+            tool=tool,
+            error=error,
+        )
+        if said and not base.sidechain:
+            yield from self._typed(said, base, "rejected_tool")
+        if not base.sidechain:
+            yield from self._answers(tool, text, entry.get("toolUseResult"), base)
+
+    def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
+        """The user's answers to AskUserQuestion; `detail` holds the question."""
+        for question, answer in _answer_pairs(tool, text, result):
+            for turn in self._typed(answer, base, "answer"):
+                yield replace(turn, tool=tool, detail=shorten(clean(question), _DETAIL_CHARS))
+
+    def _system(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        if entry.get("subtype") == "compact_boundary":
+            yield replace(base, kind=TurnKind.COMPACTION)
+        else:
+            self._skip("system")
+
+    def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        if entry.get("operation") != "enqueue":
+            self._skip("queue_end")
+            return
+        yield from self._queued(_joined(entry.get("content")), base)
+
+    def _queued(self, text: str, base: Turn) -> Iterator[Turn]:
+        self._check_foreign(text)
+        for turn in self._typed(text, base, "queue"):
+            if turn.kind is TurnKind.USER:
+                self._memo.expect_echo(clean_user(text).text)
+            yield turn
+
+    def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        attachment = entry.get("attachment")
+        if not isinstance(attachment, Mapping) or base.sidechain or not _is_queued_prompt(attachment):
+            self._skip("attachment")
+            return
+        for turn in self._typed(_joined(attachment.get("prompt")), base):
+            yield replace(turn, via="queue")
+
+
+def _by_machine(entry: Entry) -> bool:
+    origin = entry.get("origin")
+    return isinstance(origin, Mapping) and origin.get("kind") not in (None, "human")
+
+
+def _is_queued_prompt(attachment: Entry) -> bool:
+    prompt = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
+    return prompt and not _by_machine(attachment)
+
+
+def _not_spoken(text: str, entry: Entry) -> str:
+    """Why a text with the role `user` is not a person's prompt, or empty."""
+    if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
+        return "compaction"
+    if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:
+        return "meta"
+    return "harness" if _by_machine(entry) else ""
+
+
+def _answer_pairs(tool: str, text: str, result: Any) -> list[tuple[str, str]]:
+    if tool != "AskUserQuestion":
+        return []
+    answers = result.get("answers") if isinstance(result, Mapping) else None
+    if isinstance(answers, Mapping):
+        return [(_string(q), a if isinstance(a, str) else _joined(a)) for q, a in answers.items()]
+    return [(m.group(1), m.group(2)) for m in _ANSWER.finditer(text)]

@@ -1,0 +1,216 @@
+"""Reads what a session log gained since the last time.
+
+A log is read by byte offset. The cursor holds a fingerprint of the bytes before the offset: when it no longer fits,
+or the file is shorter, the log was rewritten and is read anew (`Piece.reset`); writing the same memory twice changes
+nothing downstream. A line that is still being written is left for the next time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+import orjson
+
+from memoryd.daydream.entries import EntryReader, TextLimits
+from memoryd.daydream.lines import Line, fingerprint, read_lines
+from memoryd.daydream.memo import Memo, load_memo
+from memoryd.errors import TranscriptError
+from memoryd.state import Cursor
+from memoryd.text import token_count
+from memoryd.types import Turn
+
+_BOM = b"\xef\xbb\xbf"
+# Lines that begin so hold full prompts or file copies, never conversation; not worth parsing.
+_IRRELEVANT = re.compile(
+    rb'\s*\{"type":\s?"(?:api-request|prompt_snapshot|cost-state|tools-used|mode|file-history|progress|summary|atis|last-prompt)'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """Bounds of one piece and of the memory used: estimated tokens of text, bytes of the file, bytes of one line.
+
+    `turn_chars` and `result_chars` bound the text kept of one turn and of one tool result; the middle is cut out.
+    """
+
+    tokens: int = 6_000
+    bytes: int = 8_000_000
+    line_bytes: int = 4_000_000
+    block_bytes: int = 16_384
+    turn_chars: int = 24_000
+    result_chars: int = 800
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """New turns, with a few from before for context only, and the cursor after them.
+
+    `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
+    `skipped` counts the lines left out, by reason. `start` is the offset at which reading began.
+    """
+
+    turns: tuple[Turn, ...]
+    context: tuple[Turn, ...]
+    cursor: Cursor
+    more: bool = False
+    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    session: str = ""
+    cwd: str = ""
+    reset: bool = False
+    start: int = 0
+
+
+def _nothing_known(_uuid: str) -> bool:
+    return False
+
+
+def read_transcript(
+    path: Path,
+    cursor: Cursor,
+    *,
+    limits: ReadLimits | None = None,
+    final: bool = False,
+    known: Callable[[str], bool] = _nothing_known,
+) -> Piece:
+    """The next piece of the log. Raises TranscriptError when the file can't be opened or read.
+
+    `final` says that nobody writes to the file any more: a last line without an end is read if it is whole.
+    `known` tells line uuids that were seen in other logs (a resumed session may start with a copy of another's lines).
+    """
+    try:
+        with path.open("rb", buffering=0) as stream:
+            return _read(stream, path, cursor, limits or ReadLimits(), final, known)
+    except OSError as error:
+        raise TranscriptError(
+            f"Can't read the session log {path}: {error.strerror or error}.", fix="Check that the file exists and is readable."
+        ) from error
+
+
+def read_all(path: Path, *, limits: ReadLimits | None = None) -> Iterator[Piece]:
+    """The whole log in pieces, as a file that nobody writes to any more. Raises TranscriptError."""
+    cursor, more = Cursor(str(path)), True
+    while more:
+        piece = read_transcript(path, cursor, limits=limits, final=True)
+        cursor, more = piece.cursor, piece.more
+        yield piece
+
+
+def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, final: bool, known: Callable[[str], bool]) -> Piece:
+    memo = load_memo(cursor.context)
+    fits = memo is not None and (cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint)
+    if memo is None or not fits:
+        cursor, memo = Cursor(cursor.transcript, cursor.session), Memo()
+    context = tuple(memo.turns)
+    reading = _Reading(memo, limits, cursor, known)
+    lines = read_lines(
+        stream,
+        cursor.offset,
+        cursor.line,
+        limit=limits.line_bytes,
+        block_bytes=limits.block_bytes,
+        skipping=memo.skipping,
+    )
+    more = reading.take_all(lines, final)
+    return Piece(
+        turns=tuple(reading.turns),
+        context=context,
+        cursor=reading.moved_cursor(stream),
+        more=more,
+        skipped=MappingProxyType(dict(reading.entries.skipped)),
+        session=reading.session or path.stem,
+        cwd=memo.cwd,
+        reset=not fits,
+        start=cursor.offset,
+    )
+
+
+class _Reading:
+    """One pass over some lines."""
+
+    def __init__(self, memo: Memo, limits: ReadLimits, cursor: Cursor, known: Callable[[str], bool]) -> None:
+        self.turns: list[Turn] = []
+        self.entries = EntryReader(memo, TextLimits(limits.turn_chars, limits.result_chars), known)
+        self.session = cursor.session
+        self._memo = memo
+        self._limits = limits
+        self._cursor = cursor
+        self._offset = cursor.offset
+        self._line = cursor.line
+        self._tokens = 0
+
+    def take_all(self, lines: Iterator[Line], final: bool) -> bool:
+        """Take lines until a limit is reached (then True) or the file is at its end."""
+        for line in lines:
+            if not line.complete and not self._may_take_unfinished(line, final):
+                return False
+            self._take(line)
+            if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
+                return line.complete
+        return False
+
+    def _may_take_unfinished(self, line: Line, final: bool) -> bool:
+        """A line without its end is passed over when it is already too long, and read when it is whole and final."""
+        return line.data is None or (final and isinstance(_parse(line.data), Mapping))
+
+    def _take(self, line: Line) -> None:
+        if line.data is None:
+            # Counted when it ends, so that a line which grows over several readings counts once.
+            self.entries.skipped["oversize"] += int(line.complete)
+        else:
+            self._take_data(line.data, line.number)
+        self._memo.skipping = not line.complete and line.data is None
+        self._offset = line.end
+        self._line = line.number if line.complete or line.data is not None else line.number - 1
+
+    def _take_data(self, data: bytes, number: int) -> None:
+        data = data.removeprefix(_BOM).strip()
+        if not data:
+            return
+        if _IRRELEVANT.match(data):
+            self.entries.skipped["irrelevant"] += 1
+            return
+        entry = _parse(data)
+        if not isinstance(entry, Mapping):
+            self.entries.skipped["bad_json" if entry is _BROKEN else "not_object"] += 1
+            return
+        self._note_session(entry)
+        for turn in self.entries.read(entry, number):
+            self._memo.keep_context(turn)
+            self._tokens += token_count(turn.text) + token_count(turn.detail)
+            self.turns.append(turn)
+
+    def _note_session(self, entry: Mapping[str, Any]) -> None:
+        if not self.session:
+            name = entry.get("sessionId") or entry.get("session_id")
+            self.session = name if isinstance(name, str) and name.isascii() else ""
+
+    def moved_cursor(self, stream: BinaryIO) -> Cursor:
+        """The cursor after the lines taken."""
+        return replace(
+            self._cursor,
+            session=self.session,
+            offset=self._offset,
+            line=self._line,
+            fingerprint=fingerprint(stream, self._offset),
+            context=self._memo.dump(),
+        )
+
+
+_BROKEN = object()
+
+
+def _parse(data: bytes) -> Any:
+    """The JSON value; `_BROKEN` when it is none even after bad bytes and NUL padding were dropped."""
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(data)
+    try:
+        return json.loads(data.replace(b"\x00", b"").decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return _BROKEN
