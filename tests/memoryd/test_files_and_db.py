@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from memoryd.db import Database, remove_database
+from memoryd.errors import IndexDamagedError, StoreError
+from memoryd.files import append_line, create_exclusive, locked, make_private_dir, try_lock, write_atomic
+from memoryd.migrations import Migrations
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_files_and_folders_are_private(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "a" / "b" / "file", b"x")
+    assert mode(tmp_path / "a" / "b" / "file") == 0o600
+    assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o700
+
+
+def test_an_atomic_write_leaves_no_temporary_behind(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "file", b"one")
+    write_atomic(tmp_path / "file", b"two")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"two"
+
+
+def test_a_write_that_is_killed_half_way_leaves_the_old_bytes(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_atomic(target, b"old")
+    script = (
+        "import os, sys, memoryd.files as f\n"
+        "from pathlib import Path\n"
+        "f.os.fsync = lambda fd: os.kill(os.getpid(), 9)\n"
+        "f.write_atomic(Path(sys.argv[1]), b'new')\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script, str(target)], check=False)
+    assert result.returncode == -9
+    assert target.read_bytes() == b"old"
+
+
+def test_only_one_of_many_creators_gets_the_name(tmp_path: Path) -> None:
+    won: list[bytes] = []
+
+    def create(number: int) -> None:
+        data = str(number).encode()
+        if create_exclusive(tmp_path / "name", data):
+            won.append(data)
+
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert won == [(tmp_path / "name").read_bytes()]
+
+
+def test_a_full_or_forbidden_place_is_a_store_error_with_a_fix(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError):
+        write_atomic(tmp_path / "file" / "below", b"x")
+
+
+def test_a_log_line_file_is_rotated_at_its_limit(tmp_path: Path) -> None:
+    for number in range(50):
+        append_line(tmp_path / "log", f"line {number}", limit_bytes=100)
+    assert (tmp_path / "log").stat().st_size <= 120
+    assert (tmp_path / "log.1").exists()
+
+
+def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    first = try_lock(tmp_path / "lock")
+    assert first is not None
+    assert try_lock(tmp_path / "lock") is None
+    first.close()
+    with locked(tmp_path / "lock"):
+        assert try_lock(tmp_path / "lock") is None
+
+
+def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db")
+    db.execute("CREATE TABLE t (x)")
+    with pytest.raises(RuntimeError), db.transaction():
+        db.execute("INSERT INTO t VALUES (1)")
+        raise RuntimeError
+    assert db.value("SELECT count(*) FROM t") == 0
+    assert mode(tmp_path / "x.db") == 0o600
+
+
+def test_a_damaged_database_is_told_from_other_faults(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(b"this is no database, but a text that is long enough to look like a header" * 20)
+    with pytest.raises(IndexDamagedError) as caught:
+        Database(path)
+    assert "reindex" in caught.value.fix
+    remove_database(path)
+    db = Database(path)
+    with pytest.raises(StoreError) as other:
+        db.execute("SELECT * FROM nowhere")
+    assert not isinstance(other.value, IndexDamagedError)
+
+
+def test_threads_share_a_connection_without_mixing_transactions(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db")
+    db.execute("CREATE TABLE t (x)")
+
+    def add(start: int) -> None:
+        for number in range(start, start + 20):
+            with db.transaction():
+                db.execute("INSERT INTO t VALUES (?)", (number,))
+
+    threads = [threading.Thread(target=add, args=(n * 100,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert db.value("SELECT count(*) FROM t") == 80
+
+
+def schema(*steps: str) -> Migrations:
+    migrations = Migrations("t")
+    for step in steps:
+
+        def run(db: Database, step: str = step) -> None:
+            db.execute(f"CREATE TABLE {step} (x)")
+            if step == "broken":
+                db.execute("nonsense")
+
+        run.__name__ = step
+        migrations.step(run)
+    return migrations
+
+
+def test_each_migration_runs_once_and_a_failing_one_leaves_nothing(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db")
+    assert schema("one").apply(db) == ["one"]
+    assert schema("one", "two").apply(db) == ["two"]
+    with pytest.raises(StoreError):
+        schema("one", "two", "broken").apply(db)
+    assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'broken'")
+    assert schema("one", "two", "three").apply(db) == ["three"]
+
+
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db")
+    schema("one", "future").apply(db)
+    with pytest.raises(StoreError, match="newer memoryd"):
+        schema("one").apply(db)
+
+
+def test_a_private_folder_may_be_made_twice(tmp_path: Path) -> None:
+    assert make_private_dir(tmp_path / "a") == make_private_dir(tmp_path / "a")

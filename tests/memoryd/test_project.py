@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memoryd.project import ProjectRegistry, normalise_remote
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments], cwd=folder, check=True, capture_output=True
+    )
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "start")
+    if remote:
+        git(folder, "remote", "add", "origin", remote)
+    return folder
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> ProjectRegistry:
+    return ProjectRegistry(tmp_path / "state" / "projects.json")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/acme/shop.git",
+        "https://token@github.com/acme/shop",
+        "git@github.com:acme/shop.git",
+        "ssh://git@github.com:22/acme/shop.git",
+        "https://GitHub.com/acme/shop/",
+    ],
+)
+def test_all_spellings_of_a_remote_are_one(url: str) -> None:
+    assert normalise_remote(url) == "github.com/acme/shop"
+
+
+def test_a_subfolder_belongs_to_its_repository(registry: ProjectRegistry, tmp_path: Path) -> None:
+    repo = repository(tmp_path / "shop")
+    (repo / "src").mkdir()
+    assert registry.resolve(repo / "src").id == registry.resolve(repo).id
+
+
+def test_a_worktree_shares_the_project_of_its_repository(registry: ProjectRegistry, tmp_path: Path) -> None:
+    repo = repository(tmp_path / "shop")
+    git(repo, "worktree", "add", "-q", str(tmp_path / "elsewhere" / "feature"), "-b", "feature")
+    tree = registry.resolve(tmp_path / "elsewhere" / "feature")
+    assert tree.id == registry.resolve(repo).id
+    assert tree.root.endswith("feature")
+
+
+def test_clones_with_one_remote_share_a_project(registry: ProjectRegistry, tmp_path: Path) -> None:
+    one = repository(tmp_path / "a" / "shop", "git@github.com:acme/shop.git")
+    two = repository(tmp_path / "b" / "other-name", "https://github.com/acme/shop")
+    assert registry.resolve(one).id == registry.resolve(two).id
+
+
+def test_two_folders_that_only_share_a_name_are_two_projects(registry: ProjectRegistry, tmp_path: Path) -> None:
+    one = repository(tmp_path / "a" / "shop")
+    two = repository(tmp_path / "b" / "shop")
+    (tmp_path / "c" / "shop").mkdir(parents=True)
+    ids = {registry.resolve(folder).id for folder in (one, two, tmp_path / "c" / "shop")}
+    assert len(ids) == 3
+
+
+def test_a_remote_that_is_added_later_keeps_the_project(registry: ProjectRegistry, tmp_path: Path) -> None:
+    repo = repository(tmp_path / "shop")
+    before = registry.resolve(repo).id
+    git(repo, "remote", "add", "origin", "https://github.com/acme/shop")
+    assert registry.resolve(repo).id == before
+    clone = repository(tmp_path / "clone", "https://github.com/acme/shop")
+    assert registry.resolve(clone).id == before
+
+
+def test_a_renamed_remote_keeps_the_project(registry: ProjectRegistry, tmp_path: Path) -> None:
+    repo = repository(tmp_path / "shop", "https://github.com/acme/shop")
+    before = registry.resolve(repo).id
+    git(repo, "remote", "set-url", "origin", "https://github.com/newco/shop")
+    assert registry.resolve(repo).id == before
+
+
+def test_another_repository_in_the_same_place_is_another_project(registry: ProjectRegistry, tmp_path: Path) -> None:
+    repo = repository(tmp_path / "work", "https://github.com/acme/shop")
+    before = registry.resolve(repo).id
+    (tmp_path / "keep").mkdir()  # holds the freed inode
+    shutil.move(repo, tmp_path / "moved")
+    other = repository(tmp_path / "work", "https://github.com/acme/site")
+    assert registry.resolve(other).id != before
+    assert registry.resolve(tmp_path / "moved").id == before
+
+
+def test_a_folder_without_git_is_its_real_path(registry: ProjectRegistry, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "plain")
+    assert registry.resolve(tmp_path / "link").id == registry.resolve(tmp_path / "plain").id
+
+
+def test_a_folder_that_is_gone_still_resolves(registry: ProjectRegistry, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    before = registry.resolve(folder).id
+    folder.rmdir()
+    assert registry.resolve(folder).id == before
+
+
+def test_a_project_is_found_by_id_and_by_an_unambiguous_name(registry: ProjectRegistry, tmp_path: Path) -> None:
+    one = registry.resolve(repository(tmp_path / "a" / "shop"))
+    registry.resolve(repository(tmp_path / "b" / "site"))
+    assert registry.find("shop") == one.id == registry.find(one.id)
+    registry.resolve(repository(tmp_path / "c" / "shop"))
+    assert registry.find("shop") is None

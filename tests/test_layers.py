@@ -1,0 +1,129 @@
+"""Imports go downward only, also those inside functions; each third-party library has one importer."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = {
+    "memoryd": [
+        {"types", "protocols", "errors"},
+        {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
+         "entities", "openai_api"},
+        {"stores", "embed", "llm", "router"},
+        {"service", "indexer", "ranking"},
+        {"daydream", "dream", "recall"},
+        {"server", "watch", "schedule", "daemon", "client", "logs", "transfer"},
+        {"cli", "doctor", "__main__"},
+    ],
+}  # fmt: skip
+SEPARATE = {"memoryd": [{"stores", "embed", "llm", "router"}]}
+ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
+                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "rich"}  # fmt: skip
+MAY_SHARE = {"rich"}
+
+
+def modules(package: str) -> dict[str, ast.Module]:
+    files = sorted((ROOT / package).rglob("*.py"))
+    return {
+        str(f.relative_to(ROOT).with_suffix("")).replace("/", ".").replace("\\", "."): ast.parse(f.read_text("utf-8"))
+        for f in files
+    }
+
+
+def imported(name: str, tree: ast.Module) -> set[str]:
+    out: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            out |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            out |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return out
+
+
+def layer_of(package: str, module: str) -> int:
+    part = module.split(".")[1] if "." in module else "__init__"
+    if part in ("__init__", "__version__"):
+        return 0
+    for number, names in enumerate(LAYERS[package]):
+        if part in names:
+            return number
+    raise AssertionError(f"{module} belongs to no layer: add it to tests/test_layers.py and docs/design")
+
+
+@pytest.mark.parametrize("package", sorted(LAYERS))
+def test_imports_go_downward_only(package: str) -> None:
+    wrong = []
+    for name, tree in modules(package).items():
+        if name == f"{package}.__init__":
+            continue
+        for target in imported(name, tree):
+            if not target.startswith(f"{package}."):
+                continue
+            here, there = layer_of(package, name), layer_of(package, target)
+            siblings = any({name.split(".")[1], target.split(".")[1]} <= group for group in SEPARATE[package])
+            if there > here or (siblings and name.split(".")[1] != target.split(".")[1]):
+                wrong.append(f"{name} (layer {here}) imports {target} (layer {there})")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    graph: dict[str, set[str]] = defaultdict(set)
+    trees = modules("memoryd")
+    known = set(trees)
+    for name, tree in trees.items():
+        for target in imported(name, tree):
+            for candidate in (target, target.rsplit(".", 1)[0]):
+                if candidate in known and candidate != name:
+                    graph[name].add(candidate)
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path, name])
+        if name not in done:
+            for target in graph[name]:
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in list(graph):
+        visit(name, ())
+
+
+def test_the_product_never_imports_the_benchmark() -> None:
+    for name, tree in modules("memoryd").items():
+        assert not any(target.split(".")[0] == "memeval" for target in imported(name, tree)), name
+
+
+def test_each_third_party_library_is_imported_in_one_module() -> None:
+    importers: dict[str, set[str]] = defaultdict(set)
+    for name, tree in modules("memoryd").items():
+        for target in imported(name, tree):
+            importers[target.split(".")[0]].add(name)
+    for library in ONE_IMPORTER - MAY_SHARE:
+        assert len(importers[library]) <= 1, f"{library}: {sorted(importers[library])}"
+
+
+def test_hooks_and_the_pump_use_the_standard_library_only() -> None:
+    files = [*(ROOT / "hooks").glob("*.py"), *(ROOT / "plugin").glob("*.py")]
+    assert files
+    own = {f.stem for f in files}
+    for file in files:
+        for target in imported(file.stem, ast.parse(file.read_text("utf-8"))):
+            top = target.split(".")[0]
+            assert top in sys.stdlib_module_names or top in own, f"{file.name} imports {target}"
+
+
+def test_source_files_stay_readable_in_size() -> None:
+    long = []
+    for package in ("memoryd", "memeval", "hooks", "plugin"):
+        for file in (ROOT / package).rglob("*.py"):
+            lines = len(file.read_text("utf-8").splitlines())
+            if lines > 400:
+                long.append(f"{file.relative_to(ROOT)}: {lines}")
+    assert not long, "\n".join(long)
