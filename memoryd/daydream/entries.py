@@ -66,6 +66,10 @@ def _time(value: Any) -> datetime | None:
         return None
 
 
+def _moment(turn: Turn) -> str:
+    return f"{turn.at.isoformat()} {turn.kind} {turn.detail} {turn.text}" if turn.at else ""
+
+
 def _blocks(content: Any) -> list[Mapping[str, Any]]:
     """The content as a list of blocks; a plain text is one text block, anything else is dropped."""
     if isinstance(content, str):
@@ -98,6 +102,19 @@ class EntryReader:
 
     def read(self, entry: Entry, line: int) -> list[Turn]:
         """The entry's turns, in order; an empty list when there is nothing to see for an extractor."""
+        held = self._release(entry)
+        turns = self._new_turns(entry, line)
+        if self._memo.foreign:
+            return self._skip(self._memo.foreign)
+        if turns:
+            self._note_cwd(entry)
+        return held + turns
+
+    def flush(self) -> list[Turn]:
+        """The queued prompt that waits for the next line, when there will be none."""
+        return self._release({})
+
+    def _new_turns(self, entry: Entry, line: int) -> list[Turn]:
         kind = entry.get("type")
         reader = self._kinds.get(kind) if isinstance(kind, str) else None
         if reader is None:
@@ -108,12 +125,23 @@ class EntryReader:
         sidechain = entry.get("isSidechain") is True or bool(entry.get("parent_tool_use_id"))
         base = Turn(TurnKind.USER, "", uuid, line, _time(entry.get("timestamp")), sidechain=sidechain)
         turns = list(reader(entry, base))
-        if self._memo.foreign:
-            return self._skip(self._memo.foreign)
-        if turns:
-            self._memo.remember(uuid)
-            self._note_cwd(entry)
+        if not turns:
+            return []
+        # A resumed session may repeat lines under new uuids; the moment and the words stay the same.
+        moment = _moment(turns[0])
+        if self._memo.is_known(moment):
+            return self._skip("duplicate")
+        self._memo.remember(uuid)
+        self._memo.remember(moment)
         return turns
+
+    def _release(self, entry: Entry) -> list[Turn]:
+        """The queued prompt of the line before, unless this line says that it comes next as a prompt."""
+        held, self._memo.held = self._memo.held, None
+        if held is None or (entry.get("type") == "queue-operation" and entry.get("operation") == "dequeue"):
+            return []
+        self._memo.expect_echo(held.text)
+        return [held]
 
     def _skip(self, reason: str) -> list[Turn]:
         self.skipped[reason] += 1
@@ -244,14 +272,13 @@ class EntryReader:
         if entry.get("operation") != "enqueue":
             self._skip("queue_end")
             return
-        yield from self._queued(_joined(entry.get("content")), base)
-
-    def _queued(self, text: str, base: Turn) -> Iterator[Turn]:
+        text = _joined(entry.get("content"))
         self._check_foreign(text)
         for turn in self._typed(text, base, "queue"):
             if turn.kind is TurnKind.USER:
-                self._memo.expect_echo(clean_user(text).text)
-            yield turn
+                self._memo.held = turn
+            else:
+                yield turn
 
     def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         attachment = entry.get("attachment")

@@ -19,7 +19,7 @@ from memoryd.text import shorten
 from memoryd.types import Turn, TurnKind
 
 VERSION = 1
-SEEN_LIMIT = 800
+SEEN_LIMIT = 1_200
 TOOLS_LIMIT = 64
 ECHO_LIMIT = 16
 CONTEXT_TURNS = 6
@@ -33,25 +33,29 @@ def short_hash(text: str) -> str:
 
 @dataclass(slots=True)
 class Memo:
-    """Identities of recent lines, names of tools that were called, prompts that may come again, the last turns."""
+    """Identities of recent lines, names of called tools, prompts that may come again, the last turns, a held prompt.
+
+    A queued prompt is held until the next line tells whether it comes again as a prompt line.
+    """
 
     seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
     tools: OrderedDict[str, str] = field(default_factory=OrderedDict)
     echoes: list[str] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
+    held: Turn | None = None
     foreign: str = ""
     prompted: bool = False
     skipping: bool = False
     cwd: str = ""
 
-    def is_known(self, uuid: str) -> bool:
-        """Whether a line with this uuid gave turns not long ago."""
-        return bool(uuid) and short_hash(uuid) in self.seen
+    def is_known(self, identity: str) -> bool:
+        """Whether a line with this identity (uuid, or moment and words) gave turns not long ago."""
+        return bool(identity) and short_hash(identity) in self.seen
 
-    def remember(self, uuid: str) -> None:
+    def remember(self, identity: str) -> None:
         """Note that the line was used."""
-        if uuid:
-            _put(self.seen, short_hash(uuid), None, SEEN_LIMIT)
+        if identity:
+            _put(self.seen, short_hash(identity), None, SEEN_LIMIT)
 
     def remember_tool(self, use: str, name: str) -> None:
         """Note the name of a tool call, for its result."""
@@ -77,13 +81,14 @@ class Memo:
             self.turns = [*self.turns, kept][-CONTEXT_TURNS:]
 
     def dump(self) -> str:
-        """As JSON, at most about 25 KB."""
+        """As JSON, about 25 KB at most, and more only while a long queued prompt is held."""
         values = {
             "v": VERSION,
             "seen": "".join(self.seen),
             "tools": dict(self.tools),
             "echoes": self.echoes,
             "turns": [_turn_to_dict(turn) for turn in self.turns],
+            "held": _turn_to_dict(self.held) if self.held else None,
             "foreign": self.foreign,
             "prompted": self.prompted,
             "skipping": self.skipping,
@@ -113,6 +118,7 @@ def load_memo(text: str) -> Memo | None:
             OrderedDict(values["tools"]),
             list(values["echoes"]),
             [_turn_from_dict(turn) for turn in values["turns"]],
+            _turn_from_dict(values["held"]) if values["held"] else None,
             values["foreign"],
             values["prompted"],
             values["skipping"],

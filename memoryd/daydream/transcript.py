@@ -149,10 +149,12 @@ class _Reading:
         """Take lines until a limit is reached (then True) or the file is at its end."""
         for line in lines:
             if not line.complete and not self._may_take_unfinished(line, final):
-                return False
+                break
             self._take(line)
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
                 return line.complete
+        if final:
+            self._add(self.entries.flush())
         return False
 
     def _may_take_unfinished(self, line: Line, final: bool) -> bool:
@@ -161,8 +163,8 @@ class _Reading:
 
     def _take(self, line: Line) -> None:
         if line.data is None:
-            # Counted when it ends, so that a line which grows over several readings counts once.
-            self.entries.skipped["oversize"] += int(line.complete)
+            # A line that is passed over in several readings counts once.
+            self.entries.skipped["oversize"] += int(not self._memo.skipping)
         else:
             self._take_data(line.data, line.number)
         self._memo.skipping = not line.complete and line.data is None
@@ -181,7 +183,10 @@ class _Reading:
             self.entries.skipped["bad_json" if entry is _BROKEN else "not_object"] += 1
             return
         self._note_session(entry)
-        for turn in self.entries.read(entry, number):
+        self._add(self.entries.read(entry, number))
+
+    def _add(self, turns: list[Turn]) -> None:
+        for turn in turns:
             self._memo.keep_context(turn)
             self._tokens += token_count(turn.text) + token_count(turn.detail)
             self.turns.append(turn)
