@@ -26,7 +26,7 @@ class OpenAILLM:
             # A server on the user's own machine needs no key; OpenRouter does.
             raise ConfigError(
                 "The openai extractor has no key.",
-                fix="Set openai_api_key (or OPENROUTER_API_KEY), or openai_base_url for a local server, or extractor = heuristic.",
+                fix="Set openai_api_key or OPENROUTER_API_KEY, openai_base_url for a local server, or extractor = heuristic.",
             )
 
     @property

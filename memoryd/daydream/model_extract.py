@@ -1,0 +1,114 @@
+"""The extractor that asks a language model. The prompt is a versioned file beside this module."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.resources import files
+from types import MappingProxyType
+
+from memoryd.config import Settings
+from memoryd.daydream.answer import SCHEMA, InvalidAnswerError, ground, parse_answer
+from memoryd.daydream.redact import redact
+from memoryd.daydream.render import render
+from memoryd.errors import ModelError
+from memoryd.protocols import LLM
+from memoryd.text import shorten
+from memoryd.types import Candidate, Extraction, Message, Passage, Usage
+
+PROMPT_VERSION = "extract_v1"
+
+
+class UnusableAnswerError(ModelError):
+    """The model answered twice with something else than was asked for. `usage` is what that cost."""
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        super().__init__(
+            message,
+            fix="It is tried again later; if it stays so, choose another model or extractor = heuristic.",
+            transient=True,
+        )
+        self.usage = usage
+
+
+def load_prompt(version: str = PROMPT_VERSION) -> str:
+    """The instructions given to the model."""
+    return files("memoryd.daydream").joinpath("prompts", f"{version}.md").read_text("utf-8")
+
+
+class ModelExtractor:
+    """An Extractor over any LLM.
+
+    What it sends is redacted; what comes back is checked against the schema and its evidence.
+    An answer that stays invalid after one repair is an error, never an empty success.
+    """
+
+    def __init__(self, llm: LLM, settings: Settings, name: str = "openai") -> None:
+        self._llm = llm
+        self._name = name
+        self._budget = settings.chunk_tokens
+
+    @property
+    def name(self) -> str:
+        """Which extractor this is: openai or claude."""
+        return self._name
+
+    @property
+    def version(self) -> str:
+        """The prompt's version, recorded with results."""
+        return PROMPT_VERSION
+
+    def extract(self, passage: Passage) -> Extraction:
+        """Candidates in the order of their evidence. Raises ModelError."""
+        messages = self.messages(passage)
+        completion = self._llm.complete(messages, SCHEMA)
+        usage = completion.usage
+        try:
+            proposals = parse_answer(completion.text)
+        except InvalidAnswerError as problem:
+            completion = self._llm.complete(_repair(messages, completion.text, str(problem)), SCHEMA)
+            usage += completion.usage
+            try:
+                proposals = parse_answer(completion.text)
+            except InvalidAnswerError as again:
+                raise UnusableAnswerError(f"{self._llm.name} gave an unusable answer: {again}.", usage) from again
+        candidates, skipped = ground(proposals, passage)
+        clean, secrets = _without_secrets(candidates)
+        return Extraction(clean, _counts(skipped, secrets), self._name, completion.model or self._llm.name, usage)
+
+    def messages(self, passage: Passage) -> list[Message]:
+        """What is sent: the instructions, and the redacted passage as data."""
+        session = redact(render(_redacted(passage), self._budget)).text
+        return [Message("system", load_prompt()), Message("user", f"<session>\n{session}\n</session>")]
+
+    def print_prompt(self, passage: Passage) -> str:
+        """The exact text that would leave the machine, for people who want to see it."""
+        return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in self.messages(passage))
+
+
+def _redacted(passage: Passage) -> Passage:
+    """Redacted before anything is cut: half a secret is not recognised."""
+    return replace(
+        passage,
+        turns=tuple(replace(turn, text=redact(turn.text).text, detail=redact(turn.detail).text) for turn in passage.turns),
+        context=tuple(replace(turn, text=redact(turn.text).text, detail=redact(turn.detail).text) for turn in passage.context),
+    )
+
+
+def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]:
+    told = f"Your answer can't be used: {problem}. Answer again with the one JSON object that was asked for, nothing else."
+    return [*messages, Message("assistant", shorten(answer, 8_000)), Message("user", told)]
+
+
+def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], int]:
+    """A statement in which a secret is found on the way back is dropped: without the secret it says little."""
+    kept = tuple(candidate for candidate in candidates if not redact(candidate.content).found)
+    return kept, len(candidates) - len(kept)
+
+
+def _counts(skipped: Mapping[str, int], secrets: int) -> Mapping[str, int]:
+    total = Counter(skipped)
+    if secrets:
+        total["holds a secret"] += secrets
+    return MappingProxyType(dict(total))
