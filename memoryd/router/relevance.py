@@ -1,8 +1,9 @@
 """How likely is it that an item answers a query? A calibrated 0..1 from words and meaning.
 
 A logistic function (Platt 1999) of at most three features: the cosine, the idf-weighted
-share of the query's terms that the item has, and how many rare terms these are. Ranks are
-left out on purpose: the best of many wrong answers ranks first too, so they spoil
+share of the query's terms that the item has, and the same share counted in full only when
+two terms matched (one common word proves little; many words of a long prompt prove little
+too). Ranks are left out on purpose: the best of many wrong answers ranks first too, so they spoil
 abstention. The weights lie in `relevance.json`, fitted by benchmarks/fit_relevance.py; 0.5
 is the point chosen there between keeping answers and saying nothing.
 """
@@ -23,7 +24,7 @@ from memoryd.text import CJK, keywords, words
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
 FORMAT = 1
 PRIOR_DOCUMENTS = 200
-MATCH_CAP = 4.0
+MATCH_CAP = 2.0
 WIDE_WEIGHT = 0.5
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -95,6 +96,11 @@ class Overlap:
     coverage: float
     matches: float
 
+    @property
+    def support(self) -> float:
+        """coverage · min(matches, 2), 0..2."""
+        return self.coverage * min(self.matches, MATCH_CAP)
+
 
 def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
     """Overlap of a query's term weights with an item's terms; a query without terms gives zeros."""
@@ -105,16 +111,16 @@ def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One logistic function: p = 1 / (1 + exp(-(bias + cosine·c + coverage·v + matches·min(m, 4))))."""
+    """One logistic function: p = 1 / (1 + exp(-(bias + cosine·c + coverage·v + support·s)))."""
 
     bias: float
     cosine: float
     coverage: float
-    matches: float
+    support: float
 
     def estimate(self, overlap: Overlap, cosine: float) -> float:
         """The estimate, 0..1."""
-        z = self.bias + self.cosine * cosine + self.coverage * overlap.coverage + self.matches * min(overlap.matches, MATCH_CAP)
+        z = self.bias + self.cosine * cosine + self.coverage * overlap.coverage + self.support * overlap.support
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
 
 
