@@ -1,0 +1,118 @@
+"""Where memoryd's own Python environment is. Looks only; plugin/build.py makes one."""
+
+import json
+import os
+import re
+import sys
+
+OLDEST = (3, 11)
+MARKER = "memoryd-ready"
+SOURCES = ("memoryd", "memeval", "pyproject.toml", "README.md", "LICENSE")
+DIGESTED = (".py", ".toml", ".json", ".md", ".yaml")
+
+
+def plugin_root():
+    """The plugin's top folder, as an absolute path."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def launcher_path():
+    """The launcher's Python part."""
+    return os.path.join(plugin_root(), "plugin", "launcher.py")
+
+
+def data_folder(env, home):
+    """The plugin's private folder; under the home folder when the launcher is run by hand."""
+    return env.get("CLAUDE_PLUGIN_DATA") or os.path.join(home, "plugin")
+
+
+def bin_python(folder):
+    """The interpreter of a virtual environment."""
+    return os.path.join(folder, "Scripts", "python.exe") if sys.platform == "win32" else os.path.join(folder, "bin", "python")
+
+
+def version(root):
+    """The version that the plugin's sources have."""
+    with open(os.path.join(root, "pyproject.toml"), encoding="utf-8") as stream:
+        match = re.search(r'^version = "([^"]+)"', stream.read(), re.MULTILINE)
+    return match.group(1) if match else "0"
+
+
+def source_files(root):
+    """All files that the package is built from, relative to the root, sorted."""
+    found = [name for name in SOURCES if os.path.isfile(os.path.join(root, name))]
+    for package in SOURCES:
+        for folder, folders, files in os.walk(os.path.join(root, package)):
+            folders[:] = sorted(name for name in folders if name != "__pycache__")
+            found += [os.path.relpath(os.path.join(folder, name), root) for name in files if not name.endswith(".pyc")]
+    return sorted(found)
+
+
+def venv_folder(env, home, root):
+    """Where the environment for exactly these sources belongs: the sources of a live plugin folder can change."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for name in source_files(root):
+        if name.endswith(DIGESTED) and name != "README.md":
+            with open(os.path.join(root, name), "rb") as stream:
+                digest.update(name.encode() + b"\0" + stream.read() + b"\0")
+    return os.path.join(data_folder(env, home), f"venv-{version(root)}-{digest.hexdigest()[:12]}")
+
+
+def developer_python(root):
+    """The interpreter of a developer's clone (`make install`), or None."""
+    venv = os.path.join(root, ".venv")
+    python = bin_python(venv)
+    if not os.path.exists(python):
+        return None
+    places = [os.path.join(venv, "Lib", "site-packages")]
+    library = os.path.join(venv, "lib")
+    if os.path.isdir(library):
+        places += [os.path.join(library, name, "site-packages") for name in os.listdir(library)]
+    installed = re.compile(r"memoryd-.*\.dist-info$")
+    return python if any(installed.match(name) for p in places if os.path.isdir(p) for name in os.listdir(p)) else None
+
+
+def find_ready(env, home):
+    """The interpreter that can run memoryd now, or None."""
+    if env.get("MEMORYD_PYTHON"):
+        return env["MEMORYD_PYTHON"]
+    root = plugin_root()
+    python = developer_python(root)
+    if python:
+        return python
+    folder = venv_folder(env, home, root)
+    python = bin_python(folder)
+    return python if os.path.exists(os.path.join(folder, MARKER)) and os.path.exists(python) else None
+
+
+def read_status(env, home):
+    """What the last build said of itself: state, message, since, attempts, retry_at. Empty when none ran."""
+    try:
+        with open(os.path.join(data_folder(env, home), "setup.json"), encoding="utf-8") as stream:
+            value = json.load(stream)
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def on_path(name):
+    """The first executable of that name on PATH, or None."""
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        path = os.path.join(folder, name)
+        if folder and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def python_candidates():
+    """Interpreters that may be new enough, the running one first; they must be tried, a shim may lead nowhere."""
+    names = ["python3"] + [f"python3.{minor}" for minor in range(20, OLDEST[1] - 1, -1)] + ["python"]
+    return [sys.executable] + [path for path in map(on_path, names) if path]
+
+
+def no_python():
+    """Whether nothing on this machine looks new enough to build the environment."""
+    named = any(on_path(f"python3.{minor}") for minor in range(OLDEST[1], 21))
+    return sys.version_info[:2] < OLDEST and not named and not on_path("uv")

@@ -1,0 +1,68 @@
+"""The governance that the daemon left on disk for a SessionStart that it can't answer in time."""
+
+import os
+from hashlib import sha256
+
+
+def _real_git_dir(dot_git):
+    """The common git directory that a `.git` file leads to, or None when it leads nowhere."""
+    with open(dot_git, encoding="utf-8", errors="replace") as stream:
+        text = stream.read(65536).strip()
+    if not text.startswith("gitdir:"):
+        return None
+    git_dir = os.path.realpath(os.path.join(os.path.dirname(dot_git), text[len("gitdir:") :].strip()))
+    pointer = os.path.join(git_dir, "commondir")
+    if not os.path.isfile(pointer):
+        return git_dir
+    with open(pointer, encoding="utf-8", errors="replace") as stream:
+        return os.path.realpath(os.path.join(git_dir, stream.read(65536).strip()))
+
+
+def project_key(cwd):
+    """Real path of the git common directory of `cwd`, else of `cwd`: the rule of memoryd.project.find_git."""
+    start = folder = os.path.realpath(cwd)
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        if os.path.isdir(dot_git):
+            return os.path.realpath(dot_git)
+        if os.path.isfile(dot_git):
+            common = _readable_git_dir(dot_git)
+            if common:
+                return common
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return start
+        folder = parent
+
+
+def _readable_git_dir(dot_git):
+    try:
+        return _real_git_dir(dot_git)
+    except OSError:
+        return None
+
+
+def cache_path(home, cwd):
+    """Where the answer for the project of `cwd` lies if there is one."""
+    name = sha256(os.fsencode(project_key(cwd))).hexdigest() + ".json"
+    return os.path.join(home, "run", "governance", name)
+
+
+def is_wanted(env):
+    """Whether injection at the session's start is on, as far as the environment tells."""
+    for name in ("MEMORYD_INJECT_SESSION", "CLAUDE_PLUGIN_OPTION_INJECT_SESSION"):
+        if env.get(name):
+            return env[name].strip().lower() not in ("0", "false", "no", "off")
+    return True
+
+
+def cached_answer(home, env, cwd):
+    """The stored answer, or nothing."""
+    if not is_wanted(env):
+        return b""
+    try:
+        with open(cache_path(home, cwd), "rb") as stream:
+            answer = stream.read(1_000_000).strip()
+    except OSError:
+        return b""
+    return answer if answer.startswith(b'{"') and answer.endswith(b"}") else b""

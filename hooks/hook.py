@@ -1,0 +1,248 @@
+"""The hook client: hands one event from Claude Code to the daemon, within a few milliseconds.
+
+Run as `python -I -S hook.py EVENT` by hook.sh. Whatever happens the exit code is 0, stderr
+is empty and the session goes on: events are put on disk first, and an answer is waited for
+at most ASK_SECONDS. Only modules that cost nothing are imported here; what is needed rarely
+lies in rare.py. Also runs on old Pythons, to say there that they are too old.
+The contract is docs/design/daemon-protocol.md.
+"""
+
+import _socket
+import os
+import sys
+from time import monotonic, time_ns
+
+SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+ASKED = ("SessionStart", "UserPromptSubmit")
+ASK_SECONDS = 0.22  # since the hook's start: 300 ms less the start of sh, of Python and of a daemon
+POKE_SECONDS = 0.1
+READ_SECONDS = 0.22  # for a standard input that nobody closes
+MAX_INPUT = 16_000_000
+MAX_ANSWER = 1_000_000
+OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
+
+
+class NoDaemonError(Exception):
+    """Nobody listens, or somebody else does: a daemon should be started."""
+
+
+class BusyError(Exception):
+    """A daemon listens but does not answer in time."""
+
+
+def home_folder(env):
+    """Where memoryd keeps everything: the same rule as memoryd.config.find_home."""
+    chosen = env.get("MEMORYD_HOME") or env.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
+    return os.path.abspath(os.path.expanduser(chosen))
+
+
+def connect(home, seconds):
+    """A connected socket to the daemon. Raises NoDaemonError or BusyError."""
+    try:
+        with open(os.path.join(home, "run", "endpoint"), "rb") as stream:
+            kind, _, rest = stream.read(4096).strip().partition(b" ")
+        if kind == b"unix":
+            return _connect_unix(rest, seconds)
+        if kind == b"tcp":
+            return _connect_tcp(rest, seconds)
+    except (TimeoutError, _socket.timeout, BlockingIOError):  # a full backlog is EAGAIN
+        raise BusyError("the daemon does not accept connections") from None
+    except (OSError, ValueError) as error:
+        raise NoDaemonError(str(error)) from None
+    raise NoDaemonError("the endpoint file is not one")
+
+
+def _connect_unix(path, seconds):
+    if os.lstat(path).st_uid != os.getuid():
+        raise NoDaemonError("the socket belongs to another user")
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    link.settimeout(seconds)
+    link.connect(path)
+    return link
+
+
+def _connect_tcp(rest, seconds):
+    port, token = rest.split(b" ")
+    link = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    link.settimeout(seconds)
+    link.connect(("127.0.0.1", int(port)))
+    link.sendall(b"token " + token + b"\n")
+    return link
+
+
+def event_record(env, body):
+    """The event's bytes on the socket and in the spool: KEY=VALUE lines, an empty line, the hook's input."""
+    lines = []
+    for key in sorted(env):
+        if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
+            lines.append(key + "=" + " ".join(env[key].splitlines()) + "\n")
+    return os.fsencode("".join(lines)) + b"\n" + body
+
+
+def spool(home, event, data):
+    """Put the event on disk, whole or not at all, and return the file's path. It outlives this process."""
+    folder = os.path.join(home, "spool")
+    name = f"{time_ns():020d}-{os.getpid()}.{event}"
+    temporary = os.path.join(folder, "." + name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        handle = os.open(temporary, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        handle = os.open(temporary, flags, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    target = os.path.join(folder, name)
+    os.rename(temporary, target)
+    return target
+
+
+def poke(home):
+    """Tell the daemon that the spool has something; nothing is waited for."""
+    link = connect(home, POKE_SECONDS)
+    try:
+        link.sendall(b"memoryd/1 poke\n")
+    except OSError as error:
+        raise NoDaemonError(str(error)) from None
+
+
+def ask(home, event, data, deadline):
+    """The daemon's answer to the event, maybe empty. Raises NoDaemonError or BusyError."""
+    link = connect(home, max(deadline - monotonic(), 0.01))
+    try:
+        link.sendall(b"memoryd/1 hook %s %d\n" % (event.encode("ascii"), len(data)) + data)
+        return _checked(_read_to_end(link, deadline).strip())
+    except (TimeoutError, _socket.timeout):
+        raise BusyError("no answer in time") from None
+    except OSError as error:
+        raise NoDaemonError(str(error)) from None
+
+
+def _read_to_end(link, deadline):
+    answer = b""
+    while len(answer) <= MAX_ANSWER:
+        link.settimeout(max(deadline - monotonic(), 0.001))
+        part = link.recv(65536)
+        if not part:
+            return answer
+        answer += part
+    raise NoDaemonError("the answer has no end")
+
+
+def _checked(answer):
+    if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
+        raise NoDaemonError("what answers is not memoryd")  # a stranger's words must not reach the session
+    return answer
+
+
+def read_input():
+    """Standard input, at most MAX_INPUT + 1 bytes of it; the rest is read and dropped."""
+    parts = []
+    size = 0
+    while True:
+        part = os.read(0, 1 << 20)
+        if not part:
+            return b"".join(parts)[: MAX_INPUT + 1]
+        if size <= MAX_INPUT:
+            parts.append(part)
+        size += len(part)
+
+
+def _end_late(_number, _frame):
+    os._exit(0)
+
+
+def _read_input_in_time():
+    try:
+        import _signal as signals
+
+        signals.signal(signals.SIGALRM, _end_late)
+        signals.setitimer(signals.ITIMER_REAL, READ_SECONDS)
+    except (ImportError, AttributeError):  # Windows has no timer signal
+        return read_input()
+    body = read_input()
+    signals.setitimer(signals.ITIMER_REAL, 0)  # from here on every wait has its own limit
+    return body
+
+
+def _load_rare():
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, here)
+    sys.dont_write_bytecode = True  # the plugin's folder may be read-only, or a repository
+    import rare
+
+    return rare
+
+
+def _spool_or_log(home, event, data):
+    try:
+        return spool(home, event, data)
+    except OSError as error:
+        _load_rare().log(home, event, f"not spooled: {error}")
+        return None
+
+
+def _deliver(home, event, data, start):
+    """Spool, then ask or poke. Returns the answer; raises as those do."""
+    spooled = _spool_or_log(home, event, data) if event in SPOOLED else None
+    if event not in ASKED:
+        poke(home)
+        return b""
+    answer = ask(home, event, data, start + ASK_SECONDS)
+    if answer and spooled:
+        try:  # noqa: SIM105 - importing contextlib costs 2 ms
+            os.unlink(spooled)  # handled; a second time would undo what the answer recorded
+        except FileNotFoundError:
+            pass  # the daemon was quicker
+    return answer
+
+
+def _input_fault(body):
+    if len(body) > MAX_INPUT:
+        return "the input is too long"
+    return "" if body.startswith(b"{") else "the input is no JSON object"
+
+
+def handle(event, env, start):
+    """One event, from its bytes on standard input to what the client is to see."""
+    home = home_folder(env)
+    body = _read_input_in_time()
+    answer = b""
+    fault = _input_fault(body)
+    problem = ValueError(fault) if fault else None
+    if problem is None:
+        try:
+            answer = _deliver(home, event, event_record(env, body), start)
+        except (NoDaemonError, BusyError) as error:
+            problem = error
+    if problem is not None:
+        answer = _load_rare().recover(event, env, body, problem)
+    elif event == "SessionStart" and os.path.exists(os.path.join(env.get("CLAUDE_PLUGIN_DATA", ""), "announce")):
+        answer = _load_rare().announce(env, answer)
+    if answer:
+        os.write(1, answer + b"\n")
+
+
+def main(arguments, env):
+    """Entry point: handles the event that the first argument names, if it is one of ours."""
+    start = monotonic()
+    event = arguments[1] if len(arguments) > 1 else ""
+    if env.get("MEMORYD_INTERNAL") or event not in SPOOLED + ASKED:
+        return
+    os.umask(0o077)
+    try:
+        handle(event, env, start)
+    except Exception as error:  # noqa: BLE001 - a session must never see a fault of its memory
+        _load_rare().log(home_folder(env), event, repr(error))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv, os.environ)
+    finally:
+        os._exit(0)

@@ -1,0 +1,71 @@
+"""What a hook does when things are not as they should be. Loaded only then."""
+
+import json
+import os
+import time
+
+import governance
+import hook
+import starter
+
+LOG_LIMIT = 256_000
+
+
+def log(home, event, text):
+    """One line in logs/hooks.log. The log stays small; a home that can't be written has none."""
+    path = os.path.join(home, "logs", "hooks.log")
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {event} {text}".replace("\n", " ")[:1000] + "\n"
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
+            os.replace(path, path + ".1")
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(handle, line.encode("utf-8", "replace"))
+        os.close(handle)
+    except OSError:
+        return  # nowhere to say it
+
+
+def _working_folder(body):
+    try:
+        cwd = json.loads(body).get("cwd")
+    except ValueError:
+        cwd = None
+    return cwd if isinstance(cwd, str) and cwd else os.getcwd()
+
+
+def _with_message(answer, message):
+    """The answer with a line for the user added to it."""
+    if not message:
+        return answer
+    try:
+        value = json.loads(answer) if answer else {}
+    except ValueError:
+        value = {}
+    value["systemMessage"] = "\n".join(filter(None, (value.get("systemMessage"), message)))
+    return json.dumps(value).encode()
+
+
+def recover(event, env, body, problem):
+    """Log the problem, start a daemon if none answers, and give what can be given without one."""
+    home = hook.home_folder(env)
+    # What our own hook classes are called in the module that runs as __main__ differs from here: go by name.
+    absent = type(problem).__name__ == "NoDaemonError"
+    started = absent and starter.start_daemon(home, env)
+    log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
+    if event != "SessionStart":
+        return b""
+    message = starter.setup_message(home, env) if absent else ""
+    return _with_message(governance.cached_answer(home, env, _working_folder(body)), message)
+
+
+def announce(env, answer):
+    """Say once that the first setup is done."""
+    path = os.path.join(env["CLAUDE_PLUGIN_DATA"], "announce")
+    try:
+        with open(path, encoding="utf-8") as stream:
+            message = stream.read(1000).strip()
+        os.unlink(path)
+    except OSError:
+        return answer  # another session said it
+    return _with_message(answer, message)

@@ -1,0 +1,232 @@
+"""Builds memoryd's environment: once, under a lock, never visible half-built.
+
+The environment is made in its final folder and counts only when its marker file, written
+last, is there. The lock is the kernel's, so a killed build leaves none; what it left of the
+folder is removed by the next. A failed build is not repeated before its back-off has passed.
+The plugin's folder is only read: the sources are copied before anything is built from them.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import environment
+
+FIRST_RETRY_SECONDS = 60.0
+LONGEST_RETRY_SECONDS = 86_400.0
+BUSY, NOT_YET, FAILED = 75, 75, 1  # 75: EX_TEMPFAIL
+PROBE = "import os, sys; print(sys.version_info[0] * 100 + sys.version_info[1]); print(os.path.realpath(sys.executable))"
+
+
+class SetupError(Exception):
+    """There is no environment now. `code` is the exit code that says so."""
+
+    def __init__(self, message, code=FAILED):
+        super().__init__(message)
+        self.code = code
+
+
+def say(text):
+    """Progress, for launcher.log or the terminal (both are stderr here)."""
+    print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} setup: {text}", file=sys.stderr, flush=True)
+
+
+def write_file(path, text):
+    """Replace a small file in one step."""
+    handle, temporary = tempfile.mkstemp(prefix=".", dir=os.path.dirname(path))
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    os.replace(temporary, path)
+
+
+def _lock(path, wait):
+    """An open file that holds the lock, or None when another build does and `wait` is false."""
+    stream = open(path, "a+b")  # noqa: SIM115 - held by the caller
+    # The steps inherit it: a step that outlives a killed build goes on writing and must keep others out.
+    os.set_inheritable(stream.fileno(), True)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        stream.close()
+        return None
+    return stream
+
+
+def ensure(env, home, wait):
+    """The interpreter of a ready environment, built now if need be.
+
+    With `wait` false another running build is not waited for. Raises SetupError.
+    """
+    data = environment.data_folder(env, home)
+    os.makedirs(data, 0o700, exist_ok=True)
+    lock = _lock(os.path.join(data, "setup.lock"), wait)
+    if lock is None:
+        raise SetupError("another process is setting memoryd up.", BUSY)
+    with lock:
+        python = environment.find_ready(env, home)
+        if python:
+            return python
+        folder = environment.venv_folder(env, home, environment.plugin_root())
+        status = environment.read_status(env, home)
+        if status.get("environment") != os.path.basename(folder):
+            status = {}  # of other sources: their failures don't count
+        if not wait and status.get("state") == "failed" and time.time() < status.get("retry_at", 0):
+            raise SetupError(f"setup failed: {status.get('message')} It is tried again later.", NOT_YET)
+        return _build_and_record(folder, data, status)
+
+
+def _build_and_record(folder, data, status):
+    attempts = status.get("attempts", 0) + 1
+    name = os.path.basename(folder)
+    _record(data, name, "building", "The environment is being built.", attempts)
+    started = time.monotonic()
+    try:
+        _build(folder, data)
+    except (SetupError, OSError, subprocess.SubprocessError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        _record(data, name, "failed", str(error), attempts)
+        say(f"failed: {error}")
+        raise SetupError(f"setup failed: {error}") from error
+    seconds = time.monotonic() - started
+    _record(data, name, "ready", f"Built in {seconds:.0f} s.", 0)
+    write_file(os.path.join(data, "announce"), "memoryd is ready: from now on sessions are remembered.")
+    say(f"ready after {seconds:.0f} s: {folder}")
+    remove_unused(data, folder)
+    return environment.bin_python(folder)
+
+
+def _record(data, name, state, message, attempts):
+    now = time.time()
+    delay = min(FIRST_RETRY_SECONDS * 2.0 ** min(max(attempts - 1, 0), 20), LONGEST_RETRY_SECONDS)
+    value = {"environment": name, "state": state, "message": message, "since": now, "attempts": attempts}
+    if state == "failed":
+        value["retry_at"] = now + delay
+    write_file(os.path.join(data, "setup.json"), json.dumps(value))
+
+
+def _build(folder, data):
+    if os.path.exists(folder):
+        say("removing what an interrupted build left")
+        shutil.rmtree(folder)
+    work = tempfile.mkdtemp(prefix="build-", dir=data)
+    try:
+        source = _copy_sources(environment.plugin_root(), os.path.join(work, "source"))
+        make_environment(folder, source, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    _run([environment.bin_python(folder), "-I", "-c", "import memoryd"], work=data)
+    write_file(os.path.join(folder, environment.MARKER), "")
+
+
+def _copy_sources(root, target):
+    for name in environment.source_files(root):
+        path = os.path.join(target, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copyfile(os.path.join(root, name), path)
+    return target
+
+
+def make_environment(folder, source, work):
+    """A virtual environment with memoryd installed, by uv when it is there and works, else by venv and pip."""
+    uv = environment.on_path("uv")
+    if uv:
+        try:
+            _run([uv, "venv", "--quiet", "--no-project", "--python", ">=3.11", folder], work)
+            _run([uv, "pip", "install", "--quiet", "--python", environment.bin_python(folder), source], work)
+            return
+        except SetupError as error:
+            say(f"uv did not manage, trying venv and pip: {error}")
+            shutil.rmtree(folder, ignore_errors=True)
+    python = find_python()
+    try:
+        _run([python, "-I", "-m", "venv", folder], work)
+    except SetupError as error:
+        raise SetupError(f"{error} On Debian and Ubuntu install python3-venv; or install uv.") from error
+    options = ["--disable-pip-version-check", "--no-input", "--quiet"]
+    _run([environment.bin_python(folder), "-I", "-m", "pip", "install", *options, source], work)
+
+
+def _run(command, work):
+    """Run a step of the build, its output going to our stderr. Raises SetupError with the last line."""
+    say(" ".join(command))
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "close_fds": False}
+    done = subprocess.run(command, cwd=work, check=False, **options)
+    output = done.stdout.decode("utf-8", "replace").strip()
+    if output:
+        print(output, file=sys.stderr, flush=True)
+    if done.returncode:
+        last = output.splitlines()[-1] if output else "no output"
+        raise SetupError(f"{os.path.basename(command[0])} ended with {done.returncode}: {last[:300]}")
+
+
+def probe(python):
+    """(version as 311, real path) of an interpreter, or (0, '') when it does not run."""
+    try:
+        done = subprocess.run([python, "-I", "-S", "-c", PROBE], capture_output=True, timeout=10, stdin=subprocess.DEVNULL)
+        number, path = done.stdout.decode().splitlines()
+        return int(number), path
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0, ""
+
+
+def find_python():
+    """An interpreter that is new enough. Raises SetupError that names what was found."""
+    wanted = environment.OLDEST[0] * 100 + environment.OLDEST[1]
+    seen = set()
+    for candidate in environment.python_candidates():
+        number, path = probe(candidate)
+        if number >= wanted:
+            return path
+        if number:
+            seen.add(f"{number // 100}.{number % 100}")
+    found = f" (found {', '.join(sorted(seen))})" if seen else ""
+    raise SetupError(f"memoryd needs Python 3.11 or newer{found}. Install it, or uv, which brings its own.")
+
+
+def cache_interpreter(env, home, python):
+    """Remember the real interpreter behind `python` for the hooks, for which a shim is too slow."""
+    data = environment.data_folder(env, home)
+    path = os.path.join(data, "python")
+    real = os.path.realpath(sys.executable if env.get("MEMORYD_PYTHON") else python)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            known = stream.read().strip()
+    except OSError:
+        known = ""
+    if known == real:
+        return
+    try:
+        os.makedirs(data, 0o700, exist_ok=True)
+        write_file(path, real + "\n")
+    except OSError as error:
+        say(f"the interpreter's path can't be cached: {error}")
+
+
+def _commands():
+    """The command lines of all processes, as one text; None when they can't be listed."""
+    try:
+        return subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, timeout=10).stdout.decode("utf-8", "replace")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def remove_unused(data, current):
+    """Remove environments of other versions that no process runs in."""
+    commands = _commands()
+    for name in os.listdir(data):
+        path = os.path.join(data, name)
+        if not name.startswith("venv-") or path == current or commands is None or path + os.sep in commands:
+            continue
+        say(f"removing {path}")
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""Runs memoryd in its own environment and builds that first where it is missing.
+
+`launcher.py ARGS…` becomes `<python> -I -m memoryd ARGS…`. The daemon is started by hooks
+and the pump, detached, so a build that it waits for happens in the background.
+"""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True  # the plugin's folder may be read-only, or a repository
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "hooks")]
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+
+import build  # noqa: E402
+import environment  # noqa: E402
+import hook  # noqa: E402
+
+
+def run(python, arguments):
+    """Become memoryd. Isolated, so that nothing in the user's folder or PYTHONPATH is taken for a module of ours."""
+    command = [python, "-I", "-m", "memoryd", *arguments]
+    if sys.platform == "win32":  # exec there returns to the caller at once
+        import subprocess
+
+        return subprocess.call(command)
+    try:
+        os.execv(python, command)
+    except OSError as error:
+        print(f"memoryd: {python} can't be run: {error.strerror}", file=sys.stderr)
+    return 1
+
+
+def main(arguments):
+    """Entry point; returns the exit code."""
+    os.umask(0o077)
+    env = dict(os.environ)
+    home = hook.home_folder(env)
+    in_background = arguments[:1] == ["daemon"]
+    if in_background:
+        os.makedirs(home, 0o700, exist_ok=True)
+        os.chdir(home)  # a daemon must not hold on to the project's folder
+    python = environment.find_ready(env, home)
+    if python is None:
+        try:
+            python = build.ensure(env, home, wait=not in_background)
+        except build.SetupError as error:
+            print(f"memoryd: {error}", file=sys.stderr)
+            return error.code
+    build.cache_interpreter(env, home, python)
+    return run(python, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

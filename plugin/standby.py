@@ -1,0 +1,62 @@
+"""What the pump answers itself while there is no daemon. Each answer is one line."""
+
+import json
+
+import environment
+import starter
+
+NOT_FOUND = -32601
+TRY_AGAIN = -32000
+TOOLS_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+LATEST_PROTOCOL = "2025-11-25"
+STATUS_TOOL = {
+    "name": "memory_status",
+    "title": "Memory status",
+    "description": "Says why memory is not available yet. The other memory tools appear by themselves when it is.",
+    "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    "annotations": {"readOnlyHint": True, "openWorldHint": False},
+}
+
+
+def _line(message, **rest):
+    return json.dumps({"jsonrpc": "2.0", "id": message.value["id"], **rest}).encode()
+
+
+def _error(message, code, text):
+    return _line(message, error={"code": code, "message": text})
+
+
+def state(home, env):
+    """Why there is no daemon, in a sentence."""
+    return starter.setup_message(home, env) or (
+        f"The memory daemon is starting or does not start; {home}/logs/launcher.log and `memoryd doctor` say more. "
+        "Try again in a few seconds."
+    )
+
+
+def _initialize(message):
+    protocol = message.params.get("protocolVersion") or LATEST_PROTOCOL
+    info = {"name": "memoryd", "version": environment.version(environment.plugin_root())}
+    return {"protocolVersion": protocol, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}
+
+
+def answer(message, home, env):
+    """The answer to a client's message; None when it needs none."""
+    if not message.is_request:
+        return None
+    if message.method == "initialize":
+        return _line(message, result=_initialize(message))
+    if message.method == "ping":
+        return _line(message, result={})
+    if message.method == "tools/list":
+        return _line(message, result={"tools": [STATUS_TOOL]})
+    if message.method == "tools/call":
+        text = state(home, env)
+        failed = message.params.get("name") != STATUS_TOOL["name"]
+        return _line(message, result={"content": [{"type": "text", "text": text}], "isError": failed})
+    return _error(message, NOT_FOUND, f"{message.method} is not available while the memory daemon is not.")
+
+
+def lost(message):
+    """The answer to a request whose daemon went away before it answered."""
+    return _error(message, TRY_AGAIN, "The memory daemon stopped before it answered; it may or may not be done. Try again.")
