@@ -126,3 +126,14 @@ def locked(path: Path) -> Iterator[None]:
         else:
             fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
         yield
+
+
+def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
+    """The last lines of a text file, of at most its last `limit_bytes`; empty when there is none."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, stream.tell() - limit_bytes))
+            return stream.read().decode("utf-8", "replace").splitlines()[-lines:]
+    except FileNotFoundError:
+        return []

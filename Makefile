@@ -1,0 +1,49 @@
+# The one menu. Everything works on a fresh machine with Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CLAUDE_VERSION := 2.1.332
+CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
+
+.PHONY: help demo test test-all check e2e bench install clean
+
+help: ## show this menu
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer; set PYTHON=python3.x" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+install: $(STAMP) ## set up .venv with memoryd and its tools
+
+demo: $(STAMP) ## remember three sample sessions, then ask about them
+	@$(BIN)/python -m memoryd.demo
+
+test: $(STAMP) ## the fast test suite (under 3 minutes)
+	$(BIN)/python -m pytest
+
+test-all: $(STAMP) ## the slow tests too
+	$(BIN)/python -m pytest -m 'not e2e'
+
+check: $(STAMP) ## ruff, mypy --strict, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_layers.py
+
+$(CLAUDE_BIN):
+	mkdir -p .cache/claude
+	cd .cache/claude && npm install --silent --no-fund --no-audit --prefix . @anthropic-ai/claude-code@$(CLAUDE_VERSION)
+
+e2e: $(STAMP) $(CLAUDE_BIN) ## drive the real Claude Code client against a scripted model
+	CLAUDE_BIN='$(CLAUDE_BIN)' $(BIN)/python -m pytest -m e2e
+
+bench: $(STAMP) ## measure speed and size, and print tables
+	$(BIN)/python -m benchmarks
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

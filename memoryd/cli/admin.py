@@ -1,0 +1,225 @@
+"""Commands that run the machine: status, doctor, day dreams, switches, import and export."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memoryd import doctor as checks
+from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.config import EXTRACTORS, with_flags
+from memoryd.daydream.dry_run import dry_run
+from memoryd.errors import InputError
+
+POLL_SECONDS = 0.3
+LONG = 3600.0
+CLAUDE_PROJECTS = "~/.claude/projects"
+
+
+@click.command()
+@json_option
+@pass_context
+def status(context: Context) -> None:
+    """Say what memory holds and whether it works."""
+    result = context.call("memory_status")
+    if context.show(result):
+        return
+    out, index, dreams = context.output, result["index"], result["daydreams"]
+    daemon = result["daemon"] or {}
+    rows: list[tuple[str, object]] = [
+        ("home", result["home"]),
+        ("memories", f"{result['memories']['active']} active, {result['memories']['all']} in all"),
+        (
+            "daemon",
+            f"pid {daemon.get('pid')}, {daemon.get('rss_bytes', 0) // 2**20} MiB, up {daemon.get('uptime_seconds', 0):.0f} s",
+        ),
+        ("embedder", f"{index['embedder']}, {index['waiting_for_vectors']} waiting {index['embedder_error']}"),
+        ("extractor", f"{result['extractor']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
+        ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
+    ]
+    out.table(("", ""), rows)
+    for problem in [*index["broken_files"], *(job["error"] for job in dreams["failing"])]:
+        out.line(f"! {problem}", "red")
+    if result["sessions"]:
+        out.line()
+        columns = ("session", "turns", "kept", "known", "skipped", "failed")
+        out.table(columns, [_session_row(session) for session in result["sessions"]])
+
+
+def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
+    skipped = sum(session["skipped"].values())
+    return session["session"][:8], session["turns"], session["kept"], session["known"], skipped, session["failed"][:60]
+
+
+@click.command()
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context) -> None:
+    """Check everything and say how to mend what is wrong. Exit code 1 when something is."""
+    context: Context = ctx.obj
+    results = checks.run_checks(context.settings)
+    healthy = all(check.ok for check in results)
+    if not context.show({"healthy": healthy, "checks": [check.as_dict() for check in results]}):
+        for check in results:
+            context.output.line(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}", "" if check.ok else "bold red")
+            if not check.ok and check.fix:
+                context.output.line(f"     fix: {check.fix}")
+    ctx.exit(0 if healthy else 1)
+
+
+@click.command()
+@click.option("--transcript", type=click.Path(path_type=Path), help="A session log (.jsonl); default: all known sessions.")
+@click.option("--extractor", type=click.Choice(EXTRACTORS), help="Overrule the setting (with --dry-run).")
+@click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; write nothing, need no daemon.")
+@json_option
+@pass_context
+def daydream(context: Context, transcript: Path | None, extractor: str | None, dry: bool) -> None:
+    """Read sessions now and keep what is worth keeping."""
+    if dry:
+        _dry_run(context, transcript, extractor)
+        return
+    if extractor:
+        raise InputError("--extractor works with --dry-run only.", fix="Set 'extractor' in config.toml to change it for good.")
+    context.call("daydream", transcript=str(transcript.absolute()) if transcript else None)
+    result = _wait_for_daydreams(context)
+    if not context.show(result):
+        context.output.line(f"done; {len(result['failing'])} failing")
+
+
+def _dry_run(context: Context, transcript: Path | None, extractor: str | None) -> None:
+    if transcript is None:
+        raise InputError("--dry-run needs --transcript FILE.", fix="Name a session's .jsonl file.")
+    result = dry_run(transcript, with_flags(context.settings, extractor=extractor))
+    if context.show(result):
+        return
+    for candidate in result["candidates"]:
+        context.output.line(f"{candidate['kind']}/{candidate['polarity']}  {candidate['content']}")
+        context.output.line(f"    lines {candidate['evidence']['lines']}: {candidate['reason']}", "dim")
+    context.output.line(f"{len(result['candidates'])} candidates; skipped {result['skipped']}", "dim")
+
+
+def _wait_for_daydreams(context: Context) -> dict[str, Any]:
+    with context.output.progress() as progress:
+        waiting = context.call("jobs")["waiting"]
+        task = progress.add_task("day dreams", total=waiting or 1)
+        while True:
+            result = context.call("jobs")
+            progress.update(task, completed=max(0, waiting - result["waiting"]))
+            if not result["waiting"]:
+                return result
+            time.sleep(POLL_SECONDS)
+
+
+@click.command()
+@click.option("--wait/--no-wait", default=True, help="Wait until vectors are rebuilt too.")
+@json_option
+@pass_context
+def reindex(context: Context, wait: bool) -> None:
+    """Rebuild every index from the Markdown files."""
+    result = context.call("reindex", timeout=LONG, wait_seconds=3600 if wait else None)
+    if not context.show(result):
+        context.output.line(f"{result['memories']} memories indexed, {len(result['broken'])} broken files")
+
+
+@click.command()
+@click.option("--session", help="Only this session.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
+@json_option
+@pass_context
+def log(context: Context, session: str | None, limit: int) -> None:
+    """Show what day dreams did, and the end of the daemon's log."""
+    result = context.call("log", session=session, limit=limit)
+    if context.show(result):
+        return
+    rows = [
+        (r["at"][:19], r["session"][:8], r["turns"], r["kept"], r["known"], r["extractor"], r["error"][:80])
+        for r in result["runs"]
+    ]
+    context.output.table(("when", "session", "turns", "kept", "known", "extractor", "error"), rows)
+    for line in result["daemon_log"]:
+        context.output.line(line, "dim")
+
+
+@click.command("import")
+@click.argument("source", type=click.Path(path_type=Path), required=False)
+@click.option("--claude-memory", is_flag=True, help="Claude Code's own MEMORY.md folders.")
+@click.option("--transcripts", is_flag=True, help="Past sessions; goes on where it was stopped.")
+@json_option
+@pass_context
+def import_(context: Context, source: Path | None, claude_memory: bool, transcripts: bool) -> None:
+    """Take in an export, Claude Code's own memory, or past sessions.
+
+    SOURCE is a .tar.gz or .jsonl file, or with the options the projects folder (default ~/.claude/projects).
+    """
+    if not (claude_memory or transcripts):
+        if source is None:
+            raise InputError("import: what?", fix="Name an export file, or give --claude-memory or --transcripts.")
+        result = context.call("import_file", timeout=LONG, path=str(source.absolute()))
+    else:
+        folder = str((source or Path(CLAUDE_PROJECTS)).expanduser().absolute())
+        result = _import_from_claude(context, folder, claude_memory, transcripts)
+    if not context.show(result):
+        context.output.table(("", ""), [(name, value) for name, value in result.items()])
+
+
+def _import_from_claude(context: Context, folder: str, memory: bool, transcripts: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if memory:
+        result |= context.call("import_claude_memory", timeout=LONG, folder=folder)
+    if transcripts:
+        result |= context.call("import_transcripts", timeout=LONG, folder=folder)
+        result["failing"] = len(_wait_for_daydreams(context)["failing"])
+    return result
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--project", help="Only this project.")
+@json_option
+@pass_context
+def export(context: Context, target: Path, project: str | None) -> None:
+    """Write all memories into TARGET (.tar.gz or .jsonl)."""
+    result = context.call("export", timeout=LONG, path=str(target.absolute()), project=project)
+    if not context.show(result):
+        context.output.line(f"{result['memories']} memories, {result['bytes']} bytes: {result['path']}")
+
+
+def _switch(name: str, help_text: str) -> Callable[..., None]:
+    def run(context: Context, folder: Path | None, session: str | None) -> None:
+        result = context.call(name, folder=str(folder.absolute()) if folder else None, session=session)
+        if not context.show(result):
+            context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}")
+
+    run.__doc__ = help_text
+    return run
+
+
+def _switch_command(name: str, help_text: str) -> click.Command:
+    command = click.command(name)(pass_context(_switch(name, help_text)))
+    command.params += [
+        click.Argument(["folder"], required=False, type=click.Path(path_type=Path)),
+        click.Option(["--session"], help="One session instead of a project."),
+    ]
+    return json_option(command)
+
+
+off = _switch_command("off", "Switch memory off for a project (default: this folder's): nothing is read, nothing is handed out.")
+on = _switch_command("on", "Switch memory on again.")
+
+
+@click.command()
+@json_option
+@pass_context
+def projects(context: Context) -> None:
+    """List known projects."""
+    result = context.call("projects")
+    if not context.show(result):
+        rows = [(p["id"], p["name"], p["memories"], "off" if p["off"] else "on") for p in result["projects"]]
+        context.output.table(("id", "name", "memories", "memory"), rows)
+
+
+COMMANDS = (status, doctor, daydream, reindex, log, import_, export, off, on, projects)

@@ -1,0 +1,210 @@
+"""Commands that find and change memories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.errors import InputError
+from memoryd.types import Backend, Kind, LinkType, Polarity, Scope, Status
+
+KINDS = click.Choice([kind.value for kind in Kind])
+SCOPES = click.Choice([scope.value for scope in Scope])
+project_option = click.option("--project", help="Project id or name; 'all' for every project (default: this folder's).")
+kinds_option = click.option("--kind", "kinds", multiple=True, type=KINDS, help="Only this kind; may be repeated.")
+tags_option = click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated.")
+after_option = click.option("--after", help="Recorded at or after this time.")
+before_option = click.option("--before", help="Recorded before this time.")
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("-k", default=8, show_default=True, type=click.IntRange(1, 50), help="At most this many.")
+@project_option
+@kinds_option
+@tags_option
+@after_option
+@before_option
+@click.option("--as-of", help="What memory held at that time.")
+@click.option("--valid-at", help="What was true at that time.")
+@click.option("--old", "include_old", is_flag=True, help="Superseded memories too.")
+@click.option("--backend", type=click.Choice([b.value for b in Backend]), help="Overrule the router.")
+@click.option("--explain", is_flag=True, help="Say which way it was found and how each score came about.")
+@json_option
+@pass_context
+def search(context: Context, query: tuple[str, ...], explain: bool, **filters: Any) -> None:
+    """Find the memories that answer a question."""
+    result = context.call("recall", query=" ".join(query), **filters)
+    if context.show(result):
+        return
+    context.output.memories(result["hits"])
+    if not result["hits"]:
+        context.output.line("Nothing relevant.")
+    if explain:
+        route = result["route"]
+        context.output.line(f"route: {route['backend']} by rule {route['rule']}: {route['reason']}", "dim")
+        for hit in result["hits"]:
+            parts = "  ".join(f"{name}={value:.3f}" for name, value in hit["parts"].items())
+            context.output.line(f"{hit['id']}  score={hit['score']:.3f}  {parts}", "dim")
+        context.output.line(f"{result['below_floor']} below the floor", "dim")
+
+
+@click.command()
+@click.argument("content", nargs=-1, required=True)
+@click.option("--kind", type=KINDS, default=Kind.NOTE.value, show_default=True)
+@click.option("--polarity", type=click.Choice([p.value for p in Polarity]), help="Show it under know, do or don't.")
+@click.option("--scope", type=SCOPES, help="For you everywhere, or for the project (default).")
+@click.option("--tag", "tags", multiple=True, help="May be repeated.")
+@click.option("--pin", "pinned", is_flag=True, default=None, help="Never decayed, merged or removed.")
+@project_option
+@json_option
+@pass_context
+def remember(context: Context, content: tuple[str, ...], **fields: Any) -> None:
+    """Keep a statement."""
+    result = context.call("remember", content=" ".join(content), **fields)
+    if not context.show(result):
+        context.output.line(f"{result['status']}  {result['id']}  {result['path']}")
+
+
+@click.command()
+@click.argument("id")
+@json_option
+@pass_context
+def show(context: Context, id: str) -> None:
+    """Print a memory with everything known about it."""
+    result = context.call("get_memory", id=id)
+    if context.show(result):
+        return
+    memory = result["memory"]
+    context.output.line(memory.pop("content"))
+    context.output.line()
+    context.output.table(("field", "value"), [(name, value) for name, value in memory.items() if value not in (None, "", [])])
+    context.output.line(result["path"], "dim")
+
+
+@click.command()
+@click.argument("id")
+@click.option("--content", help="New wording; without it the file opens in $EDITOR.")
+@click.option("--kind", type=KINDS)
+@click.option("--polarity", type=click.Choice([p.value for p in Polarity]))
+@click.option("--scope", type=SCOPES)
+@click.option("--tag", "tags", multiple=True, help="Replaces all tags; may be repeated.")
+@click.option("--pin/--unpin", "pinned", default=None)
+@json_option
+@pass_context
+def edit(context: Context, id: str, **changes: Any) -> None:
+    """Change a memory: by options, or in your editor."""
+    if any(value not in (None, ()) for value in changes.values()):
+        result = context.call("update_memory", id=id, **changes)
+    else:
+        path = Path(context.call("get_memory", id=id)["path"])
+        click.edit(filename=str(path))
+        synced = context.call("sync")
+        if broken := [problem for problem in synced["broken"] if path.name in problem]:
+            raise InputError(broken[0], fix="Run the command again and mend the file; it was not touched.")
+        result = context.call("get_memory", id=id)
+    if not context.show(result):
+        context.output.memories([result["memory"]])
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True)
+@click.option("--purge", is_flag=True, help="Remove the file for good instead of hiding it.")
+@json_option
+@pass_context
+def forget(context: Context, ids: tuple[str, ...], purge: bool) -> None:
+    """Hide memories for good; copies of them are refused from now on."""
+    results = [context.call("forget", id=id, purge=purge or None) for id in ids]
+    if not context.show({"forgotten": results}):
+        for result in results:
+            back = "" if purge else f"  (undo: memoryd restore {result['id']})"
+            context.output.line(f"{result['status']}  {result['id']}{back}")
+
+
+@click.command()
+@click.argument("id")
+@json_option
+@pass_context
+def restore(context: Context, id: str) -> None:
+    """Bring back a forgotten, superseded or deleted memory."""
+    result = context.call("restore", id=id)
+    if not context.show(result):
+        context.output.memories([result["memory"]])
+
+
+@click.command("list")
+@project_option
+@kinds_option
+@tags_option
+@click.option("--status", type=click.Choice([*(s.value for s in Status), "all"]), help="Default: active.")
+@click.option("--session", help="Only from this session.")
+@after_option
+@before_option
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--offset", default=0, type=click.IntRange(0))
+@json_option
+@pass_context
+def list_(context: Context, **filters: Any) -> None:
+    """List memories, newest first."""
+    result = context.call("list_memories", **filters)
+    if context.show(result):
+        return
+    context.output.memories(result["memories"])
+    context.output.line(f"{len(result['memories'])} of {result['total']}", "dim")
+
+
+@click.command()
+@click.argument("id_or_entity")
+@click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 4))
+@click.option("--type", "types", multiple=True, type=click.Choice([t.value for t in LinkType]))
+@click.option("-k", default=10, show_default=True, type=click.IntRange(1, 50))
+@project_option
+@json_option
+@pass_context
+def related(context: Context, id_or_entity: str, **options: Any) -> None:
+    """Show what is linked with a memory, or with a file, command or name."""
+    key = "id" if id_or_entity.startswith("mem_") else "entity"
+    result = context.call("related", **{key: id_or_entity}, **options)
+    if context.show(result):
+        return
+    for entry in result["related"]:
+        context.output.line(f"{entry['via']}  {' → '.join(entry['path'])}", "dim")
+        context.output.memories([entry["memory"]])
+    if not result["related"]:
+        context.output.line("Nothing is linked with it.")
+
+
+@click.command()
+@click.argument("topic", nargs=-1)
+@project_option
+@after_option
+@before_option
+@click.option("-k", default=20, show_default=True, type=click.IntRange(1, 200))
+@json_option
+@pass_context
+def timeline(context: Context, topic: tuple[str, ...], **options: Any) -> None:
+    """Show what was learnt, replaced and forgotten, newest first."""
+    result = context.call("timeline", topic=" ".join(topic) or None, **options)
+    if not context.show(result):
+        rows = [(event["at"][:16], event["change"], event["id"], event["content"]) for event in result["events"]]
+        context.output.table(("when", "what", "id", "memory"), rows)
+
+
+@click.command()
+@project_option
+@click.option("--budget", type=click.IntRange(0, 20_000), help="Token budget (default: the setting session_budget).")
+@json_option
+@pass_context
+def governance(context: Context, **options: Any) -> None:
+    """Show what the next session of this project is given at its start."""
+    result = context.call("governance", **options)
+    if context.show(result):
+        return
+    context.output.line(result["text"] or "Nothing yet.")
+    context.output.line(f"{result['tokens']} tokens, {result['left_out']} memories left out", "dim")
+
+
+COMMANDS = (search, remember, show, edit, forget, restore, list_, related, timeline, governance)

@@ -1,0 +1,90 @@
+"""The root command, its global options, and how faults become exit codes.
+
+Exit codes: 0 done · 1 failed · 2 wrong call or setting · 3 no such thing · 4 no daemon · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memoryd import __version__
+from memoryd.cli.output import Output
+from memoryd.client import Client, ensure_daemon
+from memoryd.config import Settings, load_settings
+from memoryd.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
+
+EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
+
+
+@dataclass
+class Context:
+    """What every command gets: settings, output, and the way to the daemon."""
+
+    settings: Settings
+    output: Output
+    _client: Client | None = field(default=None, init=False)
+
+    def call(self, method: str, timeout: float = 30.0, **params: Any) -> dict[str, Any]:
+        """Ask the daemon, starting it when there is none."""
+        if self._client is None:
+            ensure_daemon(self.settings)
+            self._client = Client(self.settings.paths)
+        given = {name: value for name, value in params.items() if value not in (None, ())}
+        return self._client.call(method, {"cwd": str(Path.cwd()), **given}, timeout=timeout)
+
+    def show(self, result: Mapping[str, Any]) -> bool:
+        """Print the result as JSON if that was asked for; True when it was."""
+        if self.output.as_json:
+            self.output.json(result)
+        return self.output.as_json
+
+
+pass_context = click.make_pass_decorator(Context)
+
+
+class Root(click.Group):
+    """Turns foreseeable faults into a message, a fix and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; never shows a traceback for a MemorydError."""
+        try:
+            return super().invoke(ctx)
+        except MemorydError as error:
+            output = ctx.obj.output if isinstance(ctx.obj, Context) else Output(as_json="--json" in sys.argv)
+            output.error(error)
+            ctx.exit(EXIT_CODES.get(type(error), 1))
+
+
+def _json_everywhere(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    if value and isinstance(ctx.obj, Context):
+        ctx.obj.output.as_json = True
+    return value
+
+
+json_option = click.option("--json", "as_json", is_flag=True, expose_value=False, callback=_json_everywhere, help="Print JSON.")
+
+
+@click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="memoryd")
+@click.option("--home", type=click.Path(path_type=Path), help="Home folder (default ~/.memoryd or $MEMORYD_HOME).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def cli(ctx: click.Context, home: Path | None, as_json: bool) -> None:
+    """Long-term memory for Claude Code that you can read."""
+    ctx.obj = Context(load_settings(home=str(home) if home else None), Output(as_json))
+
+
+def main() -> None:
+    """Entry point of the `memoryd` script."""
+    from memoryd.cli import admin, memories, processes
+
+    for module in (memories, admin, processes):
+        for command in module.COMMANDS:
+            cli.add_command(command)
+    cli(prog_name="memoryd")

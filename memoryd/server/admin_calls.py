@@ -1,0 +1,218 @@
+"""The calls that run the machine: status, day dreams, switches, index work, import and export."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from memoryd import __version__
+from memoryd.clock import to_iso
+from memoryd.config import Settings
+from memoryd.daydream.extractors import extractor_name
+from memoryd.errors import InputError
+from memoryd.files import read_tail
+from memoryd.project import ProjectRegistry
+from memoryd.protocols import Clock
+from memoryd.recall.inject import Injector
+from memoryd.server.contract import DaemonInfo
+from memoryd.server.memory_calls import Caller
+from memoryd.server.params import Params
+from memoryd.service import Orchestrator
+from memoryd.state import Job, Run, State
+from memoryd.transfer import exporting, importing
+
+RECENT_RUNS = 200
+SHOWN_SESSIONS = 10
+SHOWN_PROBLEMS = 20
+
+
+class AdminCalls:
+    """memory_status, daydream, reindex, sync, off, on, log, import, export."""
+
+    def __init__(
+        self,
+        service: Orchestrator,
+        state: State,
+        settings: Settings,
+        registry: ProjectRegistry,
+        injector: Injector,
+        clock: Clock,
+        info: Callable[[], DaemonInfo | None],
+    ) -> None:
+        self._service = service
+        self._state = state
+        self._settings = settings
+        self._registry = registry
+        self._injector = injector
+        self._clock = clock
+        self._info = info
+
+    def memory_status(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What memory holds and whether it works."""
+        params.done()
+        health = self._service.health()
+        info = self._info()
+        jobs = self._state.jobs()
+        today = to_iso(self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0))
+        return {
+            "version": __version__,
+            "home": str(self._settings.home),
+            "memories": {"all": health.memories, "active": health.active},
+            "index": {
+                "embedder": health.embedder,
+                "embedder_error": health.embedder_error,
+                "waiting_for_vectors": health.waiting,
+                "rebuilt": list(health.rebuilt),
+                "broken_files": list(health.broken[:SHOWN_PROBLEMS]),
+            },
+            "extractor": extractor_name(self._settings),
+            "tokens_today": self._state.tokens_since(today),
+            "daily_token_budget": self._settings.daily_token_budget,
+            "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},
+            "sessions": self._sessions(),
+            "projects_off": self._state.projects_off(),
+            "daemon": asdict(info) if info is not None else None,
+        }
+
+    def _sessions(self) -> list[dict[str, Any]]:
+        """Per session what was read, kept, skipped, and what failed."""
+        by_session: dict[str, list[Run]] = {}
+        for run in self._state.runs(limit=RECENT_RUNS):
+            by_session.setdefault(run.session, []).append(run)
+        return [_session(session, runs) for session, runs in list(by_session.items())[:SHOWN_SESSIONS]]
+
+    def log(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What day dreams did, newest first, and the end of the daemon's log."""
+        limit = params.count("limit", 20, low=1, high=500)
+        session = params.text("session") or None
+        params.done()
+        runs = [asdict(run) | {"skipped": dict(run.skipped)} for run in self._state.runs(session, limit)]
+        return {"runs": runs, "daemon_log": read_tail(self._settings.paths.logs / "daemon.log", limit)}
+
+    def daydream(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Ask for a day dream of a transcript, or of every known session that has gained text."""
+        transcript = params.text("transcript")
+        params.done()
+        if transcript:
+            path = Path(transcript)
+            if not path.is_file():
+                raise InputError(f"There is no transcript {path}.", fix="Give the path of a session's .jsonl file.")
+            self._state.enqueue(str(path.absolute()), path.stem, "", "by hand")
+        else:
+            for record in self._state.sessions(RECENT_RUNS):
+                if record.transcript:
+                    self._state.enqueue(record.transcript, record.session, record.cwd, "by hand")
+        return {"waiting": len(self._state.jobs())}
+
+    def jobs(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Day dreams that wait, for progress displays."""
+        params.done()
+        jobs = self._state.jobs()
+        ready = [job for job in jobs if not job.error]
+        return {"waiting": len(ready), "failing": [_failing(job) for job in jobs if job.error]}
+
+    def reindex(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Rebuild all indexes from the Markdown."""
+        wait = params.count("wait_seconds", 0, high=3600)
+        params.done()
+        self._service.reindex()
+        if wait:
+            self._service.settle(wait)
+        return asdict(self._service.health())
+
+    def sync(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Take over changes made to the files by hand."""
+        params.done()
+        report = self._service.sync()
+        return {
+            "changed": [item.id for item in report.changed],
+            "removed": list(report.removed),
+            "broken": [str(error) for error in report.broken],
+        }
+
+    def off(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Switch memory off for a project or a session."""
+        return self._switch(params, caller, off=True)
+
+    def on(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Switch memory on again."""
+        return self._switch(params, caller, off=False)
+
+    def _switch(self, params: Params, caller: Caller, *, off: bool) -> dict[str, Any]:
+        session = params.text("session")
+        folder = params.text("folder") or caller.cwd
+        params.done()
+        if session:
+            if self._state.session(session) is None:
+                raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
+            self._state.set_session_off(session, off)
+            return {"session": session, "memory": "off" if off else "on"}
+        project = self._registry.resolve(folder)
+        self._state.set_off(project.id, off)
+        self._injector.cache_governance(project)
+        return {"project": project.id, "memory": "off" if off else "on"}
+
+    def projects(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Known projects, how much is remembered for each, and whether memory is off."""
+        params.done()
+        counts = Counter(item.project for item in self._service.all())
+        off = set(self._state.projects_off())
+        known = self._registry.known()
+        return {
+            "projects": [{"id": id, "name": name, "memories": counts[id], "off": id in off} for id, name in sorted(known.items())]
+        }
+
+    def export(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Write everything into a portable archive or a JSON-lines file."""
+        target = Path(params.required("path"))
+        project = params.text("project") or None
+        params.done()
+        return exporting.export(self._service, target, project=project)
+
+    def import_file(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Read back an archive or JSON lines that `export` wrote."""
+        source = Path(params.required("path"))
+        params.done()
+        return importing.import_export(self._service, source)
+
+    def import_claude_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Take over Claude Code's own MEMORY.md folders."""
+        folder = Path(params.required("folder"))
+        params.done()
+        return importing.import_claude_memory(self._service, self._registry, folder, self._clock)
+
+    def import_transcripts(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Queue past sessions for the day dream; what was read already is not read again."""
+        folder = Path(params.required("folder"))
+        params.done()
+        found = importing.find_transcripts(folder)
+        for path in found:
+            self._state.enqueue(str(path), path.stem, "", "import")
+        return {"queued": len(found)}
+
+
+def _failing(job: Job) -> dict[str, Any]:
+    return {"transcript": job.transcript, "session": job.session, "attempts": job.attempts, "error": job.error, "due": job.due}
+
+
+def _session(session: str, runs: list[Run]) -> dict[str, Any]:
+    skipped: Counter[str] = Counter()
+    for run in runs:
+        skipped.update(run.skipped)
+    return {
+        "session": session,
+        "project": runs[0].project,
+        "last": runs[0].at,
+        "bytes_read": sum(run.stop - run.start for run in runs),
+        "turns": sum(run.turns for run in runs),
+        "kept": sum(run.kept for run in runs),
+        "known": sum(run.known for run in runs),
+        "skipped": dict(skipped),
+        "failed": next((run.error for run in runs if run.error), "") if runs[0].error else "",
+        "extractor": runs[0].extractor,
+        "tokens": sum(run.usage.input_tokens + run.usage.output_tokens for run in runs),
+        "cost_usd": round(sum(run.usage.cost_usd for run in runs), 6),
+    }

@@ -1,0 +1,120 @@
+"""What hooks tell and what they are told. Quick, and never waiting for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoryd.config import OPTION_PREFIX, Settings
+from memoryd.project import ProjectRegistry
+from memoryd.recall.inject import Injector, SessionEvent, hook_output
+from memoryd.state import State
+from memoryd.types import Project
+
+READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
+GOVERNANCE_SHOWN = "GovernanceShown"
+CATCH_UP_SESSIONS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    name: str
+    session: str
+    cwd: str
+    transcript: str
+    source: str
+    prompt: str
+
+
+def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
+    """The event, or None when the payload names no session or folder."""
+    texts = {key: value for key, value in payload.items() if isinstance(value, str)}
+    if not texts.get("session_id") or not texts.get("cwd"):
+        return None
+    return _Event(
+        name,
+        texts["session_id"],
+        texts["cwd"],
+        texts.get("transcript_path", ""),
+        texts.get("source", ""),
+        texts.get("prompt", ""),
+    )
+
+
+class HookCalls:
+    """Answers SessionStart and UserPromptSubmit, and takes note of every event."""
+
+    def __init__(self, injector: Injector, state: State, settings: Settings, registry: ProjectRegistry) -> None:
+        self._injector = injector
+        self._state = state
+        self._settings = settings
+        self._registry = registry
+
+    def answer(self, name: str, payload: Mapping[str, Any]) -> bytes:
+        """What the hook prints."""
+        event = _event(name, payload)
+        if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
+            return b""
+        project = self._registry.resolve(event.cwd)
+        self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
+        if self._is_off(event, project):
+            return b""
+        asked = SessionEvent(event.session, project, event.source, event.prompt)
+        if name == "UserPromptSubmit":
+            return hook_output(name, self._injector.prompt(asked))
+        return hook_output(name, self._injector.session_start(asked), self._warning())
+
+    def note(self, name: str, payload: Mapping[str, Any]) -> None:
+        """Remember the event durably; a day dream is asked for where the transcript has grown."""
+        event = _event(name, payload)
+        if event is None or self._is_own(event.cwd):
+            return
+        project = self._registry.resolve(event.cwd)
+        self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
+        if name == "SessionStart":
+            self._catch_up()
+        elif name == GOVERNANCE_SHOWN:
+            self._state.record_injection(event.session, self._injector.governance(project.id).ids, "SessionStart")
+            self._state.set_governed(event.session)
+        elif name in READS_TRANSCRIPT and event.transcript:
+            self._state.enqueue(event.transcript, event.session, event.cwd, name)
+        if name == "SessionEnd":
+            self._state.end_session(event.session)
+
+    def _is_own(self, cwd: str) -> bool:
+        return Path(cwd).is_relative_to(self._settings.home)
+
+    def _is_off(self, event: _Event, project: Project) -> bool:
+        record = self._state.session(event.session)
+        return (
+            self._state.is_off(project.id)
+            or (record is not None and record.off)
+            or any(Path(event.cwd).is_relative_to(folder) for folder in self._settings.exclude)
+        )
+
+    def _catch_up(self) -> None:
+        """Sessions that ended without a word (SIGKILL): read what their transcripts have gained."""
+        for record in self._state.sessions(CATCH_UP_SESSIONS):
+            if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
+                self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
+
+    def _warning(self) -> str:
+        """One line for the person when day dreams fail: silence would look like 'nothing to remember'."""
+        failing = [job for job in self._state.jobs() if job.error]
+        if not failing:
+            return ""
+        return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
+
+
+def plugin_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Only the plugin's own options out of a record's header."""
+    return {name: value for name, value in options.items() if name.startswith(OPTION_PREFIX)}
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,314 @@
+"""The calls that find and change memories: one implementation for MCP, CLI and console.
+
+Each takes Params and gives plain values. `project` names a project by id or name; "all" means
+every project; absent means the project of `cwd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memoryd.clock import to_iso
+from memoryd.codec import hit_to_dict, is_id, item_to_dict
+from memoryd.config import Settings
+from memoryd.daydream.reconcile import Remembering
+from memoryd.errors import InputError, NotFoundError
+from memoryd.project import ProjectRegistry
+from memoryd.protocols import Clock
+from memoryd.recall.inject import Injector
+from memoryd.server.params import Params
+from memoryd.service import Orchestrator
+from memoryd.types import (
+    Backend,
+    Candidate,
+    Hit,
+    Kind,
+    LinkType,
+    MemoryItem,
+    Polarity,
+    Query,
+    Related,
+    Scope,
+    Source,
+    Status,
+    Trust,
+)
+
+ALL = "all"
+RELATED_ENTITY_SEEDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: a person at a terminal, or a model over MCP, which may do less."""
+
+    is_model: bool
+    cwd: str = ""
+
+
+class MemoryCalls:
+    """recall, remember, get, update, forget, related, timeline, list, governance."""
+
+    def __init__(
+        self, service: Orchestrator, injector: Injector, registry: ProjectRegistry, settings: Settings, clock: Clock
+    ) -> None:
+        self._service = service
+        self._injector = injector
+        self._registry = registry
+        self._settings = settings
+        self._clock = clock
+        self._remembering = Remembering(service, clock)
+
+    # Scope of a call
+
+    def project_of(self, params: Params, caller: Caller) -> str | None:
+        """The project id that a call is about; None for all of them."""
+        named = params.text("project")
+        if named == ALL:
+            return None
+        if named:
+            found = self._registry.find(named)
+            if found is None:
+                known = ", ".join(sorted(self._registry.known())) or "none yet"
+                raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix=f"Known ids: {known}.")
+            return found
+        return self._registry.resolve(caller.cwd).id if caller.cwd else None
+
+    def _query(self, params: Params, caller: Caller, text: str = "") -> Query:
+        return Query(
+            text=text,
+            project=self.project_of(params, caller),
+            scopes=params.choices("scope", Scope),
+            kinds=params.choices("kinds", Kind),
+            tags=params.texts("tags"),
+            session=params.text("session") or None,
+            as_of=params.moment("as_of"),
+            valid_at=params.moment("valid_at"),
+            created_after=params.moment("after"),
+            created_before=params.moment("before"),
+            now=self._clock.now(),
+        )
+
+    # Finding
+
+    def recall(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """The memories that answer a question, or a plain 'nothing relevant'."""
+        text = params.required("query")
+        k = params.count("k", 8, low=1, high=50)
+        query = self._query(params, caller, text)
+        query = replace(query, backend=params.choice("backend", Backend))
+        if params.flag("include_old"):
+            query = replace(query, statuses=(Status.ACTIVE, Status.SUPERSEDED))
+        params.done()
+        route, hits = self._service.explain(query, k)
+        relevant = [hit for hit in hits if hit.relevancy >= self._settings.floor]
+        return {
+            "answer": "found" if relevant else "nothing relevant",
+            "hits": [self._hit(hit) for hit in relevant],
+            "route": {"backend": route.backend.value, "rule": route.rule, "reason": route.reason},
+            "left_out": 0,
+            "below_floor": len(hits) - len(relevant),
+        }
+
+    def _hit(self, hit: Hit) -> dict[str, Any]:
+        values = hit_to_dict(hit)
+        return {**_brief(hit.item), **{name: values[name] for name in ("score", "relevancy", "backend", "parts")}}
+
+    def get_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """One memory with everything known about it."""
+        item = self._service.require(params.id())
+        params.done()
+        return {"memory": item_to_dict(item), "path": self._path(item.id)}
+
+    def _path(self, id: str) -> str:
+        path = self._service.markdown.path_of(id)
+        return str(path) if path else ""
+
+    def list_memories(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Memories by filter, newest first, a page at a time."""
+        limit = params.count("limit", 20, low=1)
+        offset = params.count("offset", 0, high=1_000_000)
+        status = params.text("status")
+        query = replace(self._query(params, caller), statuses=_statuses(status))
+        params.done()
+        found = self._service.search(query, offset + limit)[offset:]
+        total = self._service.count(query)
+        return {
+            "memories": [_brief(hit.item) for hit in found],
+            "total": total,
+            "left_out": max(0, total - offset - len(found)),
+        }
+
+    def related(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What is linked with a memory, or with an entity such as a file or command."""
+        id, entity = params.text("id"), params.text("entity")
+        depth = params.count("depth", 2, low=1, high=4)
+        types = params.choices("types", LinkType)
+        k = params.count("k", 10, low=1, high=50)
+        project = self.project_of(params, caller)
+        params.done()
+        if bool(id) == bool(entity):
+            raise InputError("related: give either id or entity.", fix="Pass one of them.")
+        found = (
+            self._service.related(id, depth=depth, types=types, k=k)
+            if is_id(id)
+            else self._about(entity or id, project, depth, types, k)
+        )
+        return {"related": [_related(entry) for entry in found]}
+
+    def _about(self, entity: str, project: str | None, depth: int, types: Sequence[LinkType], k: int) -> list[Related]:
+        query = Query(text=entity, project=project, backend=Backend.GRAPH, now=self._clock.now())
+        seeds = [hit for hit in self._service.search(query, k) if hit.backend is Backend.GRAPH]
+        found = [Related(hit.item, hit.score, (entity, hit.item.id), LinkType.MENTIONS) for hit in seeds]
+        for hit in seeds[:RELATED_ENTITY_SEEDS] if depth > 1 else []:
+            found += self._service.related(hit.item.id, depth=depth - 1, types=types, k=k)
+        best: dict[str, Related] = {}
+        for entry in found:
+            best.setdefault(entry.item.id, entry)
+        return list(best.values())[:k]
+
+    def timeline(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What memory learnt, replaced and forgot, newest first."""
+        k = params.count("k", 20, low=1, high=200)
+        topic = params.text("topic")
+        after, before = params.moment("after"), params.moment("before")
+        query = Query(text=topic, project=self.project_of(params, caller), statuses=tuple(Status), now=self._clock.now())
+        params.done()
+        items = [hit.item for hit in self._service.search(query, 10 * k)]
+        events = [event for item in items for event in _events(item) if _within(event[0], after, before)]
+        events.sort(key=lambda event: (event[0], event[2].id), reverse=True)
+        shown = [{"at": to_iso(at), "change": change, **_brief(item)} for at, change, item in events[:k]]
+        return {"events": shown, "left_out": max(0, len(events) - len(shown))}
+
+    def governance(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What the next session of the project is given at its start."""
+        budget = params.count("budget", self._settings.session_budget, high=20_000)
+        project = self.project_of(params, caller)
+        params.done()
+        if project is None:
+            raise InputError("governance: which project?", fix="Pass project, or call from a project's folder.")
+        chosen = self._injector.governance(project, budget)
+        ids = {name: [item.id for item in getattr(chosen, name)] for name in ("know", "do", "dont")}
+        return {"project": project, "text": chosen.text, "ids": ids, "tokens": chosen.tokens, "left_out": chosen.left_out}
+
+    # Changing
+
+    def remember(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Keep a statement, unless it is known, or was forgotten on purpose."""
+        kind = params.choice("kind", Kind, Kind.NOTE) or Kind.NOTE
+        candidate = Candidate(
+            content=params.required("content"),
+            kind=kind,
+            polarity=params.choice("polarity", Polarity, Polarity.KNOW) or Polarity.KNOW,
+            source=Source.AGENT_STEP if caller.is_model else Source.USER,
+            confidence=0.8 if caller.is_model else 0.95,
+            tags=params.texts("tags"),
+            scope=params.choice("scope", Scope, Scope.PROJECT) or Scope.PROJECT,
+            at=params.moment("valid_from"),
+            reason="remembered on request",
+        )
+        pinned = params.flag("pinned")
+        project = self.project_of(params, caller) or ""
+        session = params.text("session") or "manual"
+        params.done()
+        outcome = self._remembering.keep(candidate, project=project, session=session, pinned=pinned and not caller.is_model)
+        return {"id": outcome.id, "status": outcome.status, "superseded": outcome.superseded, "path": self._path(outcome.id)}
+
+    def update_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Change a memory; a model may not reword what the user said, nor unpin."""
+        item = self._service.require(params.id())
+        changes: dict[str, Any] = {
+            "content": params.text("content") or None,
+            "kind": params.choice("kind", Kind),
+            "polarity": params.choice("polarity", Polarity),
+            "scope": params.choice("scope", Scope),
+            "confidence": params.share("confidence"),
+            "valid_to": params.moment("valid_to"),
+            "tags": params.texts("tags") if params.has("tags") else None,
+            "pinned": params.flag("pinned") if params.has("pinned") else None,
+        }
+        params.done()
+        changes = {name: value for name, value in changes.items() if value is not None and value != getattr(item, name)}
+        if caller.is_model:
+            _check_model_may_change(item, changes)
+        return {"memory": item_to_dict(self._change(item, changes)), "path": self._path(item.id)}
+
+    def _change(self, item: MemoryItem, changes: dict[str, Any]) -> MemoryItem:
+        if "content" not in changes:
+            return self._service.update(item.id, **changes) if changes else item
+        now = self._clock.now()
+        newer = replace(item, id="", created_at=now, valid_from=now, **changes)
+        return self._service.require(self._service.supersede(item.id, newer))
+
+    def forget(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Hide a memory for good and refuse copies of it; `restore` brings it back."""
+        item = self._service.require(params.id())
+        purge = params.flag("purge")
+        params.done()
+        if caller.is_model and (item.pinned or purge):
+            raise InputError(f"{item.id} is kept by the user.", fix=f"The user can run: memoryd forget {item.id}")
+        if purge:
+            self._service.purge(item.id)
+            return {"id": item.id, "status": "purged"}
+        return {"id": item.id, "status": self._service.forget(item.id).status.value}
+
+    def restore(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Bring back a forgotten, superseded or deleted memory."""
+        item = self._service.restore(params.id())
+        params.done()
+        return {"memory": item_to_dict(item), "path": self._path(item.id)}
+
+
+def _check_model_may_change(item: MemoryItem, changes: dict[str, Any]) -> None:
+    protected = {"content", "kind", "polarity", "scope", "confidence", "valid_to"} if item.trust is Trust.INSTRUCTION else set()
+    protected |= {"pinned"} if item.pinned else set()
+    if refused := sorted(protected & changes.keys()):
+        raise InputError(
+            f"{item.id} was said by the user; a model may not change its {', '.join(refused)}.",
+            fix=f"The user can run: memoryd edit {item.id}. A newer statement of the user replaces it by itself.",
+        )
+
+
+def _statuses(text: str) -> tuple[Status, ...]:
+    if text == ALL:
+        return tuple(Status)
+    if not text:
+        return (Status.ACTIVE,)
+    try:
+        return (Status(text),)
+    except ValueError as error:
+        choices = ", ".join([*Status, ALL])
+        raise InputError(f"status: '{text}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
+
+
+def _brief(item: MemoryItem) -> dict[str, Any]:
+    """What a reader needs to judge a memory, without the bookkeeping."""
+    values = item_to_dict(item)
+    names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
+    times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
+    extras = {name: values[name] for name in ("tags", "pinned", "supersedes") if values[name]}
+    return {name: values[name] for name in names} | times | extras
+
+
+def _related(entry: Related) -> dict[str, Any]:
+    return {"via": entry.via.value, "path": list(entry.path), "score": round(entry.score, 4), "memory": _brief(entry.item)}
+
+
+def _events(item: MemoryItem) -> list[tuple[datetime, str, MemoryItem]]:
+    out = [(item.created_at, "replaced an older one" if item.supersedes else "learnt", item)]
+    if item.expired_at is not None:
+        out.append((item.expired_at, "forgotten" if item.status is Status.BLACKLISTED else "no longer current", item))
+    return out
+
+
+def _within(moment: datetime, after: datetime | None, before: datetime | None) -> bool:
+    return (after is None or moment >= after) and (before is None or moment < before)
+
+
+def home_relative(path: Path, home: Path) -> str:
+    """A path shown relative to the home folder where it lies under it."""
+    return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)

@@ -1,0 +1,53 @@
+"""Everything in one file: `.tar.gz` with the Markdown tree, or `.jsonl` with one item a line."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd import __version__
+from memoryd.codec import item_to_json
+from memoryd.errors import InputError
+from memoryd.files import write_atomic
+from memoryd.service import Orchestrator
+from memoryd.types import MemoryItem
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+
+def export(service: Orchestrator, target: Path, *, project: str | None = None) -> dict[str, Any]:
+    """Write all memories (or one project's) to `target`; its ending decides the format."""
+    items = [item for item in service.all() if project is None or item.project == project]
+    if target.name.endswith(".jsonl"):
+        data = b"".join(item_to_json(item) + b"\n" for item in items)
+    elif target.name.endswith((".tar.gz", ".tgz")):
+        data = _archive(service, items)
+    else:
+        raise InputError(f"{target.name}: which format?", fix="Name the file something.tar.gz or something.jsonl.")
+    write_atomic(target, data)
+    return {"path": str(target), "memories": len(items), "bytes": len(data)}
+
+
+def _archive(service: Orchestrator, items: list[MemoryItem]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        manifest = {"format": FORMAT, "memoryd": __version__, "memories": len(items)}
+        _add(archive, MANIFEST, orjson.dumps(manifest))
+        for item in items:
+            _add(archive, f"items/{item.id}.json", item_to_json(item))
+            path = service.markdown.path_of(item.id)
+            if path is not None:
+                _add(archive, f"memories/{path.relative_to(service.markdown.folder).as_posix()}", path.read_bytes())
+    return buffer.getvalue()
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(data)
+    entry.mode = 0o600
+    archive.addfile(entry, io.BytesIO(data))
