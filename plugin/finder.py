@@ -12,6 +12,8 @@ import starter
 CONNECT_SECONDS = 1.0
 SEND_SECONDS = 10
 EAGER_SECONDS = 60.0
+LASTING_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 30.0
 
 
 def working_folder(env):
@@ -57,6 +59,8 @@ class Finder:
         self.env = env
         self.events = events
         self._running = threading.Lock()
+        self._found_at = 0.0
+        self._short = 0  # links in a row that did not last
 
     def look(self):
         """Begin a search, unless one is on."""
@@ -66,6 +70,9 @@ class Finder:
     def _search(self):
         link = None
         begun = time.monotonic()
+        self._short = self._short + 1 if begun - self._found_at < LASTING_SECONDS else 0
+        if self._short > 1:  # something accepts us and throws us out again
+            time.sleep(min(0.25 * 2.0**self._short, LONGEST_PAUSE_SECONDS))
         while link is None:
             try:
                 link = open_link(self.home, working_folder(self.env))
@@ -74,6 +81,7 @@ class Finder:
                 self._pause(begun)
             except hook.BusyError:
                 self._pause(begun)
+        self._found_at = time.monotonic()
         self._running.release()
         self.events.put(("found", link))
 

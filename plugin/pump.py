@@ -102,6 +102,9 @@ class Pump:
             self._hold(message)
 
     def _on_found(self, link):
+        if self.link is not None:  # two searches overlapped
+            link.close()
+            return
         self.link = link
         threading.Thread(target=self._read_daemon, args=(link,), daemon=True).start()
         replay = self.introduction.replay
