@@ -1,0 +1,253 @@
+"""Measures the heuristic extractor on a folder of labelled session logs, and fits its weights.
+
+The folder holds `*.jsonl` logs and `gold.json`; `score_extraction.py` lies in it or in the folder above.
+
+    python benchmarks/extraction.py FOLDER                    whole sessions, with the weights as shipped
+    python benchmarks/extraction.py FOLDER --mode turn        one call for each time the user speaks (mode chunk: as at import)
+    python benchmarks/extraction.py FOLDER --cross-validate   weights fitted without the session (group) that is measured
+    python benchmarks/extraction.py FOLDER --write            fit on all sessions and write heuristic/weights.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from memoryd.daydream.heuristic import HeuristicExtractor, cues
+from memoryd.daydream.heuristic import extractor as extractor_module
+from memoryd.daydream.heuristic import weights as weights_module
+from memoryd.daydream.heuristic.score import BIAS, Weights
+from memoryd.daydream.heuristic.units import Unit, agent_units, episodes, user_units
+from memoryd.daydream.heuristic.sentences import size
+from memoryd.daydream.transcript import ReadLimits, read_all
+from memoryd.types import Passage, Turn
+
+RIDGE = 10.0
+MATCH = 0.5
+CONTEXT_TURNS = 6
+# What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
+POSITIVE = frozenset(
+    """agreed|repeated in reply|answers question|alone|starts turn|via rejected_tool|via answer|after interrupt|restated|echoed|choice|heading good|
+    about request|near request|like the user's|half like the user's|said twice|nearly said twice|arrow|second sentence|last turn""".replace(
+        "\n    ", ""
+    ).split("|")
+)
+NEGATIVE = frozenset("length tiny|length long|length huge|pasted|first message|heading bad|long turn|identifiers 0".split("|"))
+
+
+@dataclass(frozen=True)
+class Session:
+    """A log's turns (whole, and in the pieces that an import reads) and its labels."""
+
+    name: str
+    pieces: list[tuple[tuple[Turn, ...], tuple[Turn, ...]]]
+    gold: Mapping[str, Any]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All turns in order."""
+        return [turn for turns, _ in self.pieces for turn in turns]
+
+    @property
+    def group(self) -> str:
+        """Sessions of one project are left out together."""
+        return self.name.rsplit("-", 1)[0]
+
+
+def load_scorer(folder: Path) -> ModuleType:
+    """The folder's own scoring script as a module."""
+    for place in (folder, folder.parent):
+        path = place / "score_extraction.py"
+        if path.exists():
+            spec = importlib.util.spec_from_file_location("score_extraction", path)
+            assert spec and spec.loader
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise SystemExit(f"No score_extraction.py in {folder} or the folder above.")
+
+
+def load_sessions(folder: Path) -> list[Session]:
+    """Every labelled session of the folder."""
+    gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))
+    out = []
+    for entry in gold:
+        name = entry["session"].removesuffix(".jsonl")
+        pieces = [(p.turns, p.context) for p in read_all(folder / f"{name}.jsonl", limits=ReadLimits())]
+        out.append(Session(name, pieces, entry))
+    return out
+
+
+def passages(session: Session, mode: str) -> Iterator[Passage]:
+    """How the log reaches the extractor: at once, in pieces as at import, or each time the user spoke."""
+    turns = session.turns
+    if mode == "session":
+        yield Passage(tuple(turns))
+    elif mode == "chunk":
+        for new, context in session.pieces:
+            yield Passage(new, context)
+    else:
+        done: list[Turn] = []
+        for part in episodes(turns):
+            new = (*part.user, *part.rest)
+            yield Passage(new, tuple(done[-CONTEXT_TURNS:]))
+            done += new
+
+
+def predict(session: Session, weights: Weights, mode: str) -> list[str]:
+    """Contents that the extractor proposes; what an earlier passage gave word for word counts once, as in the store."""
+    extractor = HeuristicExtractor(weights)
+    found = [c.content for passage in passages(session, mode) for c in extractor.extract(passage).candidates]
+    return list(dict.fromkeys(found))
+
+
+def session_units(session: Session) -> list[Unit]:
+    """All units of a session, before any choice."""
+    parts = episodes(session.turns)
+    low, high = extractor_module.MIN_WORDS, extractor_module.MAX_WORDS
+    return [u for p in parts for u in (*user_units(p), *agent_units(p)) if low <= size(u.text) <= high]
+
+
+def is_hit(text: str, gold: Mapping[str, Any], scorer: ModuleType) -> bool:
+    """Whether the text states one of the session's facts, by the scorer's token F1."""
+    tokens = scorer.tokens(text)
+    variants = [v for f in gold["facts"] for v in (f["text"], *(f.get("alt") or ()), *(f.get("quotes") or ()))]
+    return any(scorer.f1(tokens, scorer.tokens(v)) >= MATCH for v in variants)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Units of one speaker as a matrix of cues, with labels and the group of each row."""
+
+    names: list[str]
+    matrix: np.ndarray
+    labels: np.ndarray
+    groups: np.ndarray
+
+
+def examples(sessions: Sequence[Session], by_user: bool, scorer: ModuleType) -> Examples:
+    """Training rows of all sessions for one speaker."""
+    rows = [(s, u) for s in sessions for u in session_units(s) if u.by_user == by_user]
+    names = sorted({cue for _, unit in rows for cue in unit.cues})
+    matrix = np.array([[1.0, *(float(n in unit.cues) for n in names)] for _, unit in rows])
+    labels = np.array([float(is_hit(unit.text, s.gold, scorer)) for s, unit in rows])
+    return Examples(names, matrix, labels, np.array([s.group for s, _ in rows]))
+
+
+def sign(name: str) -> int:
+    """1: may only raise, -1: may only lower, 0: either."""
+    if name in POSITIVE or name in cues.USER_CUES or name in cues.AGENT_CUES:
+        return 1
+    return -1 if name in NEGATIVE or name.startswith("noise ") else 0
+
+
+def regress(matrix: np.ndarray, labels: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
+    """Logistic regression with a ridge penalty (none on the first column), by Newton's method."""
+    weights = np.zeros(matrix.shape[1])
+    penalty = np.full(matrix.shape[1], ridge)
+    penalty[0] = 1e-6
+    for _ in range(60):
+        chance = 1 / (1 + np.exp(-matrix @ weights))
+        slope = matrix.T @ (chance - labels) + penalty * weights
+        curve = (matrix * (chance * (1 - chance))[:, None]).T @ matrix + np.diag(penalty)
+        step = np.linalg.solve(curve, slope)
+        weights -= step
+        if np.abs(step).max() < 1e-6:
+            break
+    return weights
+
+
+def fit(data: Examples, without: str = "") -> dict[str, float]:
+    """Weight by cue, fitted on every group but one; cues whose sign came out wrong are left out."""
+    rows = data.groups != without
+    signs = np.array([0, *(sign(n) for n in data.names)])
+    keep = np.arange(len(signs))
+    while True:
+        found = regress(data.matrix[rows][:, keep], data.labels[rows])
+        wrong = signs[keep] * found < 0
+        if not wrong.any():
+            break
+        keep = keep[~wrong]
+    names = [BIAS, *data.names]
+    return {names[k]: round(float(w), 2) for k, w in zip(keep, found, strict=True) if abs(w) >= 0.02 or k == 0}
+
+
+def write_weights(user: Mapping[str, float], agent: Mapping[str, float]) -> None:
+    """Write the module of weights."""
+    lines = [
+        '"""Weights of the cues in log odds. Fitted by benchmarks/extraction.py --write; don\'t edit by hand."""',
+        "",
+        "from __future__ import annotations",
+        "",
+    ]
+    lines += ["from collections.abc import Mapping", "from types import MappingProxyType", ""]
+    for name, table in (("USER_WEIGHTS", user), ("AGENT_WEIGHTS", agent)):
+        lines += [f"{name}: Mapping[str, float] = MappingProxyType(", "    {"]
+        lines += [f"        {json.dumps(cue)}: {weight}," for cue, weight in sorted(table.items(), key=lambda i: (-i[1], i[0]))]
+        lines += ["    }", ")"]
+    Path(str(weights_module.__file__)).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def report(
+    predictions: Mapping[str, list[str]], sessions: Sequence[Session], scorer: ModuleType, strict: bool, detail: bool
+) -> None:
+    """Print the scores per session and in all."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions.json"
+        path.write_text(json.dumps(predictions, ensure_ascii=False), encoding="utf-8")
+        total, rows = scorer.score(scorer.load_predictions(str(path)), [s.gold for s in sessions], strict=strict)
+    for name, facts, made, matched, junk, obsolete, double, other, missed, bad, unlabelled in rows:
+        print(
+            f"{name:14s} facts {facts:2d}  made {made:3d}  matched {matched:2d}  junk {junk + obsolete}  double {double}  other {other}"
+        )
+        if detail:
+            for mark, texts in (("missed", missed), ("junk", bad), ("other", unlabelled)):
+                print("".join(f"    {mark}: {text[:220]}\n" for text in texts), end="")
+    print(
+        f"P {total['precision']:.3f}  Rw {total['recall_weighted']:.3f}  F1 {total['f1']:.3f}  junk {total['junk_rate']:.3f}  "
+        f"made {total['predictions']}  in sessions without facts {total['predictions_in_empty_sessions']}  double {total['duplicates']}"
+    )
+    print("by kind", total["recall_by_kind"], "by importance", total["recall_by_importance"])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="session")
+    parser.add_argument("--cross-validate", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--strict", action="store_true", help="leave quotes out of the comparison")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    args = parser.parse_args(argv)
+    scorer, sessions = load_scorer(args.folder), load_sessions(args.folder)
+    shipped = Weights(weights_module.USER_WEIGHTS, weights_module.AGENT_WEIGHTS)
+    weights = {s.name: shipped for s in sessions}
+    if args.cross_validate or args.write:
+        user, agent = examples(sessions, True, scorer), examples(sessions, False, scorer)
+        if args.write:
+            write_weights(fit(user), fit(agent))
+        groups = {s.group: Weights(fit(user, s.group), fit(agent, s.group)) for s in sessions}
+        weights = {s.name: groups[s.group] for s in sessions}
+    began = time.perf_counter()
+    predictions = {s.name: predict(s, weights[s.name], args.mode) for s in sessions}
+    took = time.perf_counter() - began
+    report(predictions, sessions, scorer, args.strict, args.verbose)
+    volume = sum((args.folder / f"{s.name}.jsonl").stat().st_size for s in sessions) / 1e6
+    print(f"mode {args.mode}  {took:.2f} s for {volume:.1f} MB of logs: {volume / took:.1f} MB/s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

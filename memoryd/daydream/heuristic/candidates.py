@@ -1,0 +1,116 @@
+"""From a kept unit to a candidate: kind, polarity, wording, evidence."""
+
+from __future__ import annotations
+
+import re
+
+from memoryd.daydream.heuristic.explicit import about_person
+from memoryd.daydream.heuristic.score import Weights, probability
+from memoryd.daydream.heuristic.select import Scored
+from memoryd.daydream.heuristic.units import Unit
+from memoryd.types import Candidate, Kind, Polarity, Scope, Source
+
+_PATH = re.compile(
+    r"(?<![\w/:.@-])(?:[~.]{0,2}/)?(?:[\w.@-]+/)*[\w@-]+(?:\.[\w-]+)*\.(?:[a-z]{1,5}\d?)(?![\w/(])|(?<![\w/:.-])[~.]{0,2}/[\w./@-]{3,}"
+)
+_ENVIRONMENT = re.compile(
+    r"\b(?:localhost|docker|port|host|server|proxy|vpn|ssh|sudo|tty|shell|path|env(?:ironment)?(?: var\w*)?|\.env\w*|version|installed|python ?\d|node ?\d|"
+    r"macos|windows|linux|wsl|homebrew|brew|pre-?(?:commit|push) hook|ci|machine|\d{1,3}(?:\.\d{1,3}){3})\b|:\d{4,5}\b|环境|镜像|端口|服务器",
+    re.I,
+)
+_DEAD_END = re.compile(
+    r"\b(?:revert(?:ed)?|abandon(?:ed)?|gave up|dead end|did(?: not|n'?t) work|does(?: not|n'?t) work|won'?t work|not possible|impossible)\b|行不通|不支持|放弃|回滚",
+    re.I,
+)
+_TODO = re.compile(
+    r"\b(?:todo|later|follow-?up|next step|not yet implemented|tracked (?:as|in)|in (?:the )?future)\b|待办|以后再|TODO", re.I
+)
+_NOT_CUES = frozenset("""alone bullet number arrow heading pasted echoed restated bias agreed""".split())
+
+
+def candidate(scored: Scored, weights: Weights) -> Candidate:
+    """The candidate of a kept unit."""
+    unit = scored.unit
+    kind = kind_of(unit, scored.sure)
+    chance = 0.9 if scored.sure else probability(scored.score)
+    trusted = unit.by_user and "pasted" not in unit.cues
+    return Candidate(
+        content=worded(unit.text),
+        kind=kind,
+        polarity=polarity_of(unit, kind),
+        source=Source.USER if trusted else Source.AGENT_STEP,
+        confidence=round(min(0.95, (0.6 if trusted else 0.45) + 0.4 * chance), 2),
+        importance=importance_of(kind, scored),
+        lines=(unit.turn.line,) if unit.turn.line else (),
+        uuids=(unit.turn.uuid,) if unit.turn.uuid else (),
+        paths=tuple(dict.fromkeys(_PATH.findall(unit.text)))[:8],
+        scope=Scope.USER if scored.sure and about_person(unit.text) else Scope.PROJECT,
+        at=unit.turn.at,
+        reason=reason_of(unit, weights, scored.sure),
+    )
+
+
+def kind_of(unit: Unit, sure: bool) -> Kind:
+    """The kind by the strongest sort of cue. Pasted and assistant text never becomes a rule."""
+    return _kind_by_user(unit, sure) if unit.by_user and "pasted" not in unit.cues else _kind_by_agent(unit)
+
+
+def _kind_by_user(unit: Unit, sure: bool) -> Kind:
+    has = unit.cues.__contains__
+    if _TODO.search(unit.text) and not sure:
+        return Kind.TODO
+    if has("wish") and not has("standing rule"):
+        return Kind.PREFERENCE
+    if sure or has("standing rule") or has("prohibition"):
+        return Kind.RULE
+    if has("decision") or has("correction") or has("opinion") or has("via answer") or has("choice"):
+        return Kind.DECISION
+    return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
+
+
+def _kind_by_agent(unit: Unit) -> Kind:
+    has = unit.cues.__contains__
+    if has("root cause") or has("fix"):
+        return Kind.FIX
+    if _DEAD_END.search(unit.text):
+        return Kind.DEAD_END
+    if has("decision"):
+        return Kind.DECISION
+    return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
+
+
+def polarity_of(unit: Unit, kind: Kind) -> Polarity:
+    """Do and don't for what the user asks for, know for the rest."""
+    if kind is Kind.DEAD_END:
+        return Polarity.DONT
+    if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO) or not unit.by_user:
+        return Polarity.KNOW
+    return Polarity.DONT if "prohibition" in unit.cues else Polarity.DO
+
+
+def importance_of(kind: Kind, scored: Scored) -> int:
+    """3 for rules and for what is very likely kept, 1 for what just passed."""
+    if scored.sure or kind is Kind.RULE or scored.score > 0.3:
+        return 3
+    return 2 if scored.score > -1.2 else 1
+
+
+def worded(text: str) -> str:
+    """As a sentence: capital letter unless it starts with a name in code, a full stop, no dangling colon."""
+    text = text.strip().rstrip(" :：,;，；-—")
+    head = text[:1]
+    if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
+        text = head.upper() + text[1:]
+    return text if not text or text[-1] in ".!?。！？…" or text[-1] in "`\"')" else text + "."
+
+
+def reason_of(unit: Unit, weights: Weights, sure: bool) -> str:
+    """Up to three cues that spoke most for it."""
+    table = weights.user if unit.by_user else weights.agent
+    speaking = [
+        c
+        for c in unit.cues
+        if table.get(c, 0.0) > 0 and c not in _NOT_CUES and not c.startswith(("length", "identifiers", "noise"))
+    ]
+    best = sorted(speaking, key=lambda c: (-table[c], c))[:3]
+    return ", ".join((["stated as a rule"] if sure else []) + best) or "specific statement"

@@ -1,0 +1,53 @@
+"""What the user picked: "option 2" or "the second one", read against the list that the assistant offered. Pure functions."""
+
+from __future__ import annotations
+
+import re
+
+from memoryd.daydream.heuristic.sentences import plain, statements, without_code
+from memoryd.text import shorten
+
+_NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
+_PICK = re.compile(
+    r"\b(?:options?|choice|approach|variante?|opci[oó]n|вариант)\s*#?(?P<number>\d|[a-d])\b|(?:选项|方案|选)\s*(?P<han>\d)"
+    r"|\bthe (?P<ordinal>first|second|third|fourth) (?:one|option|approach)\b|^\s*(?P<bare>\d)(?=\s*[.,!]?\s*$|\s+(?:please|does|is|sounds|looks|seems)\b)",
+    re.I,
+)
+_REFUSED = re.compile(
+    r"\b(?:not|n't|dont|without|instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|不|吗|为什么|не |kein|pas\b|no me\b",
+    re.I,
+)
+_DETAIL_CHARS = 220
+
+
+def picked(text: str) -> str:
+    """The number of the option that a short message picks, or empty. A message that doubts or asks picks nothing."""
+    match = _PICK.search(text)
+    if not match or len(text) > 400 or _REFUSED.search(text[: match.end() + 60]):
+        return ""
+    found = next(value for value in match.groups() if value)
+    return _NAMES.get(found.lower(), found)
+
+
+def offered(text: str, number: str) -> str:
+    """The option's title and first statement in the assistant's text, or empty when it offered no such list."""
+    lines = without_code(text).splitlines()
+    letter = chr(ord("a") + int(number) - 1) if number != "0" else "0"
+    named = re.compile(
+        rf"^[\W_]*(?:option|choice|approach|variante?|opci[oó]n|вариант|选项|方案)\s*(?:{number}|{letter})\s*(?:[:.)—–-]|\*\*|$)[\W_]*(?P<title>.*)$",
+        re.I,
+    )
+    listed = re.compile(rf"^\s*(?:#+\s*)?(?:\*\*)?{number}[.)]\s*(?P<title>.+)$")
+    for pattern, which in ((named, 0), (listed, -1)):
+        places = [index for index, line in enumerate(lines) if pattern.match(line)]
+        if places:
+            return _with_detail(lines, places[which], pattern)
+    return ""
+
+
+def _with_detail(lines: list[str], index: int, pattern: re.Pattern[str]) -> str:
+    match = pattern.match(lines[index])
+    title = plain(match.group("title")).strip(" :-—") if match else ""
+    below = statements("\n".join(lines[index + 1 : index + 8]))
+    detail = below[0].text.rstrip(":") if below and len(title) < 80 else ""
+    return shorten(f"{title}. {detail}" if title and detail else title or detail, _DETAIL_CHARS)

@@ -1,0 +1,55 @@
+"""The extractor that needs no model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from memoryd.daydream.heuristic.candidates import candidate
+from memoryd.daydream.heuristic.explicit import is_rule
+from memoryd.daydream.heuristic.score import DEFAULT, Weights
+from memoryd.daydream.heuristic.select import Limits, Scored, choose
+from memoryd.daydream.heuristic.sentences import size
+from memoryd.daydream.heuristic.units import Episode, Unit, agent_units, episodes, user_units
+from memoryd.types import Extraction, Passage
+
+MIN_WORDS, MAX_WORDS = 3, 60
+
+
+class HeuristicExtractor:
+    """Cue words, weighed (protocols.Extractor). Deterministic, offline, without state.
+
+    Looks only at what the user and the assistant say; tool output is never read for candidates.
+    """
+
+    def __init__(self, weights: Weights = DEFAULT, limits: Limits | None = None) -> None:
+        self._weights = weights
+        self._limits = limits or Limits()
+
+    @property
+    def name(self) -> str:
+        """heuristic"""
+        return "heuristic"
+
+    def extract(self, passage: Passage) -> Extraction:
+        """Candidates in the order of their evidence; an empty passage gives none."""
+        skipped: Counter[str] = Counter()
+        parts = episodes(passage.turns, passage.context)
+        scored = [self._scored(unit) for unit in _units(parts, skipped)]
+        kept = choose(scored, sum(1 for part in parts if part.user), self._limits, skipped)
+        found = tuple(candidate(one, self._weights) for one in kept)
+        return Extraction(found, MappingProxyType(dict(skipped)), self.name)
+
+    def _scored(self, unit: Unit) -> Scored:
+        plain = unit.by_user and "pasted" not in unit.cues
+        return Scored(unit, self._weights.of(unit), plain and is_rule(unit.text))
+
+
+def _units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterable[Unit]:
+    for part in parts:
+        for unit in (*user_units(part), *agent_units(part)):
+            if MIN_WORDS <= size(unit.text) <= MAX_WORDS:
+                yield unit
+            else:
+                skipped["length"] += 1

@@ -1,0 +1,111 @@
+"""From the text of a turn to statements: code and tables away, lists and sentences apart. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memoryd.text import CJK, one_line
+
+_FENCE = re.compile(r"^[ \t]*(```+|~~~+).*?^[ \t]*\1[ \t]*$", re.S | re.M)
+_OPEN_FENCE = re.compile(r"^[ \t]*(```+|~~~+).*", re.S | re.M)
+_BULLET = re.compile(r"^\s*(?:[-*+•·–]|\d{1,2}[.)]|✓|✔|→|✅|❌|☑|\[[ xX]\])\s+")
+_HEADING = re.compile(r"^\s*#{1,6}\s+(.*)$")
+_BOLD_HEADING = re.compile(r"^\s*\*\*([^*]{2,60})\*\*:?\s*$|^\s*([^\s*|][^*|.]{1,58}):\s*$")
+_TABLE = re.compile(r"^\s*[|┃│┌└├╭╰+].*|^\s*[-=_─━]{3,}\s*$")
+_MARKS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_LINK = re.compile(r"\[([^\]]+)\]\((?:[^()\s]+)\)")
+_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u2b50★]+ ?")
+# A sentence ends at a stop before a space and something that starts a new one; never inside `code`.
+_END = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[`]?[A-ZА-ЯЁÄÖÜ0-9`])|(?<=[。！？；])|(?<=\.)\s+(?=[a-z]{2,} )")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|bzw|z\.B|ca|Nr|Dr|Mr|Mrs|St|No)|\.\.)\.$", re.I)
+MAX_SENTENCE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence or list item. `heading` is the nearest heading above; `position` 0..1 within the turn."""
+
+    text: str
+    heading: str = ""
+    bullet: bool = False
+    position: float = 0.0
+
+
+def without_code(text: str) -> str:
+    """The text without fenced blocks, also one that is never closed."""
+    return _OPEN_FENCE.sub("", _FENCE.sub("", text))
+
+
+def plain(text: str) -> str:
+    """One line without emphasis marks, link targets and pictures; `code` ticks stay."""
+    return one_line(_EMOJI.sub("", _MARKS.sub("", _LINK.sub(r"\1", text))))
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences of one paragraph, in order, without empty ones."""
+    out: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.end()].strip()
+        if piece.count("`") % 2 or piece.count("(") > piece.count(")") or _ABBREVIATION.search(piece):
+            continue
+        out.append(piece)
+        start = match.end()
+    out.append(text[start:].strip())
+    return [piece for piece in out if piece]
+
+
+def _heading_of(line: str) -> str | None:
+    match = _HEADING.match(line)
+    if match:
+        return plain(match.group(1)).rstrip(":")
+    match = _BOLD_HEADING.match(line)
+    return plain(match.group(1) or match.group(2)).rstrip(":") if match else None
+
+
+def statements(text: str) -> list[Statement]:
+    """Statements of a turn in order. Code, tables and headings give none; a wrapped paragraph is joined first."""
+    blocks = _blocks(without_code(text))
+    total = max(1, len(blocks) - 1)
+    out: list[Statement] = []
+    for number, (heading, bullet, block) in enumerate(blocks):
+        for sentence in sentences(plain(block)):
+            if len(sentence) <= MAX_SENTENCE:
+                out.append(Statement(sentence, heading, bullet, number / total))
+    return out
+
+
+def _blocks(text: str) -> list[tuple[str, bool, str]]:
+    """(heading, is a list item, text) for every paragraph and list item."""
+    out: list[tuple[str, bool, str]] = []
+    heading = ""
+    open_block = False
+    for line in text.splitlines():
+        if not line.strip() or _TABLE.match(line):
+            open_block = False
+            continue
+        title = _heading_of(line)
+        if title is not None:
+            heading, open_block = title, False
+            continue
+        match = _BULLET.match(line)
+        if match:
+            out.append((heading, True, line[match.end() :]))
+        elif open_block and not _ends(out[-1][2]):
+            out[-1] = (out[-1][0], out[-1][1], f"{out[-1][2]} {line.strip()}")
+        else:
+            out.append((heading, False, line.strip()))
+        open_block = True
+    return out
+
+
+def _ends(text: str) -> bool:
+    """A line that closes its paragraph: a full stop or a colon."""
+    return text.rstrip().endswith((".", "!", "?", ":", "。", "！", "？", "；"))
+
+
+def size(text: str) -> int:
+    """Length in words; two CJK characters count as one word."""
+    wide = len(CJK.findall(text))
+    return len(CJK.sub(" ", text).split()) + wide // 2
