@@ -107,7 +107,7 @@ def fit(x: Array, y: Array) -> Array:
         if np.abs(step).max() < 1e-9:
             break
     weights = b[1:] / spread
-    return np.r_[b[0] - weights @ mean, weights]
+    return np.asarray(np.r_[b[0] - weights @ mean, weights])
 
 
 def scores(model: Array, asked: Asked, columns: Sequence[int]) -> Array:

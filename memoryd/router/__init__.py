@@ -1,1 +1,42 @@
-"""Router."""
+"""Where a query goes, how lists become one, and what the scores mean. All pure functions.
+
+`rules.route` picks the backend; `fusion.fuse` merges candidates by their signals;
+`relevance` estimates whether an item answers at all; `score` makes the final, explained score.
+"""
+
+from memoryd.router.fusion import Fused, fuse, fuse_hits, signals_of
+from memoryd.router.relevance import (
+    Overlap,
+    RelevanceModel,
+    is_foreign,
+    item_terms,
+    load_model,
+    overlap_of,
+    query_terms,
+    term_weights,
+)
+from memoryd.router.rules import RULES, explain, route
+from memoryd.router.score import ScoreWeights, asked_kinds, recency, score_hit, score_parts
+
+__all__ = [
+    "RULES",
+    "Fused",
+    "Overlap",
+    "RelevanceModel",
+    "ScoreWeights",
+    "asked_kinds",
+    "explain",
+    "fuse",
+    "fuse_hits",
+    "is_foreign",
+    "item_terms",
+    "load_model",
+    "overlap_of",
+    "query_terms",
+    "recency",
+    "route",
+    "score_hit",
+    "score_parts",
+    "signals_of",
+    "term_weights",
+]

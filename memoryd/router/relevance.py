@@ -98,7 +98,7 @@ class Overlap:
 
     @property
     def support(self) -> float:
-        """coverage · min(matches, 2), 0..2."""
+        """Coverage · min(matches, 2), 0..2."""
         return self.coverage * min(self.matches, MATCH_CAP)
 
 
