@@ -21,13 +21,15 @@ _RELATIONSHIP = re.compile(
     r"""
     \b(?:related|connected|linked|tied)\s+(?:to|with)\b | \bassociated\s+with\b | \bto\s+do\s+with\b
     | \b(?:relations?|relationships?|connections?|links?)\s+(?:between|of|to|with)\b
-    | \b(?:what|which|who|everything|anything|all)\b[^.?!]{0,40}\b(?:depends?\s+on|uses?|mentions?|refers?\s+to|contradicts?|supersedes?)\s+\S
+    | \b(?:what|which|who|everything|anything|all|that)(?:\s+[\w.-]+){0,2}\s+
+      (?:depends?\s+on|uses?|mentions?|refers?\s+to|contradicts?|supersedes?)\s+\S
     | \b(?:used|mentioned|referenced|contradicted|superseded|replaced)\s+by\s+(?:what|which|whom?|it|this)\b
     | \bh(?:ä|ae)ng(?:t|en)\b.{0,60}\b(?:zusammen|ab)\b | \b(?:verbunden|verkn(?:ü|ue)pft)\s+mit\b | \bzusammenhang\b
     | \bli(?:é|ée|és|ées)\s+(?:à|au|aux|avec)\b | \bqu(?:i|oi)\s+d(?:é|e)pend\b
     | \brelacionad[oa]s?\s+con\b | \bqu(?:é|e)\s+depende\s+de\b
     | \bсвязан\w*\s+с\b | \bсвяз[ьи]\s+между\b | \b(?:что|кто|какие)\b.{0,40}\b(?:завис\w+\s+от|использу\w+|упомина\w+)
-    | (?:和|与|跟|同).{1,40}?(?:相关|有关|关联|关系|相连) | (?:什么|哪些|谁)(?:会)?(?:依赖|用到|使用|引用|提到) | 之间的(?:关系|联系|关联)
+    | (?:和|与|跟|同).{1,40}?(?:相关|有关|关联|关系|相连)
+    | (?:什么|哪些|谁)(?:会)?(?:依赖|用到|使用|引用|提到) | 之间的(?:关系|联系|关联)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -77,15 +79,15 @@ RULES = (
         Backend.GRAPH,
         "its wording asks what is connected with something",
     ),
-    Rule("quoted", lambda q: _QUOTED.search(q.text) is not None, Backend.MARKDOWN, "quoted text is looked up literally"),
     Rule("other_script", _is_foreign, Backend.MARKDOWN, "the embedder knows English only, so words and their parts must carry"),
-    Rule("names", _only_names, Backend.MARKDOWN, "names of files, identifiers and errors are looked up literally"),
     Rule(
         "question",
         lambda q: _QUESTION.search(q.text) is not None,
         Backend.HYBRID,
         "a question may use other words than the answer",
     ),
+    Rule("quoted", lambda q: _QUOTED.search(q.text) is not None, Backend.MARKDOWN, "quoted text is looked up literally"),
+    Rule("names", _only_names, Backend.MARKDOWN, "names of files, identifiers and errors are looked up literally"),
     Rule(
         "long_text", lambda q: len(q.text.split()) >= LONG_WORDS, Backend.HYBRID, "a long text shares meaning rather than words"
     ),

@@ -23,15 +23,15 @@ DECAY_SHARE = 0.1
 MAX_KINDS = 3
 _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
     {
-        Kind.PREFERENCE: frozenset({"prefer", "preference", "preferences", "preferred", "favourite", "favorite", "style", "喜欢", "偏好"}),
-        Kind.RULE: frozenset({"rule", "rules", "allowed", "forbidden", "may", "must", "never", "always", "policy", "правило", "规则"}),
-        Kind.DECISION: frozenset({"decide", "decided", "decision", "chose", "chosen", "agreed", "решили", "решение", "决定"}),
-        Kind.FIX: frozenset({"fix", "fixed", "cause", "solved", "repair", "solution", "crash", "исправить", "修复", "解决"}),
-        Kind.DEAD_END: frozenset({"tried", "failed", "attempt", "attempts", "abandoned"}),
-        Kind.ENVIRONMENT: frozenset({"install", "installed", "host", "machine", "version", "environment", "port", "interpreter"}),
-        Kind.TODO: frozenset({"todo", "todos", "left", "remaining", "next", "planned", "plan"}),
+        Kind.PREFERENCE: frozenset("prefer preference preferences preferred favourite favorite style 喜欢 偏好".split()),
+        Kind.RULE: frozenset("rule rules allowed forbidden may must never always policy правило правила 规则".split()),
+        Kind.DECISION: frozenset("decide decided decision chose chosen agreed решили решение 决定".split()),
+        Kind.FIX: frozenset("fix fixed cause solved repair solution crash исправить 修复 解决".split()),
+        Kind.DEAD_END: frozenset("tried failed attempt attempts abandoned".split()),
+        Kind.ENVIRONMENT: frozenset("install installed host machine version environment port interpreter".split()),
+        Kind.TODO: frozenset("todo todos left remaining next planned plan".split()),
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
