@@ -15,9 +15,9 @@ from typing import Any
 
 from memoryd.clock import from_iso
 from memoryd.daydream.memo import Memo
+from memoryd.daydream.redact import redact
 from memoryd.daydream.user_text import CONTINUED, clean, clean_user, foreign_run, strip_private, well_formed
 from memoryd.errors import InputError
-from memoryd.text import shorten
 from memoryd.types import Turn, TurnKind
 
 Entry = Mapping[str, Any]
@@ -85,10 +85,14 @@ def _joined(content: Any) -> str:
 
 
 class EntryReader:
-    """Turns of one entry after another. `skipped` counts what was left out, by reason."""
+    """Turns of one entry after another, without secrets.
+
+    `skipped` counts what was left out by reason, `redacted` the secrets by kind.
+    """
 
     def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool]) -> None:
         self.skipped: Counter[str] = Counter()
+        self.redacted: Counter[str] = Counter()
         self._memo = memo
         self._limits = limits
         self._known = known
@@ -147,6 +151,12 @@ class EntryReader:
         self.skipped[reason] += 1
         return []
 
+    def _safe(self, text: str, limit: int) -> str:
+        """Without secrets, then cut; the first, wide cut bounds the work and leaves no half secret in what is kept."""
+        safe = redact(_cut_middle(text, 4 * limit))
+        self.redacted.update(safe.found)
+        return _cut_middle(safe.text, limit)
+
     def _note_cwd(self, entry: Entry) -> None:
         cwd = _string(entry.get("cwd"))
         if cwd:
@@ -171,7 +181,7 @@ class EntryReader:
         self._check_foreign(text)
         reason = _not_spoken(text, entry)
         if reason == "compaction":
-            yield replace(base, kind=TurnKind.COMPACTION, text=shorten(clean(strip_private(text)), _SUMMARY_CHARS))
+            yield replace(base, kind=TurnKind.COMPACTION, text=self._safe(clean(strip_private(text)), _SUMMARY_CHARS))
         elif reason:
             self._skip(reason)
         elif base.sidechain or entry.get("planContent"):
@@ -190,10 +200,11 @@ class EntryReader:
                 self._skip("injected")
             return
         self._memo.prompted = True
-        if via == "prompt" and self._memo.take_echo(typed.text):
+        safe = self._safe(typed.text, self._limits.turn)
+        if via == "prompt" and self._memo.take_echo(safe):
             self._skip("duplicate")
             return
-        yield replace(base, text=_cut_middle(typed.text, self._limits.turn), via=via, detail=typed.command)
+        yield replace(base, text=safe, via=via, detail=typed.command)
 
     def _check_foreign(self, text: str) -> None:
         """A session is our own, or another tool's observer, when its first prompt says so."""
@@ -219,7 +230,7 @@ class EntryReader:
     def _said(self, text: str, base: Turn) -> Iterator[Turn]:
         cleaned = clean(text)
         if cleaned:
-            yield replace(base, kind=TurnKind.ASSISTANT, text=_cut_middle(cleaned, self._limits.turn))
+            yield replace(base, kind=TurnKind.ASSISTANT, text=self._safe(cleaned, self._limits.turn))
 
     def _tool_use(self, block: Entry, base: Turn) -> Turn:
         name = _string(block.get("name"))
@@ -231,9 +242,9 @@ class EntryReader:
         return replace(
             base,
             kind=TurnKind.TOOL_USE,
-            text=shorten(clean(description), _DESCRIPTION_CHARS),
+            text=self._safe(clean(description), _DESCRIPTION_CHARS),
             tool=name,
-            detail=_cut_middle(clean(detail), _DETAIL_CHARS),
+            detail=self._safe(clean(detail), _DETAIL_CHARS),
         )
 
     def _result(self, block: Entry, entry: Entry, base: Turn) -> Iterator[Turn]:
@@ -247,7 +258,7 @@ class EntryReader:
         yield replace(
             base,
             kind=TurnKind.TOOL_RESULT,
-            text=_cut_middle(clean(shown), self._limits.result),
+            text=self._safe(clean(shown), self._limits.result),
             tool=tool,
             error=error,
         )
@@ -260,7 +271,7 @@ class EntryReader:
         """The user's answers to AskUserQuestion; `detail` holds the question."""
         for question, answer in _answer_pairs(tool, text, result):
             for turn in self._typed(answer, base, "answer"):
-                yield replace(turn, tool=tool, detail=shorten(clean(question), _DETAIL_CHARS))
+                yield replace(turn, tool=tool, detail=self._safe(clean(question), _DETAIL_CHARS))
 
     def _system(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         if entry.get("subtype") == "compact_boundary":

@@ -53,7 +53,7 @@ class Piece:
     """New turns, with a few from before for context only, and the cursor after them.
 
     `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
-    `skipped` counts the lines left out, by reason. `start` is the offset at which reading began.
+    `skipped` counts the lines left out, by reason, `redacted` the secrets taken out, by kind. `start` is the offset at which reading began.
     """
 
     turns: tuple[Turn, ...]
@@ -65,6 +65,7 @@ class Piece:
     cwd: str = ""
     reset: bool = False
     start: int = 0
+    redacted: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def _nothing_known(_uuid: str) -> bool:
@@ -128,6 +129,7 @@ def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, fina
         cwd=memo.cwd,
         reset=not fits,
         start=cursor.offset,
+        redacted=MappingProxyType(dict(reading.entries.redacted)),
     )
 
 
