@@ -53,7 +53,8 @@ class Piece:
     """New turns, with a few from before for context only, and the cursor after them.
 
     `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
-    `skipped` counts the lines left out, by reason, `redacted` the secrets taken out, by kind. `start` is the offset at which reading began.
+    `skipped` counts the lines left out, by reason, `redacted` the secrets taken out, by kind.
+    `start` is the offset at which reading began.
     """
 
     turns: tuple[Turn, ...]
