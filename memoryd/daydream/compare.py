@@ -48,7 +48,8 @@ _NUMBER = re.compile(
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]*(?:=\S+)?")
 _HAS_DIGIT = re.compile(r"\b[A-Za-z_]+\d\w*\b")
 _PREPOSITIONS = frozenset(
-    "to before after into against than between through in for on at of from under with within during by via per inside about".split()
+    """to before after into against than between through in for on at of from under with within during by via per inside
+    about""".split()
 )
 # A number after one of these names a thing; another number means another thing.
 _IDENTIFIED = frozenset(

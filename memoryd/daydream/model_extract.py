@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.resources import files
 from types import MappingProxyType
 
 from memoryd.config import Settings
 from memoryd.daydream.answer import SCHEMA, InvalidAnswerError, ground, parse_answer
+from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.redact import redact
 from memoryd.daydream.render import render
 from memoryd.errors import ModelError
@@ -79,21 +79,12 @@ class ModelExtractor:
 
     def messages(self, passage: Passage) -> list[Message]:
         """What is sent: the instructions, and the redacted passage as data."""
-        session = redact(render(_redacted(passage), self._budget)).text
+        session = redact(render(redacted_passage(passage), self._budget)).text
         return [Message("system", load_prompt()), Message("user", f"<session>\n{session}\n</session>")]
 
     def print_prompt(self, passage: Passage) -> str:
         """The exact text that would leave the machine, for people who want to see it."""
         return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in self.messages(passage))
-
-
-def _redacted(passage: Passage) -> Passage:
-    """Redacted before anything is cut: half a secret is not recognised."""
-    return replace(
-        passage,
-        turns=tuple(replace(turn, text=redact(turn.text).text, detail=redact(turn.detail).text) for turn in passage.turns),
-        context=tuple(replace(turn, text=redact(turn.text).text, detail=redact(turn.detail).text) for turn in passage.context),
-    )
 
 
 def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]:

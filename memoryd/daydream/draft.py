@@ -1,0 +1,73 @@
+"""A day dream that writes nothing: what it would keep of a whole log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memoryd.codec import candidate_to_dict
+from memoryd.config import Settings
+from memoryd.daydream.gate import admissible, is_own_run, summed
+from memoryd.daydream.privacy import redacted_passage
+from memoryd.daydream.reconcile import Action, reconcile, to_item
+from memoryd.daydream.transcript import ReadLimits, read_all
+from memoryd.protocols import Extractor
+from memoryd.types import Candidate, MemoryItem, Passage, Usage
+
+
+def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
+    """See `DayDream.dry_run`. Raises TranscriptError and ModelError."""
+    draft = _Draft(now)
+    skipped: Counter[str] = Counter()
+    usage, model = Usage(), ""
+    for piece in read_all(path, limits=ReadLimits(tokens=max(1, settings.chunk_tokens))):
+        skipped.update(piece.skipped)
+        if is_own_run(settings, piece.cwd, piece):
+            skipped["own run"] += len(piece.turns)
+        elif piece.turns:
+            passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path)))
+            extraction = extractor.extract(passage)
+            usage, model = usage + extraction.usage, extraction.model
+            candidates, refused = admissible(extraction)
+            skipped.update(summed(extraction.skipped, refused))
+            for candidate in candidates:
+                skipped.update(draft.add(candidate, passage))
+    return {
+        "candidates": [candidate_to_dict(candidate) for candidate in draft.candidates()],
+        "skipped": {reason: count for reason, count in sorted(skipped.items()) if count},
+        "extractor": extractor.name,
+        "model": model,
+        "usage": {
+            "calls": usage.calls,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost_usd": usage.cost_usd,
+        },
+    }
+
+
+class _Draft:
+    """Candidates of one log, reconciled among themselves."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._items: dict[str, tuple[Candidate, MemoryItem]] = {}
+        self._count = 0
+
+    def add(self, candidate: Candidate, passage: Passage) -> dict[str, int]:
+        """Take the candidate in; the reason when it, or an earlier one, is left out."""
+        decision = reconcile(candidate, [item for _, item in self._items.values()])
+        if decision.action in (Action.KNOWN, Action.REFUSED):
+            return {decision.action.value: 1}
+        replaced = self._items.pop(decision.target, None) if decision.action is Action.SUPERSEDES else None
+        self._count += 1
+        id = f"mem_{self._count:012x}"
+        self._items[id] = (candidate, replace(to_item(candidate, passage, now=self._now), id=id))
+        return {"superseded": 1} if replaced else {}
+
+    def candidates(self) -> list[Candidate]:
+        """What is left, in the order of the log."""
+        return [candidate for candidate, _ in self._items.values()]

@@ -1,0 +1,70 @@
+"""What may be read, and what may be written, whoever proposed it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from memoryd.config import Settings
+from memoryd.daydream.answer import restrain
+from memoryd.daydream.redact import redact
+from memoryd.daydream.transcript import Piece
+from memoryd.llm import extractor_folder, is_internal_text
+from memoryd.types import Candidate, Extraction, TurnKind
+
+MAX_CANDIDATES = 25
+MAX_CONTENT = 1_000
+
+
+def is_excluded(settings: Settings, folder: str) -> bool:
+    """Whether the folder lies in one that the user excluded."""
+    if not folder:
+        return False
+    path = Path(folder).expanduser().absolute()
+    spellings = {path, path.resolve()}
+    return any(
+        root in (spelling, *spelling.parents)
+        for entry in settings.exclude
+        for root in {Path(entry).expanduser().absolute(), Path(entry).expanduser().resolve()}
+        for spelling in spellings
+    )
+
+
+def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:
+    """Whether the log is of a model run of ours: by its folder or by the mark in its prompt."""
+    folder = extractor_folder(settings)
+    if cwd and folder in (Path(cwd), *Path(cwd).parents):
+        return True
+    return any(turn.kind is TurnKind.USER and is_internal_text(turn.text) for turn in (*piece.context, *piece.turns))
+
+
+def admissible(extraction: Extraction) -> tuple[list[Candidate], dict[str, int]]:
+    """The candidates that may be written, whoever proposed them: no secrets, no rules from others, not too many."""
+    refused: Counter[str] = Counter()
+    good: list[Candidate] = []
+    for candidate in extraction.candidates:
+        problem = _problem(candidate)
+        if problem:
+            refused[problem] += 1
+        else:
+            good.append(restrain(candidate))
+    best = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))[:MAX_CANDIDATES]
+    refused["over the limit"] += len(good) - len(best)
+    return [good[i] for i in sorted(best)], dict(refused)
+
+
+def _problem(candidate: Candidate) -> str:
+    if not candidate.content.strip():
+        return "empty"
+    if len(candidate.content) > MAX_CONTENT:
+        return "too long"
+    texts = (candidate.content, *candidate.tags, *candidate.entities, *candidate.paths)
+    return "holds a secret" if any(redact(text).found for text in texts) else ""
+
+
+def summed(*counts: Mapping[str, int] | Iterable[tuple[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(dict(count))
+    return {reason: number for reason, number in total.items() if number}

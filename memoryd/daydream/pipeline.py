@@ -1,0 +1,282 @@
+"""The day dream: read what a log gained, extract, check against what is known, write, move on.
+
+The cursor moves only after everything of a piece is durable. A kill anywhere repeats the
+piece; since a statement that is known already is not written again, that changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from memoryd.clock import to_iso
+from memoryd.config import Settings
+from memoryd.daydream.draft import dry_run
+from memoryd.daydream.extractors import make_extractor
+from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
+from memoryd.daydream.model_extract import UnusableAnswerError
+from memoryd.daydream.privacy import redacted_passage
+from memoryd.daydream.provenance import commit_for
+from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
+from memoryd.daydream.transcript import Piece, ReadLimits, read_transcript
+from memoryd.errors import MemorydError, TranscriptError
+from memoryd.project import ProjectRegistry
+from memoryd.protocols import Clock, Extractor, MemoryStore
+from memoryd.state import Job, Run, State
+from memoryd.types import Candidate, MemoryItem, Passage, Status, Usage
+
+log = logging.getLogger(__name__)
+NEIGHBOURS = 8
+MISSING_FILE_ATTEMPTS = 3
+UNUSABLE_ATTEMPTS = 6
+# After these events nobody writes to the log any more, so that a last line without an end may be whole.
+FINAL_REASONS = frozenset({"SessionEnd", "import"})
+
+
+class DayDreamStore(MemoryStore, Protocol):
+    """What the day dream needs of the service: a store that knows neighbours and closes what is replaced."""
+
+    def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
+        """Memories that may say the same or the opposite, whatever their status, nearest first."""
+        ...
+
+    def supersede(self, old_id: str, new: MemoryItem) -> str:
+        """Write `new` and close the old one; returns the new id."""
+        ...
+
+    def update(self, id: str, **changes: Any) -> MemoryItem:
+        """Change fields of a memory."""
+        ...
+
+
+class BudgetReached(MemorydError):
+    """The day's model tokens are used up; the job waits."""
+
+    code = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Which session and project a piece belongs to."""
+
+    session: str
+    project: str
+    cwd: str
+
+
+class DayDream:
+    """Works off day-dream jobs. One job at a time; not for use from several threads."""
+
+    def __init__(
+        self,
+        store: DayDreamStore,
+        state: State,
+        settings: Settings,
+        clock: Clock,
+        extractor: Extractor | None = None,
+        projects: ProjectRegistry | None = None,
+    ) -> None:
+        self._store = store
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._extractor = extractor
+        self._projects = projects or ProjectRegistry(settings.paths.projects)
+        self._limits = ReadLimits(tokens=max(1, settings.chunk_tokens))
+
+    # Jobs
+
+    def run_job(self, job: Job, stop: Callable[[], bool] = lambda: False) -> list[Run]:
+        """Read the job's log to its end, piece by piece, and return what was recorded, in order.
+
+        A failure is recorded and the job postponed; it is not raised. `stop` is asked between pieces;
+        a job that was stopped stays due.
+        """
+        runs: list[Run] = []
+        try:
+            while not stop():
+                run, more = self._next_piece(job)
+                runs += [run] if run else []
+                if not more:
+                    self._state.finish_job(job)
+                    break
+        except TranscriptError as error:
+            runs.append(self._on_unreadable(job, error))
+        except MemorydError as error:
+            runs += self._on_failure(job, error)
+        return runs
+
+    def _next_piece(self, job: Job) -> tuple[Run | None, bool]:
+        cursor = self._state.cursor(job.transcript)
+        piece = read_transcript(Path(job.transcript), cursor, limits=self._limits, final=job.reason in FINAL_REASONS)
+        if piece.cursor == cursor:
+            return None, False
+        place = self._place(job, piece)
+        run = self._blank_run(job, place, piece)
+        refused = self._why_not(place, piece)
+        if refused:
+            run = replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)}))
+        elif piece.turns:
+            run = self._digest(job, place, piece, run)
+        self._state.finish_piece(piece.cursor, run)
+        return run, piece.more and piece.cursor.offset != piece.start
+
+    def _place(self, job: Job, piece: Piece) -> _Place:
+        session = piece.session or job.session
+        record = self._state.session(job.session or session)
+        # The session's first folder: a `cd` in the middle does not move its memories.
+        cwd = (record.cwd if record else "") or job.cwd or piece.cwd
+        if record and record.project:
+            return _Place(session, record.project, cwd)
+        return _Place(session, self._projects.resolve(cwd or str(Path(job.transcript).parent)).id, cwd)
+
+    def _why_not(self, place: _Place, piece: Piece) -> str:
+        """Why a piece must not be read, or empty."""
+        if is_own_run(self._settings, place.cwd, piece) or is_own_run(self._settings, piece.cwd, piece):
+            return "own run"
+        if is_excluded(self._settings, place.cwd) or is_excluded(self._settings, piece.cwd):
+            return "excluded folder"
+        if self._state.is_off(place.project):
+            return "project off"
+        record = self._state.session(place.session)
+        return "session off" if record and record.off else ""
+
+    def _blank_run(self, job: Job, place: _Place, piece: Piece) -> Run:
+        return Run(
+            session=place.session,
+            transcript=job.transcript,
+            project=place.project,
+            at=to_iso(self._clock.now()),
+            start=piece.start,
+            stop=piece.cursor.offset,
+            turns=len(piece.turns),
+            skipped=piece.skipped,
+        )
+
+    # One piece
+
+    def _digest(self, job: Job, place: _Place, piece: Piece, run: Run) -> Run:
+        """Extract and write; the run as it is to be recorded."""
+        passage = redacted_passage(_passage(piece, place, job.transcript))
+        extractor = self._ready_extractor()
+        try:
+            extraction = extractor.extract(passage)
+        except UnusableAnswerError as error:
+            return self._give_up_or_raise(job, piece, run, error, extractor.name)
+        candidates, refused = admissible(extraction)
+        counts = Counter(self._keep(candidate, passage) for candidate in candidates)
+        written = sum(counts[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS))
+        skipped = summed(piece.skipped, extraction.skipped, refused, {"refused": counts[Action.REFUSED]})
+        return replace(
+            run,
+            kept=written,
+            known=counts[Action.KNOWN],
+            skipped=skipped,
+            extractor=extraction.extractor or extractor.name,
+            model=extraction.model,
+            usage=extraction.usage,
+        )
+
+    def _ready_extractor(self) -> Extractor:
+        """The extractor, made at its first use; BudgetReached when it costs tokens and the day's are used up."""
+        if self._extractor is None:
+            self._extractor = make_extractor(self._settings)
+        budget = self._settings.daily_token_budget
+        if self._extractor.name != "heuristic" and self._state.tokens_since(self._midnight()) >= budget:
+            raise BudgetReached(
+                f"The daily token budget of {budget} is used up; the day dream goes on tomorrow.",
+                fix="Raise daily_token_budget, or set extractor = heuristic, which needs no model.",
+            )
+        return self._extractor
+
+    def _midnight(self) -> str:
+        """The start of the local day."""
+        return to_iso(self._clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0))
+
+    def _keep(self, candidate: Candidate, passage: Passage) -> Action:
+        decision = reconcile(candidate, self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS))
+        if decision.action is Action.KNOWN:
+            self._finish_supersession(decision)
+        if decision.action in (Action.KNOWN, Action.REFUSED):
+            return decision.action
+        now = self._clock.now()
+        item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
+        if decision.action is Action.SUPERSEDES:
+            self._store.supersede(decision.target, item)
+        else:
+            self._store.write(item)
+        return decision.action
+
+    def _finish_supersession(self, decision: Decision) -> None:
+        """A kill between the two writes of a supersession left the old statement open: close it now."""
+        item = self._store.get(decision.target)
+        old = self._store.get(item.supersedes) if item and item.supersedes else None
+        if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
+            ended = item.valid_from or item.created_at
+            self._store.update(old.id, status=Status.SUPERSEDED, expired_at=item.created_at, valid_to=ended)
+
+    # Failures
+
+    def _give_up_or_raise(self, job: Job, piece: Piece, run: Run, error: UnusableAnswerError, name: str) -> Run:
+        """Pass over a piece that no attempt could turn into an answer; until then the failure goes on."""
+        note = f"unusable {job.transcript}"
+        start, _, count = self._state.note(note).partition(":")
+        attempts = int(count) + 1 if start == str(piece.start) and count else 1
+        self._state.set_note(note, f"{piece.start}:{attempts}")
+        if attempts < UNUSABLE_ATTEMPTS:
+            raise error
+        log.error("bytes %d to %d of %s are passed over: %s", piece.start, piece.cursor.offset, job.transcript, error)
+        problem = f"Passed over after {attempts} attempts: {error.message}"
+        skipped = summed(piece.skipped, {"unusable answer": len(piece.turns)})
+        return replace(run, error=problem, skipped=skipped, extractor=name, usage=error.usage)
+
+    def _on_failure(self, job: Job, error: MemorydError) -> list[Run]:
+        delay = self._state.postpone_job(job, str(error))
+        log.warning("day dream of %s failed, next try in %.0f s: %s", job.transcript, delay, error)
+        if isinstance(error, BudgetReached) and job.error == str(error):
+            return []  # said once a day is enough
+        return [self._record_error(job, error)]
+
+    def _on_unreadable(self, job: Job, error: TranscriptError) -> Run:
+        """A log may appear late or come back; after a few tries the job ends, with the reason on record."""
+        if job.attempts + 1 < MISSING_FILE_ATTEMPTS:
+            self._state.postpone_job(job, str(error))
+        else:
+            log.error("day dream of %s is dropped: %s", job.transcript, error)
+            self._state.finish_job(job)
+        return self._record_error(job, error)
+
+    def _record_error(self, job: Job, error: MemorydError) -> Run:
+        offset = self._state.cursor(job.transcript).offset
+        record = self._state.session(job.session)
+        name = self._extractor.name if self._extractor else self._settings.extractor
+        run = Run(
+            session=job.session,
+            transcript=job.transcript,
+            project=record.project if record else "",
+            at=to_iso(self._clock.now()),
+            start=offset,
+            stop=offset,
+            error=str(error),
+            extractor=name,
+            usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
+        )
+        self._state.record_run(run)
+        return run
+
+    # Without writing
+
+    def dry_run(self, path: Path, extractor: Extractor | None = None) -> dict[str, Any]:
+        """What a day dream over the whole log would propose, as plain values; nothing is written, nothing recorded.
+
+        Statements that the log itself replaces later are left out, as they would be superseded.
+        """
+        return dry_run(path, extractor or self._extractor or make_extractor(self._settings), self._settings, self._clock.now())
+
+
+def _passage(piece: Piece, place: _Place, transcript: str) -> Passage:
+    return Passage(piece.turns, piece.context, place.session, place.project, place.cwd or piece.cwd, transcript)
