@@ -20,7 +20,7 @@ from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
 from memoryd.indexer import BackgroundIndexer
 from memoryd.protocols import Clock, Embedder
-from memoryd.ranking import Ranker
+from memoryd.ranking import Ranker, Sources
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.vector import VectorStore
@@ -71,7 +71,7 @@ class Orchestrator:
         self._vector = self._open("vector", self._open_vector) if self._embedder else None
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
         self._ranker = Ranker(settings)
-        self._caught_up = False
+        self.caught_up = False
 
     # Opening, catching up, closing
 
@@ -100,7 +100,7 @@ class Orchestrator:
         self._heal_supersessions()
         self._graph_catch_up()
         self._vector_catch_up()
-        self._caught_up = True
+        self.caught_up = True
         return report
 
     def _graph_catch_up(self) -> None:
@@ -252,12 +252,14 @@ class Orchestrator:
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
         """The route that was taken and its hits."""
         asked = query if query.now else replace(query, now=self._clock.now())
-        return self._ranker.search(asked, k, self.markdown, self._literal_safe_vector(), self._safe_graph_search)
+        with self._mending("vector"), self._embedding():
+            return self._ranker.search(asked, k, self._sources(self._vector))
+        return self._ranker.search(asked, k, self._sources(None))
 
-    def _literal_safe_vector(self) -> VectorStore | None:
-        return self._vector if self._vector is not None and not self._embedder_error else None
+    def _sources(self, vector: VectorStore | None) -> Sources:
+        return Sources(self.markdown, vector, self._search_graph)
 
-    def _safe_graph_search(self, query: Query, k: int) -> list[Hit]:
+    def _search_graph(self, query: Query, k: int) -> list[Hit]:
         with self._mending("graph"):
             return self._graph.search(query, k)
         return self._graph.search(query, k)
@@ -293,6 +295,12 @@ class Orchestrator:
     def forget(self, id: str) -> MemoryItem:
         """Blacklist a memory: it is never recalled, and copies of it are refused."""
         return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
+
+    def purge(self, id: str) -> None:
+        """Remove a memory and its file for good, the trash included. Only for a person."""
+        self.require(id)
+        self.markdown.purge(id)
+        self._unindex([id])
 
     def restore(self, id: str) -> MemoryItem:
         """Undo `forget`, a supersession or a deletion of this memory."""

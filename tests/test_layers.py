@@ -18,8 +18,10 @@ LAYERS = {
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "ranking"},
         {"daydream", "dream", "recall"},
-        {"server", "watch", "schedule", "daemon", "client", "logs", "transfer"},
-        {"cli", "doctor", "__main__"},
+        {"server", "watch", "schedule", "daemon", "client", "logs", "transfer", "relay"},
+        {"doctor"},
+        {"cli", "demo"},
+        {"__main__"},
     ],
 }  # fmt: skip
 SEPARATE = {"memoryd": [{"stores", "embed", "llm", "router"}]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,12 @@ from typing import Any
 from memoryd import __version__
 from memoryd.clock import to_iso
 from memoryd.config import Settings
-from memoryd.daydream.extractors import extractor_name
+from memoryd.daydream.extractors import choose
 from memoryd.errors import InputError
 from memoryd.files import read_tail
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
-from memoryd.server.contract import DaemonInfo
 from memoryd.server.memory_calls import Caller
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
@@ -40,7 +38,6 @@ class AdminCalls:
         registry: ProjectRegistry,
         injector: Injector,
         clock: Clock,
-        info: Callable[[], DaemonInfo | None],
     ) -> None:
         self._service = service
         self._state = state
@@ -48,13 +45,11 @@ class AdminCalls:
         self._registry = registry
         self._injector = injector
         self._clock = clock
-        self._info = info
 
     def memory_status(self, params: Params, caller: Caller) -> dict[str, Any]:
         """What memory holds and whether it works."""
         params.done()
         health = self._service.health()
-        info = self._info()
         jobs = self._state.jobs()
         today = to_iso(self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0))
         return {
@@ -68,13 +63,12 @@ class AdminCalls:
                 "rebuilt": list(health.rebuilt),
                 "broken_files": list(health.broken[:SHOWN_PROBLEMS]),
             },
-            "extractor": extractor_name(self._settings),
+            "extractor": choose(self._settings),
             "tokens_today": self._state.tokens_since(today),
             "daily_token_budget": self._settings.daily_token_budget,
             "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},
             "sessions": self._sessions(),
             "projects_off": self._state.projects_off(),
-            "daemon": asdict(info) if info is not None else None,
         }
 
     def _sessions(self) -> list[dict[str, Any]]:

@@ -1,0 +1,82 @@
+"""Commands that are processes themselves: the daemon, the MCP relay, a hook."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.client import Client, ensure_daemon
+from memoryd.clock import SystemClock
+from memoryd.config import is_internal
+from memoryd.errors import MemorydError
+from memoryd.files import append_line
+from memoryd.relay import relay_mcp, send_hook
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.option("--stop", is_flag=True, help="End the running daemon instead.")
+@click.option("--start", is_flag=True, help="Start one in the background instead, if none runs.")
+@json_option
+@pass_context
+def daemon(context: Context, stop: bool, start: bool) -> None:
+    """Run the daemon in the foreground (clients start one by themselves)."""
+    if stop:
+        stopped = Client(context.settings.paths).stop()
+        if not context.show({"stopped": stopped}):
+            context.output.line("stopped" if stopped else "none was running")
+    elif start:
+        ensure_daemon(context.settings)
+        version, pid = Client(context.settings.paths).ping()
+        if not context.show({"version": version, "pid": pid}):
+            context.output.line(f"memoryd {version}, pid {pid}")
+    else:
+        from memoryd.daemon import run_daemon
+        from memoryd.server.api import Api
+
+        clock = SystemClock()
+        sys.exit(run_daemon(context.settings, lambda settings: Api(settings, clock), clock))
+
+
+@click.command()
+@pass_context
+def mcp(context: Context) -> None:
+    """Serve MCP on standard input and output, for any MCP client."""
+    ensure_daemon(context.settings)
+    relay_mcp(context.settings.paths, str(Path.cwd()), sys.stdin.buffer, sys.stdout.buffer)
+
+
+@click.command()
+@click.argument("event")
+@pass_context
+def hook(context: Context, event: str) -> None:
+    """Hand a hook's standard input to the daemon and print its answer. Never fails the session: exit code 0."""
+    data = sys.stdin.buffer.read()
+    if is_internal():
+        return
+    try:
+        ensure_daemon(context.settings)
+        answer = send_hook(context.settings.paths, event, data)
+        sys.stdout.buffer.write(answer)
+    except MemorydError as error:
+        append_line(context.settings.paths.logs / "hooks.log", f"{event}: {error}")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print shell completion: e.g. eval "$(memoryd completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    from memoryd.cli.root import cli
+
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(cli, {}, "memoryd", "_MEMORYD_COMPLETE").source())
+
+
+COMMANDS = (daemon, mcp, hook, completion)

@@ -1,0 +1,194 @@
+"""Checks everything that can go wrong, and says how to mend it. Works when the daemon does not."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoryd.client import Client, ensure_daemon
+from memoryd.config import Settings
+from memoryd.db import Database
+from memoryd.errors import MemorydError
+from memoryd.files import read_tail
+from memoryd.paths import Paths
+
+LOW_DISK_BYTES = 500 * 2**20
+OLD_CLIENT = (2, 0, 0)
+MANY_SPOOLED = 200
+MANY_DAEMONS = 1
+LARGE_RSS = 1_200 * 2**20
+CLIENT_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding. `fix` is set where something is to be done."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"name": self.name, "ok": self.ok, "detail": self.detail, "fix": self.fix}
+
+
+def run_checks(settings: Settings) -> list[Check]:
+    """All checks, in the order in which faults should be mended."""
+    groups: list[Callable[[Settings], Iterator[Check]]] = [
+        _python,
+        _home,
+        _permissions,
+        _databases,
+        _spool,
+        _hook_failures,
+        _daemon,
+        _processes,
+        _client,
+    ]
+    return [check for group in groups for check in _safely(group, settings)]
+
+
+def _safely(group: Callable[[Settings], Iterator[Check]], settings: Settings) -> list[Check]:
+    try:
+        return list(group(settings))
+    except (OSError, MemorydError) as error:
+        fix = error.fix if isinstance(error, MemorydError) else "Check the permissions of the home folder."
+        return [Check(group.__name__.strip("_").replace("_", " "), False, str(error), fix)]
+
+
+def _python(settings: Settings) -> Iterator[Check]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("python", sys.version_info >= (3, 11), f"{version} at {sys.executable}", "Install Python 3.11 or newer.")
+
+
+def _home(settings: Settings) -> Iterator[Check]:
+    home = settings.home
+    if not home.exists():
+        yield Check("home", True, f"{home} does not exist yet; it is made at first use")
+        return
+    free = shutil.disk_usage(home).free
+    yield Check("home", home.is_dir(), str(home), "Move the file away that stands in its place.")
+    yield Check("disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space: a full disk remembers nothing.")
+
+
+def _permissions(settings: Settings) -> Iterator[Check]:
+    if sys.platform == "win32" or not settings.home.exists():
+        return
+    paths = settings.paths
+    watched = [settings.home, paths.memories, paths.run, paths.spool, paths.state_db, paths.endpoint]
+    open_ones = [path for path in watched if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077]
+    names = ", ".join(str(path) for path in open_ones)
+    yield Check(
+        "permissions",
+        not open_ones,
+        f"others can read {names}" if open_ones else "only you can read the memories",
+        f"chmod -R go-rwx {settings.home}",
+    )
+
+
+def _databases(settings: Settings) -> Iterator[Check]:
+    found = sorted(settings.paths.index.glob("*.db")) if settings.paths.index.is_dir() else []
+    for path in [settings.paths.state_db, *found]:
+        if path.exists():
+            yield _database(path)
+
+
+def _database(path: Path) -> Check:
+    try:
+        db = Database(path)
+        try:
+            db.check()
+        finally:
+            db.close()
+    except MemorydError as error:
+        return Check(f"database {path.name}", False, error.message, error.fix)
+    return Check(f"database {path.name}", True, f"whole, {path.stat().st_size // 1024} KiB")
+
+
+def _spool(settings: Settings) -> Iterator[Check]:
+    spool = settings.paths.spool
+    waiting = [path for path in spool.iterdir() if path.is_file() and not path.name.startswith(".")] if spool.is_dir() else []
+    bad = list((spool / "bad").iterdir()) if (spool / "bad").is_dir() else []
+    yield Check("spool", len(waiting) < MANY_SPOOLED, f"{len(waiting)} events wait", "Start the daemon: memoryd daemon --start")
+    if bad:
+        yield Check("spool/bad", False, f"{len(bad)} events could not be read", f"Look at {spool / 'bad'}, then delete them.")
+
+
+def _hook_failures(settings: Settings) -> Iterator[Check]:
+    lines = read_tail(settings.paths.logs / "hooks.log", 3)
+    yield Check("hooks", True, f"last failures: {' | '.join(lines)}" if lines else "no failures on record")
+
+
+def _daemon(settings: Settings) -> Iterator[Check]:
+    ensure_daemon(settings)
+    status = Client(settings.paths).call("memory_status")
+    daemon = status["daemon"]
+    size = daemon["rss_bytes"]
+    yield Check("daemon", True, f"answers, pid {daemon['pid']}, version {daemon['version']}")
+    yield Check("memory", size < LARGE_RSS, f"{size // 2**20} MiB", "Restart it: memoryd daemon --stop")
+    for fault in daemon["errors"][-3:]:
+        yield Check("fault", True, f"{fault['at']} {fault['where']}: {fault['what']}")
+    yield from _contents(status)
+
+
+def _contents(status: dict[str, Any]) -> Iterator[Check]:
+    index, dreams = status["index"], status["daydreams"]
+    problem = index["embedder_error"]
+    yield Check("embedder", not problem, problem or index["embedder"], "Recall works by words until it is mended.")
+    for problem in index["broken_files"]:
+        yield Check("broken file", False, problem, "Mend the file in an editor; it was not touched.")
+    failing = dreams["failing"]
+    detail = failing[0]["error"] if failing else f"{dreams['waiting']} waiting, none failing"
+    yield Check("day dream", not failing, detail, "It is tried again by itself; 'memoryd log' shows each try.")
+    if status["projects_off"]:
+        yield Check("switched off", True, f"for {', '.join(status['projects_off'])}; 'memoryd on' turns it on again")
+
+
+def _processes(settings: Settings) -> Iterator[Check]:
+    found = daemons_of(settings.paths)
+    if found is not None:
+        pids = ", ".join(map(str, found)) or "none"
+        yield Check("processes", len(found) <= MANY_DAEMONS, f"daemons of this home: {pids}", "End the surplus ones with kill.")
+
+
+def daemons_of(paths: Paths) -> list[int] | None:
+    """Process ids of daemons of this home; None where the platform doesn't tell."""
+    if sys.platform != "linux":
+        return None
+    home = f"MEMORYD_HOME={paths.home}".encode()
+    out = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"memoryd" in words and b"daemon" in words and home in (folder / "environ").read_bytes().split(b"\0"):
+                out.append(int(folder.name))
+        except OSError:
+            continue  # it ended, or belongs to somebody else
+    return out
+
+
+def _client(settings: Settings) -> Iterator[Check]:
+    command = shutil.which(settings.claude_command)
+    if command is None:
+        yield Check("claude", True, "Claude Code is not on the PATH; memoryd works for other MCP clients too")
+        return
+    try:
+        result = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=CLIENT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        yield Check("claude", False, f"{command} --version does not answer", "Reinstall Claude Code.")
+        return
+    version = result.stdout.split(" ")[0].strip()
+    numbers = tuple(int(part) for part in version.split(".") if part.isdigit())
+    yield Check(
+        "claude", numbers >= OLD_CLIENT, f"version {version or 'unknown'}", "Update Claude Code: memoryd needs 2.0 or newer."
+    )

@@ -1,0 +1,147 @@
+"""How the service answers a query: candidates by route, signals from every index, one explained score.
+
+The order comes from the z-score sum of all signals (docs/design/router.md), squashed to 0..1 and
+joined by recency; `Hit.relevancy` is the calibrated estimate that recall compares with its floor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from memoryd.config import Settings
+from memoryd.router import (
+    RelevanceModel,
+    ScoreWeights,
+    asked_kinds,
+    fuse,
+    is_foreign,
+    item_terms,
+    load_model,
+    overlap_of,
+    route,
+    score_hit,
+    signals_of,
+    term_weights,
+)
+from memoryd.types import Backend, Hit, MemoryItem, Query, Route
+
+CANDIDATES = 100
+_FALLBACK = "nothing was found that way, so words and meaning were tried together"
+
+
+class Words(Protocol):
+    """The literal side: search, and how common a word is."""
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """Hits by words."""
+        ...
+
+    def document_frequency(self, word: str) -> int:
+        """In how many items the word occurs."""
+        ...
+
+    def size(self) -> int:
+        """How many items there are."""
+        ...
+
+
+class Meaning(Protocol):
+    """The dense side: search, and the cosine of given items."""
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """Hits by cosine."""
+        ...
+
+    def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
+        """Cosine of each item that has a vector."""
+        ...
+
+
+GraphSearch = Callable[[Query, int], list[Hit]]
+Lists = dict[Backend, list[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where candidates come from; `meaning` is None when there is no embedder."""
+
+    words: Words
+    meaning: Meaning | None
+    graph: GraphSearch
+
+
+class Ranker:
+    """Searches by route and scores what was found."""
+
+    def __init__(self, settings: Settings, model: RelevanceModel | None = None) -> None:
+        self._weights = ScoreWeights(settings.weight_recency, settings.weight_relevancy, settings.recency_days)
+        self._model = model or load_model()
+
+    def search(self, query: Query, k: int, sources: Sources) -> tuple[Route, list[Hit]]:
+        """The route taken and at most k hits in the final order."""
+        chosen = route(query)
+        if k <= 0:
+            return chosen, []
+        if not query.text.strip():
+            return chosen, sources.words.search(query, k)
+        lists = _candidates(query, chosen.backend, max(CANDIDATES, k), sources)
+        if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
+            chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
+            lists = _candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
+        return chosen, self._rank(query, lists, chosen.backend, sources)[:k]
+
+    def _rank(self, query: Query, lists: Lists, backend: Backend, sources: Sources) -> list[Hit]:
+        items = {hit.item.id: hit.item for hits in lists.values() for hit in hits}
+        if not items:
+            return []
+        signals = signals_of(lists)
+        self._add_cosines(query, signals, sources)
+        relevancies = self._relevancies(query, items, signals, sources)
+        now = query.now or datetime.now(UTC)
+        kinds = asked_kinds(query.text)
+        hits = []
+        for fused in fuse(signals):
+            place = 1.0 / (1.0 + math.exp(-fused.score))
+            found = _backend_of(fused.id, lists, backend)
+            scored = score_hit(Hit(items[fused.id], 0.0, found, relevancy=place), now, self._weights, kinds)
+            hits.append(replace(scored, relevancy=relevancies[fused.id]))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
+
+    def _add_cosines(self, query: Query, signals: dict[str, dict[str, float]], sources: Sources) -> None:
+        missing = [id for id, row in signals.items() if "cosine" not in row]
+        if sources.meaning is not None and missing:
+            for id, cosine in sources.meaning.score(query.text, missing).items():
+                signals[id]["cosine"] = cosine
+
+    def _relevancies(
+        self, query: Query, items: Mapping[str, MemoryItem], signals: Mapping[str, Mapping[str, float]], sources: Sources
+    ) -> dict[str, float]:
+        weights = term_weights(query.text, sources.words.document_frequency, sources.words.size())
+        foreign = is_foreign(query.text)
+        out = {}
+        for id, item in items.items():
+            overlap = overlap_of(weights, item_terms(" ".join((item.content, *item.tags, *item.entities))))
+            out[id] = self._model.estimate(overlap, signals[id].get("cosine"), foreign=foreign)
+        return out
+
+
+def _candidates(query: Query, backend: Backend, n: int, sources: Sources) -> Lists:
+    lists: Lists = {}
+    if backend is Backend.GRAPH:
+        lists[Backend.GRAPH] = sources.graph(query, n)
+        return lists
+    if backend is not Backend.VECTOR or sources.meaning is None:
+        lists[Backend.MARKDOWN] = sources.words.search(query, n)
+    if backend is not Backend.MARKDOWN and sources.meaning is not None:
+        lists[Backend.VECTOR] = sources.meaning.search(query, n)
+    return lists
+
+
+def _backend_of(id: str, lists: Lists, backend: Backend) -> Backend:
+    """Which list had the item; HYBRID when several did."""
+    found = [name for name, hits in lists.items() if any(hit.item.id == id for hit in hits)]
+    return found[0] if len(found) == 1 else backend

@@ -1,0 +1,194 @@
+"""The one place behind CLI, MCP, hooks and console: what each interface calls."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.config import Settings, load_settings
+from memoryd.daydream.pipeline import DayDream
+from memoryd.embed import make_embedder
+from memoryd.errors import ConfigError, InputError
+from memoryd.files import write_atomic
+from memoryd.project import ProjectRegistry
+from memoryd.protocols import Clock
+from memoryd.recall.inject import Injector
+from memoryd.server.admin_calls import AdminCalls
+from memoryd.server.contract import Slot
+from memoryd.server.hook_calls import HookCalls, plugin_options
+from memoryd.server.memory_calls import Caller, MemoryCalls
+from memoryd.server.params import Params
+from memoryd.service import Orchestrator
+from memoryd.state import State
+from memoryd.watch import MemoryWatcher
+
+log = logging.getLogger(__name__)
+FLUSH_SECONDS = 30.0
+CATCHING_UP_SECONDS = 1.0
+MODEL = "model"
+Call = Callable[[Params, Caller], dict[str, Any]]
+
+MEMORY_METHODS = (
+    "recall",
+    "remember",
+    "get_memory",
+    "update_memory",
+    "forget",
+    "restore",
+    "related",
+    "timeline",
+    "list_memories",
+    "governance",
+)
+ADMIN_METHODS = (
+    "memory_status",
+    "log",
+    "daydream",
+    "jobs",
+    "reindex",
+    "sync",
+    "off",
+    "on",
+    "projects",
+    "export",
+    "import_file",
+    "import_claude_memory",
+    "import_transcripts",
+)
+MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Everything that depends on the settings; made anew when they change."""
+
+    settings: Settings
+    methods: Mapping[str, Call]
+    hooks: HookCalls
+    injector: Injector
+    daydream: DayDream
+
+
+class Api:
+    """Answers calls and hooks, and does the background work. Safe to use from any thread."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._clock = clock
+        self._state = State(settings.paths.state_db, clock)
+        self._registry = ProjectRegistry(settings.paths.projects)
+        embedder = make_embedder(settings) if settings.rank != "bm25" else None
+        self._service = Orchestrator(settings, clock, embedder)
+        self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
+        self._options_lock = threading.Lock()
+        self._working = threading.Event()
+        self._parts = self._make_parts(settings)
+
+    def _make_parts(self, settings: Settings) -> _Parts:
+        injector = Injector(self._service, self._state, settings, self._clock, self._registry)
+        memory = MemoryCalls(self._service, injector, self._registry, settings, self._clock)
+        admin = AdminCalls(self._service, self._state, settings, self._registry, injector, self._clock)
+        methods = {name: getattr(memory, name) for name in MEMORY_METHODS}
+        methods |= {name: getattr(admin, name) for name in ADMIN_METHODS}
+        hooks = HookCalls(injector, self._state, settings, self._registry)
+        daydream = DayDream(self._service, self._state, settings, self._clock)
+        return _Parts(settings, methods, hooks, injector, daydream)
+
+    # What the daemon asks
+
+    def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Run one method. `cwd` (the caller's folder) and `caller` ("model" over MCP) may come with any."""
+        values = dict(params)
+        caller = Caller(is_model=values.pop("caller", "") == MODEL, cwd=str(values.pop("cwd", "") or ""))
+        parts = self._parts
+        if method not in parts.methods or (caller.is_model and method not in MODEL_METHODS):
+            raise InputError(
+                f"There is no method '{method}'.", fix="Client and daemon may differ in version: restart the daemon."
+            )
+        return parts.methods[method](Params(method, values), caller)
+
+    def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
+        """What the hook prints."""
+        self._take_options(options)
+        return self._parts.hooks.answer(event, payload)
+
+    def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
+        """Note an event durably."""
+        self._take_options(options)
+        self._parts.hooks.note(event, payload)
+
+    def warm(self) -> None:
+        """Bring the indexes in step with the files, watch the files, load the embedder."""
+        self._service.catch_up()
+        self._watcher.start()
+        self._service.warm()
+
+    def slots(self) -> Sequence[Slot]:
+        """Recurring work."""
+        return [Slot("flush", self._service.flush, every_seconds=FLUSH_SECONDS)]
+
+    def tick(self) -> float | None:
+        """Do the day dream that is due; seconds until the next, None when none waits."""
+        if not self._service.caught_up:
+            return CATCHING_UP_SECONDS
+        job = self._state.due_job()
+        if job is not None:
+            self._dream(job.cwd, lambda: self._parts.daydream.run_job(job))
+        waiting = self._state.jobs()
+        return max(0.0, waiting[0].due - self._clock.now().timestamp()) if waiting else None
+
+    def _dream(self, cwd: str, work: Callable[[], object]) -> None:
+        self._working.set()
+        try:
+            work()
+        finally:
+            self._working.clear()
+        if cwd:
+            self._parts.injector.cache_governance(self._registry.resolve(cwd))
+
+    def busy(self) -> bool:
+        """Whether a day dream runs or waits without having failed, or vectors are being made."""
+        ready = any(not job.error for job in self._state.jobs())
+        return self._working.is_set() or ready or self._service.health().waiting > 0
+
+    def close(self) -> None:
+        """Stop watching and close all stores."""
+        self._watcher.stop()
+        self._service.close()
+        self._state.close()
+
+    # Files and options
+
+    def _on_files_changed(self, paths: set[Path]) -> None:
+        report = self._service.sync(paths)
+        for error in report.broken:
+            log.warning("broken memory file: %s", error)
+
+    def _take_options(self, options: Mapping[str, str]) -> None:
+        """The plugin's options come with each event, set by the person in the client: they take effect at once."""
+        ours = plugin_options(options)
+        path = self._parts.settings.paths.plugin_options
+        with self._options_lock:
+            if not options or ours == _stored(path):
+                return
+            write_atomic(path, orjson.dumps(ours, option=orjson.OPT_SORT_KEYS))
+            try:
+                settings = load_settings(home=str(self._parts.settings.home))
+            except ConfigError as error:
+                log.warning("plugin option ignored: %s", error)
+                return
+            fixed = replace(settings, embedder=self._parts.settings.embedder, rank=self._parts.settings.rank)
+            self._parts = self._make_parts(fixed)
+
+
+def _stored(path: Path) -> dict[str, str]:
+    try:
+        stored: dict[str, str] = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return {}
+    return stored
