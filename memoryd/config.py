@@ -23,6 +23,8 @@ ENV_PREFIX = "MEMORYD_"
 OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 HOME_ENV = "MEMORYD_HOME"
 INTERNAL_ENV = "MEMORYD_INTERNAL"
+CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
+CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 EXTRACTORS = ("auto", "heuristic", "openai", "claude")
 RANKS = ("hybrid", "bm25")
 
@@ -59,6 +61,7 @@ class Settings:
     dream_time: str = "03:30"
     exclude: tuple[str, ...] = ()
     log_level: str = "info"
+    listen: str = "auto"
 
     @property
     def paths(self) -> Paths:
@@ -167,6 +170,7 @@ KEYS: dict[str, Key] = {
         Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
         Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
+        Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice("auto", "tcp")),
     )
 }
 
@@ -249,6 +253,14 @@ def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> 
     if "openrouter.ai" in settings.openai_base_url or not settings.openai_base_url:
         return env.get("OPENROUTER_API_KEY", "")
     return env.get("OPENAI_API_KEY", "")
+
+
+def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a daemon that a client starts may inherit: nothing of the client's own login or session."""
+    env = os.environ if environ is None else environ
+    kept = {name: value for name, value in env.items() if name in CLIENT_KEPT or not name.startswith(CLIENT_PREFIXES)}
+    kept.pop(INTERNAL_ENV, None)
+    return kept | {HOME_ENV: str(settings.home)}
 
 
 def is_internal(environ: Mapping[str, str] | None = None) -> bool:

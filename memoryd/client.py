@@ -1,0 +1,211 @@
+"""Talks to the daemon, and starts one when there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from memoryd.config import Settings, daemon_environment
+from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, MemorydError
+from memoryd.files import make_private_dir, try_lock
+from memoryd.paths import Paths
+from memoryd.server.endpoint import Endpoint, connect, read_endpoint
+
+CALL_SECONDS = 30.0
+PING_SECONDS = 1.0
+START_SECONDS = 10.0
+STOP_SECONDS = 10.0
+PAUSE_SECONDS = 0.02
+OUTPUT_NAME = "daemon.out"
+OUTPUT_BYTES = 1_000_000
+TOLD_BYTES = 400
+CHUNK_BYTES = 65_536
+START_FIX = "Start it with 'memoryd daemon' in another terminal, or run 'memoryd doctor'."
+_BROKEN = re.compile(r"(?P<path>.+):(?P<line>\d+): (?P<problem>.*)", re.DOTALL)
+
+
+class Client:
+    """Calls the daemon of one home folder. Each call is a connection of its own."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+
+    def call(self, method: str, params: Mapping[str, Any] | None = None, timeout: float = CALL_SECONDS) -> dict[str, Any]:
+        """The daemon's answer. Raises its error as it was raised there, DaemonUnavailable when nobody answers."""
+        request = json.dumps({"id": 1, "method": method, "params": dict(params or {})})
+        line = self._exchange(b"memoryd/1 rpc\n" + request.encode("utf-8") + b"\n", timeout)
+        try:
+            answer = json.loads(line)
+        except ValueError as error:
+            raise DaemonError(f"The daemon answered: {line[:TOLD_BYTES].decode('utf-8', 'replace')!r}", fix=START_FIX) from error
+        if fault := answer.get("error"):
+            raise error_from(fault.get("code", ""), fault.get("message", ""), fault.get("fix", ""))
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def ping(self, timeout: float = PING_SECONDS) -> tuple[str, int]:
+        """Version and process id of the daemon. Raises DaemonUnavailable or DaemonError."""
+        words = self._exchange(b"memoryd/1 ping\n", timeout).decode("utf-8", "replace").split()
+        if len(words) != 3 or words[0] != "pong" or not words[2].isdigit():
+            raise DaemonError(
+                "What answers there is no memoryd daemon.", fix="Delete run/endpoint under memoryd's home and retry."
+            )
+        return words[1], int(words[2])
+
+    def is_running(self) -> bool:
+        """Whether a daemon answers."""
+        try:
+            self.ping()
+        except DaemonError:
+            return False
+        return True
+
+    def stop(self, timeout: float = STOP_SECONDS) -> bool:
+        """End the daemon and wait for its end; False when none ran. Raises DaemonError when it goes on."""
+        try:
+            _, pid = self.ping()
+        except DaemonUnavailable:
+            return False
+        try:
+            self.call("daemon_stop", timeout=PING_SECONDS)
+        except DaemonError:
+            if sys.platform != "win32":
+                os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + timeout
+        while _is_alive(self._paths, pid):
+            if time.monotonic() > deadline:
+                raise DaemonError(
+                    f"The daemon (pid {pid}) does not end.", fix=f"End it with 'kill -9 {pid}'; nothing is lost by that."
+                )
+            time.sleep(PAUSE_SECONDS)
+        return True
+
+    def _exchange(self, request: bytes, timeout: float) -> bytes:
+        endpoint = read_endpoint(self._paths)
+        if endpoint is None:
+            raise DaemonUnavailable("No daemon is running.", fix=START_FIX)
+        deadline = time.monotonic() + timeout
+        connection = _open(endpoint, timeout)
+        with connection:
+            try:
+                connection.sendall(request)
+                return _read_line(connection, deadline)
+            except TimeoutError as error:
+                raise DaemonError(f"The daemon did not answer within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
+            except OSError as error:
+                raise DaemonUnavailable(f"The daemon hung up: {error}", fix=START_FIX) from error
+
+
+def _open(endpoint: Endpoint, timeout: float) -> socket.socket:
+    try:
+        return connect(endpoint, timeout)
+    except TimeoutError as error:
+        raise DaemonError(f"The daemon did not answer within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
+    except OSError as error:
+        raise DaemonUnavailable(f"No daemon is running ({error.strerror or error}).", fix=START_FIX) from error
+
+
+def _read_line(connection: socket.socket, deadline: float) -> bytes:
+    data = bytearray()
+    while not data.endswith(b"\n"):
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        chunk = connection.recv(CHUNK_BYTES)
+        if not chunk:
+            break
+        data += chunk
+    if not data:
+        raise DaemonUnavailable("The daemon hung up without an answer.", fix=START_FIX)
+    return bytes(data)
+
+
+def _is_alive(paths: Paths, pid: int) -> bool:
+    """Whether the daemon still holds its lock; the process itself may be a zombie of its starter."""
+    lock = try_lock(paths.daemon_lock)
+    if lock is None:
+        return True
+    lock.close()
+    return False
+
+
+def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
+    found = {root.code: root}
+    for child in root.__subclasses__():
+        found |= _classes(child)
+    return found
+
+
+def error_from(code: str, message: str, fix: str) -> MemorydError:
+    """The error that was raised in the daemon, of the same class; an unknown code gives a MemorydError."""
+    if code == BrokenFileError.code and (match := _BROKEN.fullmatch(message)):
+        return BrokenFileError(match["path"], int(match["line"]), match["problem"])
+    kind = _classes(MemorydError).get(code, MemorydError)
+    return (MemorydError if kind is BrokenFileError else kind)(message, fix=fix)
+
+
+def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
+    """Return when a daemon answers, starting one when none does. Raises DaemonUnavailable after `timeout` seconds.
+
+    `command` replaces `python -m memoryd daemon`. The daemon runs detached: it outlives the caller, holds none
+    of its files, and inherits nothing of Claude Code's login.
+    """
+    client = Client(settings.paths)
+    deadline = time.monotonic() + timeout
+    child: subprocess.Popen[bytes] | None = None
+    while not client.is_running():
+        if time.monotonic() > deadline:
+            raise DaemonUnavailable(
+                f"The daemon did not start within {timeout:g} s. {_last_output(settings.paths)}".strip(), fix=START_FIX
+            )
+        if child is None or child.poll() is not None:  # an ended one met a predecessor that was about to stop
+            child = start_daemon(settings, command)
+        time.sleep(PAUSE_SECONDS if child.poll() is None else 10 * PAUSE_SECONDS)
+
+
+def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """Start a daemon in a session of its own and don't wait for it."""
+    make_private_dir(settings.paths.run)
+    with _output(settings.paths) as output:
+        child = subprocess.Popen(
+            list(command) or [sys.executable, "-m", "memoryd", "daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=daemon_environment(settings),
+            cwd=settings.home,
+            close_fds=True,
+            **_detached(),
+        )
+    threading.Thread(target=child.wait, name="reaper", daemon=True).start()
+    return child
+
+
+def _detached() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def _output(paths: Paths) -> IO[bytes]:
+    """Where a daemon's last words go before its log is open; emptied when it grew large."""
+    path = make_private_dir(paths.logs) / OUTPUT_NAME
+    mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    if path.exists() and path.stat().st_size > OUTPUT_BYTES:
+        mode |= os.O_TRUNC
+    return os.fdopen(os.open(path, mode, 0o600), "ab")
+
+
+def _last_output(paths: Paths) -> str:
+    path = paths.logs / OUTPUT_NAME
+    if not path.exists():
+        return ""
+    text = path.read_bytes()[-TOLD_BYTES:].decode("utf-8", "replace").strip()
+    return f"Its last words: {text}" if text else ""

@@ -1,0 +1,260 @@
+"""The daemon: one process per home folder that holds memory open for hooks, MCP and the command line.
+
+It listens first and loads afterwards, so a client that starts it is heard within a fraction of a second.
+It ends itself when nothing has used it for the length of the lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import IO, Any
+
+from memoryd import __version__
+from memoryd.config import Settings
+from memoryd.errors import DaemonError, MemorydError
+from memoryd.files import make_private_dir, try_lock
+from memoryd.logs import start_log, stop_log
+from memoryd.paths import Paths
+from memoryd.protocols import Clock
+from memoryd.schedule import Scheduler
+from memoryd.server.connection import Connections
+from memoryd.server.contract import ApiLike, Slot
+from memoryd.server.core import Core
+from memoryd.server.endpoint import Endpoint, listen, publish, withdraw
+from memoryd.server.threads import in_thread
+
+LOG_NAME = "daemon.log"
+SPOOL_POLL_SECONDS = 3.0
+IDLE_POLL_SECONDS = 30.0
+AROUND_SECONDS = 60.0
+LEASE_CHECK_SECONDS = 30.0
+GRACE_SECONDS = 5.0
+FAILED_START_SECONDS = 1.0
+_logger = logging.getLogger(__name__)
+
+MakeApi = Callable[[Settings], ApiLike]
+
+
+def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None = None) -> int:
+    """Serve until stopped or out of lease; the exit code.
+
+    A second daemon for the same home says so on standard error and ends with 0. `make_api` and all it
+    loads run in the background after the socket listens; `ready` is called when clients can connect.
+    1 means: the API could not be made, or the daemon can't listen.
+    """
+    paths = settings.paths
+    lock = try_lock(paths.daemon_lock)
+    if lock is None:
+        sys.stderr.write(f"memoryd runs already (pid {holder_pid(paths) or 'unknown'}).\n")
+        return 0
+    handler = start_log(paths.logs / LOG_NAME, settings.log_level)
+    try:
+        _note_pid(lock)
+        return asyncio.run(_Daemon(settings, make_api, clock).run(ready))
+    except OSError as error:
+        _logger.exception("can't listen")
+        sys.stderr.write(f"memoryd can't listen: {error}. Fix: run 'memoryd doctor'.\n")
+        return 1
+    finally:
+        stop_log(handler)
+        lock.close()
+
+
+def holder_pid(paths: Paths) -> int | None:
+    """The process that last took the daemon's lock. The first byte is left out: Windows locks it."""
+    try:
+        with paths.daemon_lock.open("rb") as stream:
+            stream.seek(1)
+            text = stream.read(20).strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+def _note_pid(lock: IO[bytes]) -> None:
+    lock.seek(0)
+    lock.write(f" {os.getpid()}\n".encode())
+    lock.truncate()
+    lock.flush()
+
+
+class _Daemon:
+    def __init__(self, settings: Settings, make_api: MakeApi, clock: Clock) -> None:
+        self._settings = settings
+        self._paths = settings.paths
+        self._make_api = make_api
+        self._clock = clock
+        self._scheduler = Scheduler(clock)
+        self._code = 0
+
+    async def run(self, ready: Callable[[], None] | None) -> int:
+        self._stopped = asyncio.Event()
+        self._core = Core(self._settings, self._clock, self._stop)
+        make_private_dir(self._paths.spool)
+        listener, endpoint = listen(self._paths, tcp=self._settings.listen == "tcp")
+        connections = Connections(self._core, endpoint.token)
+        server = await _serve(connections, listener)
+        publish(self._paths, endpoint)
+        self._core.listening = endpoint.public()
+        self._catch_signals()
+        _logger.info("memoryd %s listens on %s (pid %d)", __version__, endpoint.public(), os.getpid())
+        if ready is not None:
+            ready()
+        tasks = [asyncio.create_task(self._guard(work)) for work in (self._prepare(), self._watch_spool(), self._watch_lease())]
+        await self._stopped.wait()
+        server.close()
+        await self._end(connections, endpoint, tasks)
+        return self._code
+
+    def _stop(self, why: str) -> None:
+        if not self._stopped.is_set():
+            _logger.info("stops: %s", why)
+            self._stopped.set()
+
+    def _catch_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is None:
+                continue
+            try:
+                loop.add_signal_handler(number, self._stop, name)
+            except NotImplementedError:  # Windows
+                signal.signal(number, lambda *_, name=name: loop.call_soon_threadsafe(self._stop, name))
+
+    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
+        """A duty of the daemon that fails ends the daemon: the next client starts a sound one."""
+        try:
+            await work
+        except Exception:
+            _logger.exception("a duty of the daemon failed")
+            self._code = 1
+            self._stop("a duty failed")
+
+    async def _prepare(self) -> None:
+        """Make the API, then load what is heavy."""
+        core = self._core
+        try:
+            api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings)), "start")
+        except MemorydError as error:
+            await self._give_up(error)
+            return
+        core.set_api(api)
+        core.poked.set()
+        core.worker.start()
+        await in_thread(lambda: self._warm(api), "warm")
+        core.warm = True
+
+    async def _give_up(self, error: MemorydError) -> None:
+        """Without an API there is nothing to serve; clients that wait hear why."""
+        _logger.error("can't start: %s", error)
+        self._core.fail_api(error)
+        self._code = 1
+        await asyncio.sleep(FAILED_START_SECONDS)
+        self._stop("the API could not be made")
+
+    def _warm(self, api: ApiLike) -> None:
+        """A fault here is told and survived: the first call that needs the part tries again."""
+        from memoryd.server import mcp_server  # noqa: F401 - takes most of a second, once
+
+        with contextlib.suppress(DaemonError, MemorydError):
+            self._core.guarded("warm", api.warm)
+        with contextlib.suppress(DaemonError, MemorydError):
+            self._core.guarded("schedule", lambda: self._schedule(api))
+
+    def _schedule(self, api: ApiLike) -> None:
+        slots = api.slots()
+        for slot in slots:
+            self._plan(slot)
+        if slots:
+            self._scheduler.start()
+
+    def _plan(self, slot: Slot) -> None:
+        def hand_over() -> None:
+            self._core.worker.submit(slot.name, slot.run)
+
+        if slot.daily_at is not None:
+            self._scheduler.daily(slot.daily_at, hand_over, slot.name, slot.last_run)
+        if slot.every_seconds is not None:
+            self._scheduler.every(slot.every_seconds, hand_over, slot.name)
+
+    async def _watch_spool(self) -> None:
+        """Drain when poked; look at the folder's time stamp now and then, in case a poke got lost."""
+        core = self._core
+        with contextlib.suppress(MemorydError):
+            await core.api()
+            await in_thread(core.spool.sweep, "spool")
+            while True:
+                core.poked.clear()
+                await self._drain()
+                await self._next_poke()
+
+    async def _drain(self) -> None:
+        try:
+            done = await in_thread(self._core.spool.drain, "spool")
+        except OSError as error:
+            self._core.report("spool", f"can't be read: {error}")
+            return
+        if done:
+            self._core.touch()
+            self._core.worker.wake()
+
+    async def _next_poke(self) -> None:
+        core = self._core
+        while not core.poked.is_set():
+            idle = asyncio.get_running_loop().time() - core.last_used
+            around = idle < AROUND_SECONDS or core.mcp_connections
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SPOOL_POLL_SECONDS if around else IDLE_POLL_SECONDS):
+                    await core.poked.wait()
+            if core.spool.changed():
+                return
+
+    async def _watch_lease(self) -> None:
+        core, loop = self._core, asyncio.get_running_loop()
+        lease = self._settings.lease_minutes * 60
+        while True:
+            left = core.last_used + lease - loop.time()
+            if left <= 0:
+                if not await core.occupied(lease):
+                    self._stop("nobody has used it for a lease")
+                    return
+                left = min(lease, LEASE_CHECK_SECONDS)
+            await asyncio.sleep(left)
+
+    async def _end(self, connections: Connections, endpoint: Endpoint, tasks: list[asyncio.Task[None]]) -> None:
+        withdraw(self._paths, endpoint)
+        await connections.close(GRACE_SECONDS)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=1.0)
+        self._scheduler.stop()
+        if not await in_thread(lambda: self._core.worker.stop(GRACE_SECONDS), "stop"):
+            _logger.warning("background work was cut off; it is taken up at the next start")
+        api = self._core.api_or_none
+        if api is not None:
+            await self._close(api)
+        _logger.info("stopped")
+
+    async def _close(self, api: ApiLike) -> None:
+        try:
+            async with asyncio.timeout(GRACE_SECONDS):
+                await in_thread(lambda: self._core.guarded("close", api.close), "close")
+        except (TimeoutError, MemorydError):
+            _logger.warning("the API did not close cleanly")
+
+
+async def _serve(connections: Connections, listener: socket.socket) -> asyncio.Server:
+    if listener.family == getattr(socket, "AF_UNIX", None):
+        return await asyncio.start_unix_server(connections.accept, sock=listener)
+    return await asyncio.start_server(connections.accept, sock=listener)

@@ -1,0 +1,96 @@
+"""Recurring work at fixed times, by APScheduler. Between two times nothing runs.
+
+A time that passed while the machine slept is made up for once when it wakes; one that passed while no
+daemon ran, once at the next start (the caller says when the work was last done).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from memoryd.errors import InputError
+from memoryd.protocols import Clock
+
+Work = Callable[[], object]
+
+
+def parse_time(text: str) -> time:
+    """A local time of day from HH:MM. Raises InputError."""
+    try:
+        return time.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"'{text}' is not a time of day.", fix="Write it as 03:30.") from error
+
+
+def previous_slot(now: datetime, at: time, zone: tzinfo | None = None) -> datetime:
+    """The last moment not after `now` at which a daily slot was due; `zone` None means the local one."""
+    local = now.astimezone(zone)
+    slot = _at(local, at, zone)
+    return slot if slot <= now else _at(local - timedelta(days=1), at, zone)
+
+
+def _at(day: datetime, at: time, zone: tzinfo | None) -> datetime:
+    moment = datetime.combine(day.date(), at, tzinfo=zone)
+    return moment.astimezone(UTC)
+
+
+def was_missed(now: datetime, at: time, last_run: datetime | None, zone: tzinfo | None = None) -> bool:
+    """Whether the latest slot passed without a run. Work that never ran is not overdue: it waits for its first slot."""
+    return last_run is not None and last_run < previous_slot(now, at, zone)
+
+
+class Scheduler:
+    """Runs work every so many seconds or daily. Work must be quick or hand itself to another thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._scheduler: Any = None
+        self._waiting: list[Callable[[Any], None]] = []
+
+    def every(self, seconds: float, work: Work, name: str) -> None:
+        """Run the work each time so many seconds have passed."""
+
+        def add(scheduler: Any) -> None:
+            scheduler.add_job(work, "interval", seconds=seconds, id=name, name=name, replace_existing=True)
+
+        self._add(add)
+
+    def daily(self, at: str, work: Work, name: str, last_run: datetime | None = None) -> None:
+        """Run the work each day at a local time, and at the start when the latest slot was missed. Raises InputError."""
+        slot = parse_time(at)
+
+        def add(scheduler: Any) -> None:
+            scheduler.add_job(work, "cron", hour=slot.hour, minute=slot.minute, id=name, name=name, replace_existing=True)
+            if was_missed(self._clock.now(), slot, last_run):
+                scheduler.add_job(work, "date", run_date=self._clock.now(), id=f"{name}-missed", name=name, replace_existing=True)
+
+        self._add(add)
+
+    def _add(self, add: Callable[[Any], None]) -> None:
+        if self._scheduler is None:
+            self._waiting.append(add)
+        else:
+            add(self._scheduler)
+
+    def start(self) -> None:
+        """Begin; what was added before counts from now. The library is loaded only here."""
+        from apscheduler.schedulers.background import BackgroundScheduler
+
+        defaults = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
+        self._scheduler = BackgroundScheduler(job_defaults=defaults)  # type: ignore[no-untyped-call]
+        self._scheduler.start()
+        for add in self._waiting:
+            add(self._scheduler)
+        self._waiting.clear()
+
+    def names(self) -> list[str]:
+        """Names of the work that is planned, sorted."""
+        return sorted({job.name for job in self._scheduler.get_jobs()}) if self._scheduler else []
+
+    def stop(self) -> None:
+        """End; nothing new begins, what runs is not waited for. A second call does nothing."""
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=False)
+            self._scheduler = None

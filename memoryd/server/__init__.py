@@ -1,0 +1,1 @@
+"""The daemon's connections: hook events, JSON calls, MCP."""

@@ -1,0 +1,201 @@
+"""One connection: its first line says what the client wants (docs/design/daemon-protocol.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from memoryd import __version__
+from memoryd.errors import InputError, MemorydError
+from memoryd.server.core import Core
+from memoryd.server.hook_events import MAX_RECORD_BYTES
+from memoryd.server.lines import Incoming
+from memoryd.server.threads import in_thread
+
+PROTOCOL = b"memoryd/1"
+MAX_CONNECTIONS = 256
+FIRST_LINE_BYTES = 256
+MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_FOLDER_BYTES = 16 * 1024
+GREETING_SECONDS = 5.0
+BODY_SECONDS = 10.0
+IDLE_SECONDS = 60.0
+WRITE_SECONDS = 10.0
+SETTLE_SECONDS = 0.05  # in which finished requests write their answers
+NOT_ASCII_FIX = "Send a first line such as 'memoryd/1 ping'."
+_logger = logging.getLogger(__name__)
+
+
+class Connections:
+    """Accepts clients. `token` is asked for over TCP, empty on a Unix socket."""
+
+    def __init__(self, core: Core, token: str) -> None:
+        self._core = core
+        self._token = token.encode("ascii")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one client to its end. Nothing that a client does gets out of here."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._core.connections += 1
+        try:
+            await self._serve(Connection(self._core, Incoming(reader), writer))
+        except (TimeoutError, ConnectionError) as error:
+            _logger.debug("a client was too slow or left: %s", type(error).__name__)
+        except Exception as error:
+            _logger.exception("a connection failed")
+            self._core.report_error("connection", error)
+        finally:
+            self._tasks.discard(task)
+            self._core.connections -= 1
+            writer.close()
+
+    async def _serve(self, connection: Connection) -> None:
+        try:
+            if self._core.connections > MAX_CONNECTIONS:
+                raise InputError("Too many connections.", fix="Close some clients; see 'memoryd doctor'.")
+            if self._token and not await self._is_trusted(connection):
+                raise InputError("Wrong token.", fix="Read run/endpoint under memoryd's home.")
+            await connection.serve()
+        except MemorydError as error:
+            await connection.send(f"error {error}\n".encode())
+
+    async def _is_trusted(self, connection: Connection) -> bool:
+        line = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
+        return hmac.compare_digest(line or b"", b"token " + self._token)
+
+    async def close(self, timeout: float) -> None:
+        """Let requests in flight end within `timeout` seconds, then cut all connections."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                while self._core.in_flight:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(SETTLE_SECONDS)
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1.0)
+
+
+class Connection:
+    """One client that was let in."""
+
+    def __init__(self, core: Core, incoming: Incoming, writer: asyncio.StreamWriter) -> None:
+        self.incoming = incoming
+        self._core = core
+        self._writer = writer
+
+    async def send(self, data: bytes) -> None:
+        """Write to the client. Raises TimeoutError when it doesn't read."""
+        if data:
+            self._writer.write(data)
+        async with asyncio.timeout(WRITE_SECONDS):
+            await self._writer.drain()
+
+    async def serve(self) -> None:
+        """Do what the first line asks. Raises MemorydError for a bad one."""
+        line = await self.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
+        if line is None:
+            return
+        words = line.split(b" ")
+        verbs: dict[bytes, Callable[..., Awaitable[None]]] = {
+            b"hook": self._hook,
+            b"poke": self._poke,
+            b"rpc": self._rpc,
+            b"mcp": self._mcp,
+            b"ping": self._ping,
+        }
+        if words[0] != PROTOCOL or len(words) < 2 or words[1] not in verbs:
+            raise InputError("Not understood.", fix=NOT_ASCII_FIX)
+        try:
+            arguments = [word.decode("ascii") for word in words[2:]]
+            work = verbs[words[1]](*arguments)
+        except (UnicodeDecodeError, TypeError) as error:
+            raise InputError("Wrong arguments.", fix=NOT_ASCII_FIX) from error
+        await work
+
+    async def _ping(self) -> None:
+        await self.send(f"pong {__version__} {os.getpid()}\n".encode())
+
+    async def _poke(self) -> None:
+        self._core.touch()
+        self._core.poked.set()
+
+    async def _hook(self, event: str, length: str) -> None:
+        """The answer goes to the hook's standard output, so a fault answers nothing."""
+        try:
+            data = await self.incoming.exactly(_length(length, MAX_RECORD_BYTES), BODY_SECONDS)
+            await self.send(await self._core.hook(event, data))
+        except MemorydError as error:
+            self._core.report(f"hook {event[:40]}", error.message)
+
+    async def _mcp(self, length: str) -> None:
+        folder = await self.incoming.exactly(_length(length, MAX_FOLDER_BYTES), BODY_SECONDS)
+        self._core.touch()
+        self._core.mcp_connections += 1
+        try:
+            await in_thread(_load_mcp, "load mcp")
+            from memoryd.server.mcp_server import serve_lines
+
+            await serve_lines(self._core.call, self._core.settings.tool_budget, os.fsdecode(folder), self._next_line, self.send)
+        finally:
+            self._core.mcp_connections -= 1
+            self._core.touch()
+
+    async def _next_line(self) -> bytes | None:
+        return await self.incoming.line(MAX_LINE_BYTES, None)
+
+    async def _rpc(self) -> None:
+        while (line := await self.incoming.line(MAX_LINE_BYTES, IDLE_SECONDS)) is not None:
+            if line.strip():
+                await self.send(orjson.dumps(await self._answer(line), default=str) + b"\n")
+
+    async def _answer(self, line: bytes) -> dict[str, Any]:
+        id: Any = None
+        try:
+            request = _parse_request(line)
+            id = request.get("id")
+            return {"id": id, "result": await self._call(request["method"], request.get("params") or {})}
+        except MemorydError as error:
+            return {"id": id, "error": {"code": error.code, "message": error.message, "fix": error.fix}}
+
+    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method == "daemon_info":
+            return asdict(await self._core.info())
+        if method == "daemon_stop":
+            self._core.stop("asked by a client")
+            return {"pid": os.getpid()}
+        return await self._core.call(method, params)
+
+
+def _load_mcp() -> None:
+    """The library takes most of a second to load; the loop goes on meanwhile."""
+    from memoryd.server import mcp_server  # noqa: F401
+
+
+def _length(text: str, limit: int) -> int:
+    if not text.isdigit() or len(text) > 12 or int(text) > limit:
+        raise InputError(f"A length must be a number up to {limit}.", fix=NOT_ASCII_FIX)
+    return int(text)
+
+
+def _parse_request(line: bytes) -> dict[str, Any]:
+    try:
+        request = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError("The request is not JSON.", fix='Send {"id", "method", "params"} on one line.') from error
+    if not isinstance(request, dict) or not isinstance(request.get("method"), str):
+        raise InputError("The request has no method.", fix='Send {"id", "method", "params"} on one line.')
+    if not isinstance(request.get("params") or {}, dict):
+        raise InputError("The parameters are not an object.", fix='Send {"id", "method", "params"} on one line.')
+    return request

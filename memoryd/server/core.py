@@ -1,0 +1,190 @@
+"""What all connections share: the API, the threads, the counters, the faults."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memoryd import __version__
+from memoryd.clock import to_iso
+from memoryd.config import Settings
+from memoryd.errors import DaemonError, MemorydError
+from memoryd.protocols import Clock
+from memoryd.server.contract import ApiLike, DaemonInfo, Fault
+from memoryd.server.hook_events import Record, check_event, parse_record
+from memoryd.server.spool import Spool
+from memoryd.server.threads import BackgroundWorker, in_thread
+from memoryd.text import one_line, shorten
+
+T = TypeVar("T")
+KEPT_FAULTS = 20
+FAULT_CHARACTERS = 300
+CALLS_AT_ONCE = 32
+UNEXPECTED_FIX = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
+_logger = logging.getLogger(__name__)
+
+
+def _page_size() -> int:
+    return os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def rss_bytes() -> int:
+    """Resident memory of this process; 0 where it can't be told."""
+    if sys.platform != "linux":
+        return 0
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _page_size()
+
+
+class Core:
+    """Answers for the daemon. All methods but `report` and `drain_one` belong to the event loop.
+
+    `stop` asks the daemon to end. A call waits until the API exists; `set_api` or `fail_api` comes once.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock, stop: Callable[[str], None]) -> None:
+        self.settings = settings
+        self.stop = stop
+        self.worker = BackgroundWorker(self._tick, self.report_error)
+        self.spool = Spool(settings.paths.spool, self.drain_one, self.report)
+        self.poked = asyncio.Event()
+        self.connections = 0
+        self.mcp_connections = 0
+        self.in_flight = 0
+        self.last_used = asyncio.get_running_loop().time()
+        self.warm = False
+        self.listening = ""
+        self._clock = clock
+        self._since = clock.now()
+        self._started = self.last_used
+        self._api: asyncio.Future[ApiLike] = asyncio.get_running_loop().create_future()
+        self._ready: ApiLike | None = None
+        self._gate = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._faults: deque[Fault] = deque(maxlen=KEPT_FAULTS)
+        self._hooks = 0
+        self._calls = 0
+
+    def set_api(self, api: ApiLike) -> None:
+        """Let waiting calls go on."""
+        self._ready = api
+        self._api.set_result(api)
+
+    def fail_api(self, error: MemorydError) -> None:
+        """Answer all calls with this error: there will be no API."""
+        self._api.set_exception(error)
+        self._api.exception()  # seen, even if nobody asks
+
+    async def api(self) -> ApiLike:
+        """The API, once it is made. Raises MemorydError when it can't be."""
+        return await asyncio.shield(self._api)
+
+    @property
+    def api_or_none(self) -> ApiLike | None:
+        """The API if it is made already."""
+        return self._ready
+
+    def touch(self) -> None:
+        """Begin the lease anew."""
+        self.last_used = asyncio.get_running_loop().time()
+
+    def report(self, where: str, what: str) -> None:
+        """Keep a fault for the status and the log. From any thread."""
+        _logger.warning("%s: %s", where, what)
+        self._faults.append(Fault(to_iso(self._clock.now()), where, shorten(one_line(what), FAULT_CHARACTERS)))
+
+    def report_error(self, where: str, error: BaseException) -> None:
+        """The same for an exception; only foreseen ones are told in full."""
+        self.report(where, str(error) if isinstance(error, MemorydError) else type(error).__name__)
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self.touch()
+
+    def guarded(self, where: str, work: Callable[[], T]) -> T:
+        """Run the work; a fault nobody foresaw is logged and becomes a DaemonError."""
+        try:
+            return work()
+        except MemorydError as error:
+            _logger.info("%s refused: %s", where, error.code)
+            raise
+        except Exception as error:
+            _logger.exception("%s failed", where)
+            self.report_error(where, error)
+            raise DaemonError(f"{where} failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED_FIX) from error
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One method of the API in a thread. Raises MemorydError only."""
+        with self._working():
+            self._calls += 1
+            api = await self.api()
+            async with self._gate:
+                answer = await in_thread(lambda: self.guarded(method, lambda: api.call(method, params)), "call")
+        self.worker.wake()
+        if method == "memory_status":
+            return {**answer, "daemon": asdict(await self.info())}
+        return answer
+
+    async def hook(self, event: str, data: bytes) -> bytes:
+        """What a hook prints. It never waits behind calls. Raises MemorydError."""
+        with self._working():
+            self._hooks += 1
+            check_event(event)
+            record = parse_record(data)
+            api = await self.api()
+            where = f"hook {event}"
+            answer = await in_thread(lambda: self.guarded(where, lambda: api.hook(event, record.payload, record.options)), "hook")
+        self.poked.set()
+        self.worker.wake()
+        return answer
+
+    def drain_one(self, event: str, record: Record) -> None:
+        """Hand a spooled record to the API. In the spool's thread. Raises MemorydError."""
+        api = self._ready
+        if api is None:
+            raise DaemonError("The daemon is not ready yet.")
+        self.guarded(f"spooled {event}", lambda: api.drain_spool_record(event, record.payload, record.options))
+
+    def _tick(self) -> float | None:
+        return None if self._ready is None else self._ready.tick()
+
+    async def info(self) -> DaemonInfo:
+        """The daemon's health."""
+        waiting, bad = await in_thread(lambda: (len(self.spool.waiting()), self.spool.bad_count()), "info")
+        return DaemonInfo(
+            pid=os.getpid(),
+            version=__version__,
+            since=to_iso(self._since),
+            uptime_seconds=round(asyncio.get_running_loop().time() - self._started, 3),
+            rss_bytes=rss_bytes(),
+            connections=self.connections,
+            mcp_connections=self.mcp_connections,
+            in_flight=self.in_flight,
+            hooks=self._hooks,
+            calls=self._calls,
+            spool_waiting=waiting,
+            spool_done=self.spool.done,
+            spool_bad=bad,
+            warm=self.warm,
+            listening=self.listening,
+            errors=tuple(self._faults),
+        )
+
+    async def occupied(self, lease_seconds: float) -> bool:
+        """Whether the daemon must not end now: clients, work, or work that is due within a lease."""
+        due = self.worker.next_due()
+        if self.connections or self.in_flight or self.worker.busy() or (due is not None and due <= lease_seconds):
+            return True
+        api = self._ready
+        return api is not None and await in_thread(api.busy, "busy")

@@ -1,0 +1,145 @@
+"""Where the daemon listens: a Unix socket, or a loopback port with a token.
+
+The endpoint file is written after the socket listens, so a client that reads it can connect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import stat
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoryd.errors import DaemonError
+from memoryd.files import make_private_dir, write_atomic
+from memoryd.paths import Paths
+from memoryd.text import digest
+
+SOCKET_NAME = "daemon.sock"
+MAX_SOCKET_PATH_BYTES = 100  # 104 on macOS and 108 on Linux, with the closing zero byte
+LOOPBACK = "127.0.0.1"
+BACKLOG = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """How to reach a daemon. Either `path`, or `port` and `token`."""
+
+    path: str = ""
+    port: int = 0
+    token: str = ""
+
+    def to_line(self) -> str:
+        """As in the endpoint file."""
+        return f"unix {self.path}" if self.path else f"tcp {self.port} {self.token}"
+
+    def public(self) -> str:
+        """For logs and status: without the token."""
+        return f"unix {self.path}" if self.path else f"tcp {self.port}"
+
+
+def parse_endpoint(line: str) -> Endpoint:
+    """The endpoint of a line. Raises DaemonError."""
+    kind, _, rest = line.strip().partition(" ")
+    if kind == "unix" and rest:
+        return Endpoint(path=rest)
+    port, _, token = rest.partition(" ")
+    if kind == "tcp" and port.isdigit() and 0 < int(port) < 65536 and token:
+        return Endpoint(port=int(port), token=token)
+    raise DaemonError("The endpoint file makes no sense.", fix="Delete run/endpoint under memoryd's home; it is written anew.")
+
+
+def read_endpoint(paths: Paths) -> Endpoint | None:
+    """The endpoint that the running daemon wrote, or None. Raises DaemonError when the file makes no sense."""
+    try:
+        line = paths.endpoint.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DaemonError(f"{paths.endpoint} can't be read: {error}", fix="Check its owner and mode (0600).") from error
+    return parse_endpoint(line)
+
+
+def connect(endpoint: Endpoint, timeout: float) -> socket.socket:
+    """A connected socket; over TCP the token is sent already. Raises OSError."""
+    if endpoint.path:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(timeout)
+        try:
+            connection.connect(endpoint.path)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+    connection = socket.create_connection((LOOPBACK, endpoint.port), timeout)
+    connection.sendall(f"token {endpoint.token}\n".encode("ascii"))
+    return connection
+
+
+def listen(paths: Paths, *, tcp: bool) -> tuple[socket.socket, Endpoint]:
+    """A listening socket in place of whatever a killed daemon left. The caller holds the daemon's lock. Raises OSError."""
+    if tcp or sys.platform == "win32":
+        return _listen_tcp()
+    return _listen_unix(_socket_path(paths))
+
+
+def _listen_tcp() -> tuple[socket.socket, Endpoint]:
+    listener = socket.create_server((LOOPBACK, 0), backlog=BACKLOG)
+    return listener, Endpoint(port=listener.getsockname()[1], token=secrets.token_hex(32))
+
+
+def _listen_unix(path: Path) -> tuple[socket.socket, Endpoint]:
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(str(path))  # the folder is 0700, so nobody else gets in before the next line
+        path.chmod(0o600)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener, Endpoint(path=str(path))
+
+
+def _socket_path(paths: Paths) -> Path:
+    make_private_dir(paths.run)
+    paths.run.chmod(0o700)
+    path = paths.run / SOCKET_NAME
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH_BYTES:
+        return path
+    return _private_temporary(paths) / SOCKET_NAME
+
+
+def _private_temporary(paths: Paths) -> Path:
+    """The same folder for the same home, so that killed daemons leave no trail; a fresh one when it isn't ours."""
+    folder = Path(tempfile.gettempdir()) / f"memoryd-{os.getuid()}-{digest(str(paths.home))[:12]}"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    seen = folder.lstat()
+    if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and stat.S_IMODE(seen.st_mode) == 0o700:
+        return folder
+    return Path(tempfile.mkdtemp(prefix="memoryd-"))
+
+
+def publish(paths: Paths, endpoint: Endpoint) -> None:
+    """Write the endpoint file (0600). Raises StoreError."""
+    write_atomic(paths.endpoint, endpoint.to_line().encode("utf-8") + b"\n")
+
+
+def withdraw(paths: Paths, endpoint: Endpoint) -> None:
+    """Remove endpoint file and socket, if they are still ours."""
+    with contextlib.suppress(OSError, DaemonError):
+        if read_endpoint(paths) == endpoint:
+            paths.endpoint.unlink(missing_ok=True)
+    if not endpoint.path:
+        return
+    path = Path(endpoint.path)
+    path.unlink(missing_ok=True)
+    if path.parent != paths.run:
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()

@@ -1,0 +1,137 @@
+"""The spool: events that hooks wrote to disk for the daemon.
+
+A record's file is deleted only after the event was noted durably. A record that can't be parsed, or
+that fails too often, moves to `spool/bad/`, so that it neither blocks the others nor gets lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memoryd.errors import InputError, MemorydError
+from memoryd.files import make_private_dir
+from memoryd.server.hook_events import MAX_RECORD_BYTES, Record, parse_record
+
+BAD = "bad"
+MAX_ATTEMPTS = 10
+RETRY_SECONDS = 30.0
+STALE_SECONDS = 3600.0
+_NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # time in ns, process, event
+_logger = logging.getLogger(__name__)
+
+Handle = Callable[[str, Record], None]
+Report = Callable[[str, str], None]
+
+
+@dataclass(slots=True)
+class Spool:
+    """The folder of waiting records. `handle` takes one event durably; `report(where, what)` hears of faults.
+
+    `handle` raises MemorydError when it can't take the event now; that is tried again after `pause` seconds.
+    """
+
+    folder: Path
+    handle: Handle
+    report: Report
+    done: int = 0
+    bad: int = 0
+    pause: float = RETRY_SECONDS
+    _attempts: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _seen: int = -1
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def waiting(self) -> list[Path]:
+        """The records, oldest first; names that are none are left out."""
+        try:
+            return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
+        except FileNotFoundError:
+            return []
+
+    def bad_count(self) -> int:
+        """Records that were put aside, over all time."""
+        try:
+            return sum(1 for _ in (self.folder / BAD).iterdir())
+        except FileNotFoundError:
+            return 0
+
+    def changed(self) -> bool:
+        """Whether something may wait that the last drain did not see, or a retry is due. One `stat`."""
+        now = time.monotonic()
+        return self._stamp() != self._seen or any(due <= now for _, due in self._attempts.values())
+
+    def _stamp(self) -> int:
+        try:
+            return self.folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
+    def drain(self) -> int:
+        """Handle what waits, oldest first; returns how many were done. Several callers wait for one another."""
+        with self._lock:
+            done, total = 1, 0
+            while done:  # records that came during a pass are taken by the next
+                stamp = self._stamp()
+                done = sum(self._take(path) for path in self.waiting())
+                total += done
+            self._seen = stamp
+            return total
+
+    def _take(self, path: Path) -> bool:
+        if self._attempts.get(path.name, (0, 0.0))[1] > time.monotonic():
+            return False
+        try:
+            record = _read(path)
+            if record is None:
+                return False
+            self.handle(path.suffix.removeprefix("."), record)
+            path.unlink(missing_ok=True)
+        except InputError as error:
+            self._put_aside(path, error.message)
+            return False
+        except (MemorydError, OSError) as error:
+            self._failed(path, str(error))
+            return False
+        self._attempts.pop(path.name, None)
+        self.done += 1
+        return True
+
+    def _failed(self, path: Path, problem: str) -> None:
+        count = self._attempts.get(path.name, (0, 0.0))[0] + 1
+        self._attempts[path.name] = (count, time.monotonic() + self.pause)
+        self.report("spool", f"{path.name}, attempt {count}: {problem}")
+        if count >= MAX_ATTEMPTS:
+            self._put_aside(path, problem)
+
+    def _put_aside(self, path: Path, problem: str) -> None:
+        self.report("spool", f"{path.name} was put aside in {BAD}/: {problem}")
+        self._attempts.pop(path.name, None)
+        self.bad += 1
+        with contextlib.suppress(FileNotFoundError):
+            path.replace(make_private_dir(self.folder / BAD) / path.name)
+
+    def sweep(self, now: float | None = None) -> None:
+        """Remove half-written records that a killed hook left over an hour ago."""
+        limit = (time.time() if now is None else now) - STALE_SECONDS
+        with contextlib.suppress(FileNotFoundError):
+            for path in self.folder.iterdir():
+                with contextlib.suppress(OSError):
+                    if path.name.startswith(".") and path.is_file() and path.stat().st_mtime < limit:
+                        path.unlink()
+                        _logger.info("removed the half-written record %s", path.name)
+
+
+def _read(path: Path) -> Record | None:
+    """The record, or None when it is gone. Raises InputError, OSError."""
+    try:
+        if path.stat().st_size > MAX_RECORD_BYTES:
+            raise InputError(f"the record is over {MAX_RECORD_BYTES} bytes")
+        return parse_record(path.read_bytes())
+    except FileNotFoundError:
+        return None

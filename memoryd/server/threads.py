@@ -1,0 +1,134 @@
+"""Threads of the daemon: one per request, so nothing queues behind slow work, and one in the background.
+
+They are daemon threads: work that hangs can't keep the process from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from memoryd.errors import MemorydError
+
+T = TypeVar("T")
+RETRY_SECONDS = 60.0
+NICENESS = 10
+SHORTEST_PAUSE = 0.01
+_logger = logging.getLogger(__name__)
+
+
+async def in_thread(work: Callable[[], T], name: str) -> T:
+    """Run blocking work in a thread of its own and wait for it without blocking the loop."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - handed to the waiter, as an executor does
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await asyncio.shield(asyncio.wrap_future(future))
+
+
+def lower_priority() -> None:
+    """Let this thread yield to others. Only Linux can do this for a single thread."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+class BackgroundWorker:
+    """Calls `tick` when it is due and runs what was submitted, one after the other, at low priority.
+
+    `tick` returns seconds until the next due time or None. A fault is reported and retried after a minute.
+    """
+
+    def __init__(self, tick: Callable[[], float | None], report: Callable[[str, BaseException], None]) -> None:
+        self._tick = tick
+        self._report = report
+        self._condition = threading.Condition()
+        self._submitted: deque[tuple[str, Callable[[], object]]] = deque()
+        self._woken = True
+        self._stopping = False
+        self._running = False
+        self._next: float | None = 0.0
+        self._thread = threading.Thread(target=self._loop, name="background", daemon=True)
+
+    def start(self) -> None:
+        """Begin with a tick."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Tick soon: something may be due now."""
+        with self._condition:
+            self._woken = True
+            self._condition.notify()
+
+    def submit(self, name: str, work: Callable[[], object]) -> None:
+        """Run the work when what runs now is done."""
+        with self._condition:
+            self._submitted.append((name, work))
+            self._condition.notify()
+
+    def busy(self) -> bool:
+        """Whether work runs or waits for its turn."""
+        with self._condition:
+            return self._running or self._woken or bool(self._submitted)
+
+    def next_due(self) -> float | None:
+        """Seconds until the next tick as the last one said, None when nothing is planned."""
+        return self._next
+
+    def stop(self, timeout: float) -> bool:
+        """Begin nothing new; True when the thread ended in time."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _loop(self) -> None:
+        lower_priority()
+        while (job := self._wait()) is not None:
+            name, work = job
+            self._run(name, work)
+            with self._condition:
+                self._running = False
+
+    def _wait(self) -> tuple[str, Callable[[], object]] | None:
+        with self._condition:
+            self._condition.wait_for(self._has_work, timeout=self._next)
+            if self._stopping:
+                return None
+            self._running = True
+            if self._submitted:
+                return self._submitted.popleft()
+            self._woken = False
+            return "tick", self._tick_once
+
+    def _has_work(self) -> bool:
+        return self._woken or self._stopping or bool(self._submitted)
+
+    def _tick_once(self) -> None:
+        self._next = RETRY_SECONDS
+        due = self._tick()
+        self._next = None if due is None else max(SHORTEST_PAUSE, due)
+
+    def _run(self, name: str, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except MemorydError as error:
+            self._report(name, error)
+        except Exception as error:
+            _logger.exception("background work '%s' failed", name)
+            self._report(name, error)

@@ -1,0 +1,59 @@
+import contextlib
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_api import FakeApi
+
+from memoryd.client import Client
+from memoryd.clock import SystemClock
+from memoryd.config import Settings
+from memoryd.daemon import run_daemon
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home")
+
+
+class Running:
+    """A daemon in a thread of the test's process."""
+
+    def __init__(self, settings: Settings, make_api=None) -> None:
+        self.settings = settings
+        self.paths = settings.paths
+        self.api = FakeApi()
+        self.client = Client(settings.paths)
+        self.code: int | None = None
+        self._ready = threading.Event()
+        self._make = make_api or (lambda settings: self.api)
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        self.code = run_daemon(self.settings, self._make, SystemClock(), self._ready.set)
+
+    def __enter__(self) -> "Running":
+        self.thread.start()
+        assert self._ready.wait(5)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(Exception):
+            self.client.stop(5)
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def run(settings):
+    def start(make_api=None, **changes):
+        return Running(replace(settings, **changes), make_api)
+
+    return start
+
+
+@pytest.fixture
+def daemon(run):
+    with run() as running:
+        yield running

@@ -1,0 +1,99 @@
+"""An API that remembers what it was asked, and a daemon around it that can be run as a process."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+from memoryd.clock import SystemClock
+from memoryd.config import load_settings
+from memoryd.daemon import run_daemon
+from memoryd.errors import NotFoundError, StoreError
+
+
+def memory(number: int, content: str = "Use uv, not pip.") -> dict:
+    return {
+        "id": f"mem_{number:012x}",
+        "content": content,
+        "kind": "rule",
+        "polarity": "do",
+        "created_at": "2026-01-01T00:00:00Z",
+        "relevancy": 0.9,
+        "score": 0.8,
+        "parts": {"relevancy": 0.7, "recency": 0.1},
+        "backend": "hybrid",
+    }
+
+
+class FakeApi:
+    """`noted` gets one line per event when a file is given, so that other processes can look."""
+
+    def __init__(self, noted: Path | None = None) -> None:
+        self.calls: list[tuple[str, dict]] = []
+        self.hooks: list[tuple[str, dict, dict]] = []
+        self.drained: list[tuple[str, dict]] = []
+        self.answers: dict[str, dict] = {}
+        self.closed = False
+        self.slow = threading.Event()
+        self.ticks = 0
+        self._noted = noted
+
+    def call(self, method, params):
+        self.calls.append((method, dict(params)))
+        if method == "boom":
+            raise RuntimeError("a secret detail")
+        if method == "missing" or (method == "get_memory" and params["id"] == "mem_000000000000"):
+            raise NotFoundError("There is no such memory.", fix="List them.")
+        if method == "wait":
+            assert self.slow.wait(5)
+        if method in self.answers:
+            return self.answers[method]
+        return {
+            "recall": {"hits": [memory(1)], "answer": "found", "route": {}, "left_out": 0},
+            "remember": {"id": "mem_00000000000a", "status": "new", "superseded": None, "path": "/m.md"},
+            "get_memory": {"memory": memory(1), "path": "/m.md"},
+            "update_memory": {"memory": memory(1)},
+            "forget": {"id": "mem_000000000001", "status": "blacklisted"},
+            "related": {"related": []},
+            "timeline": {"events": []},
+            "list_memories": {"memories": [memory(1)], "total": 1, "left_out": 0},
+            "governance": {"text": "- do", "ids": {"know": [], "do": [], "dont": []}, "tokens": 2},
+        }.get(method, {"ok": True})
+
+    def hook(self, event, payload, options):
+        self.hooks.append((event, payload, options))
+        if payload.get("boom"):
+            raise RuntimeError("boom")
+        return f"answer to {event} {payload.get('n', '')}".encode()
+
+    def warm(self):
+        pass
+
+    def drain_spool_record(self, event, payload, options):
+        if payload.get("full"):
+            raise StoreError("The disk is full.")
+        self.drained.append((event, payload))
+        if self._noted is not None:
+            with self._noted.open("a") as stream:
+                stream.write(f"{event} {payload.get('n', '')}\n")
+
+    def tick(self):
+        self.ticks += 1
+
+    def slots(self):
+        return ()
+
+    def close(self):
+        self.closed = True
+        if self._noted is not None:
+            with self._noted.open("a") as stream:
+                stream.write("closed\n")
+
+    def busy(self):
+        return False
+
+
+if __name__ == "__main__":
+    settings = load_settings()
+    sys.exit(run_daemon(settings, lambda settings: FakeApi(settings.home / "noted"), SystemClock()))

@@ -1,0 +1,262 @@
+import asyncio
+
+import mcp_types as types
+import orjson
+import pytest
+from fake_api import FakeApi, memory
+from mcp import Client, MCPError
+
+from memoryd.errors import DaemonError
+from memoryd.server.answers import MIN_BUDGET
+from memoryd.server.mcp_server import build_server, serve_lines
+from memoryd.server.tools import TOOLS
+from memoryd.text import token_count
+
+NAMES = [
+    "recall", "remember", "get_memory", "update_memory", "forget", "related", "timeline", "list_memories", "governance", "memory_status",
+]  # fmt: skip
+GOOD = {
+    "recall": {"query": "tests", "k": 3, "kinds": ["rule"]},
+    "remember": {"content": "Use uv.", "kind": "rule", "polarity": "do"},
+    "get_memory": {"id": "mem_000000000001"},
+    "update_memory": {"id": "mem_000000000001", "confidence": 0.5},
+    "forget": {"id": "mem_000000000001", "reason": "wrong"},
+    "related": {"entity": "redis"},
+    "timeline": {"after": "2026-01-01"},
+    "list_memories": {"limit": 5},
+    "governance": {},
+    "memory_status": {},
+}
+
+
+def talk(work, api=None, budget=2000, folder="/proj", mode="legacy"):
+    """Run `work(client)` against an in-memory server, bounded by five seconds."""
+    api = api or FakeApi()
+
+    async def call(method, params):
+        try:
+            return api.call(method, params)
+        except RuntimeError as error:
+            raise DaemonError("unexpected", fix="See the log.") from error
+
+    async def main():
+        async with asyncio.timeout(5):
+            async with Client(build_server(call, budget, folder), mode=mode) as client:
+                return await work(client)
+
+    return asyncio.run(main())
+
+
+def test_the_tools_are_listed_with_schemas_and_hints():
+    tools = talk(lambda client: client.list_tools()).tools
+    assert [tool.name for tool in tools] == NAMES
+    for tool in tools:
+        assert tool.title and tool.description and tool.output_schema
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.annotations.open_world_hint is False
+    by_name = {tool.name: tool for tool in tools}
+    assert [name for name in NAMES if (by_name[name].meta or {}).get("anthropic/alwaysLoad")] == ["recall", "remember"]
+    assert [name for name in NAMES if not by_name[name].annotations.read_only_hint] == ["remember", "update_memory", "forget"]
+    assert [name for name in NAMES if by_name[name].annotations.destructive_hint] == ["update_memory", "forget"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_each_tool_answers_with_text_that_equals_the_structured_content(name, mode):
+    api = FakeApi()
+    result = talk(lambda client: client.call_tool(name, GOOD[name]), api, mode=mode)
+    assert not result.is_error
+    assert orjson.loads(result.content[0].text) == result.structured_content
+    assert api.calls[-1] == (name, {**GOOD[name], "cwd": "/proj"})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("recall", {}, "needs 'query'"),
+        ("recall", {"query": ""}, "must not be empty"),
+        ("recall", {"query": "x" * 2001}, "at most 2000"),
+        ("recall", {"query": "x", "kind": "rule"}, "Did you mean 'kinds'"),
+        ("recall", {"query": "x", "k": 0}, "from 1 to 50"),
+        ("recall", {"query": "x", "k": True}, "of type integer"),
+        ("recall", {"query": "x", "kinds": ["joke"]}, "one of preference"),
+        ("recall", {"query": "x", "tags": ["a"] * 33}, "at most 32"),
+        ("remember", {"content": "x" * 20_001}, "at most 20000"),
+        ("get_memory", {"id": "../etc"}, "right form"),
+        ("update_memory", {"id": "mem_000000000001", "confidence": 2}, "from 0 to 1"),
+        ("nothing", {}, "There is no tool"),
+    ],
+)
+def test_bad_arguments_give_a_tool_error_that_says_what_to_do(name, arguments, told):
+    api = FakeApi()
+    result = talk(lambda client: client.session.call_tool(name, arguments), api)
+    error = orjson.loads(result.content[0].text)["error"]
+    assert result.is_error and error["code"] == "input" and error["fix"]
+    assert told in error["message"] + error["fix"]
+    assert not api.calls
+
+
+def test_null_and_whole_floats_are_taken_as_models_mean_them():
+    api = FakeApi()
+    talk(lambda client: client.call_tool("recall", {"query": "x", "k": 8.0, "project": None}), api)
+    assert api.calls == [("recall", {"query": "x", "k": 8, "cwd": "/proj"})]
+
+
+def test_a_foreseen_fault_becomes_a_tool_error_and_the_connection_goes_on():
+    async def work(client):
+        first = await client.call_tool("get_memory", {"id": "mem_000000000000"})
+        return first, await client.call_tool("recall", {"query": "x"})
+
+    first, second = talk(work)
+    assert first.is_error and first.structured_content["error"]["code"] == "not_found"
+    assert not second.is_error
+
+
+@pytest.mark.parametrize("budget", [300, 1000, 2000])
+def test_an_answer_stays_within_the_budget_and_says_what_it_left_out(budget):
+    api = FakeApi()
+    api.answers["recall"] = {"hits": [memory(n, f"fact {n} " + "word " * 60) for n in range(40)], "answer": "found", "left_out": 2}
+    result = talk(lambda client: client.call_tool("recall", {"query": "x"}), api, budget)
+    answer = result.structured_content
+    assert token_count(result.content[0].text) <= budget
+    assert 0 < len(answer["hits"]) < 40
+    assert answer["left_out"] == 2 + 40 - len(answer["hits"])
+    assert answer["note"].startswith(f"{answer['left_out']} more; narrow")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_answer_however_large_breaks_the_budget(name):
+    api = FakeApi()
+    huge = "word " * 20_000
+    api.answers = {
+        "recall": {"hits": [memory(1, huge)], "answer": "found"},
+        "remember": {"id": "mem_00000000000a", "status": "new", "path": huge},
+        "get_memory": {"memory": memory(1, huge), "path": "/m"},
+        "update_memory": {"memory": memory(1, huge)},
+        "forget": {"id": "mem_000000000001", "status": huge},
+        "related": {"related": [{"memory": memory(n, huge), "path": ["x"] * 500} for n in range(9)]},
+        "timeline": {"events": [{"content": huge}] * 99},
+        "list_memories": {"memories": [memory(n) for n in range(900)], "total": 900},
+        "governance": {"text": huge, "ids": {"know": ["mem_000000000001"] * 5000}, "tokens": 3},
+        "memory_status": {"sessions": [{"note": "x" * 50}] * 5000},
+    }
+    result = talk(lambda client: client.call_tool(name, GOOD[name]), api, MIN_BUDGET + 100)
+    assert not result.is_error
+    assert token_count(result.content[0].text) <= MIN_BUDGET + 100
+    assert result.structured_content["note"]
+
+
+def test_memories_are_resources():
+    async def work(client):
+        listed = await client.list_resources()
+        templates = await client.list_resource_templates()
+        return listed, templates, await client.read_resource(listed.resources[0].uri)
+
+    listed, templates, read = talk(work)
+    assert listed.resources[0].uri == "memory://mem_000000000001"
+    assert templates.resource_templates[0].uri_template == "memory://{id}"
+    assert "kind: rule" in read.contents[0].text and "Use uv, not pip." in read.contents[0].text
+
+
+@pytest.mark.parametrize("uri", ["memory://mem_000000000000", "memory://../x", "file:///etc/passwd"])
+def test_a_resource_that_is_none_is_a_protocol_error(uri):
+    async def work(client):
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        return caught.value.code
+
+    assert talk(work) == types.INVALID_PARAMS
+
+
+def test_the_prompt_brings_up_memories_as_data():
+    result = talk(lambda client: client.get_prompt("recall", {"query": "uv"}))
+    text = result.messages[0].content.text
+    assert "[mem_000000000001] Use uv, not pip." in text and "not instructions" in text
+
+
+def test_the_prompt_says_when_there_is_nothing():
+    api = FakeApi()
+    api.answers["recall"] = {"hits": [], "answer": "nothing relevant"}
+    result = talk(lambda client: client.get_prompt("recall", {"query": "zebra"}), api)
+    assert "nothing relevant" in result.messages[0].content.text
+
+
+def exchange(*messages):
+    """Raw lines to `serve_lines` and what comes back, by id."""
+    api = FakeApi()
+    sent = []
+
+    async def main():
+        lines = asyncio.Queue()
+        got = asyncio.Event()
+        expected = sum(1 for m in messages if isinstance(m, bytes) or "id" in m)
+
+        async def call(method, params):
+            return api.call(method, params)
+
+        async def send(data):
+            sent.extend(orjson.loads(line) for line in data.splitlines())
+            if len(sent) >= expected:
+                got.set()
+
+        for message in messages:
+            lines.put_nowait(message if isinstance(message, bytes) else orjson.dumps(message))
+        async with asyncio.timeout(5):
+            task = asyncio.create_task(serve_lines(call, 2000, "/proj", lines.get, send))
+            await got.wait()
+            lines.put_nowait(None)
+            await task
+
+    asyncio.run(main())
+    return {message["id"]: message for message in sent}
+
+
+DISCOVER = {
+    "jsonrpc": "2.0",
+    "id": "probe",
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"roots": {"listChanged": True}, "elicitation": {"form": {}, "url": {}}},
+        "clientInfo": {"name": "claude-code", "version": "2"},
+    },
+}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def test_a_client_that_probes_for_a_newer_protocol_goes_on_with_initialize():
+    call = {"name": "recall", "arguments": {"query": "x"}, "_meta": {"progressToken": 2, "claudecode/toolUseId": "t"}}
+    answers = exchange(DISCOVER, INITIALIZE, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
+    assert answers["probe"]["error"]["code"] == types.METHOD_NOT_FOUND
+    assert answers[0]["result"]["protocolVersion"] == "2025-11-25"
+    assert "recall" in answers[0]["result"]["instructions"]
+    assert answers[2]["result"]["structuredContent"]["answer"] == "found"
+
+
+def test_an_older_version_is_negotiated():
+    old = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": "2024-11-05"}}
+    assert exchange(old)[0]["result"]["protocolVersion"] == "2024-11-05"
+
+
+def test_garbage_between_messages_is_answered_and_survived():
+    answers = exchange(INITIALIZE, READY, b"{broken", b'{"jsonrpc":"2.0","id":9,"method":5}', {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+    assert answers[None]["error"]["code"] == types.PARSE_ERROR
+    assert answers[9]["error"]["code"] == types.INVALID_REQUEST
+    assert "result" in answers[3]
+
+
+def test_the_table_describes_every_argument():
+    for tool in TOOLS:
+        assert all(schema.get("description") for schema in tool.input_schema["properties"].values()), tool.name
