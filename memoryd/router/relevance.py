@@ -133,6 +133,10 @@ class RelevanceModel:
     meaning: Weights
     words: Weights
 
+    def knows(self, embedder: str) -> bool:
+        """Whether the cosines of the embedder of that name are those the weights were fitted on; else pass no cosine."""
+        return self.embedder in embedder
+
     def estimate(self, overlap: Overlap, cosine: float | None = None, *, foreign: bool = False) -> float:
         """0..1 that the item answers the query.
 

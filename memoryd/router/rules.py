@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from memoryd.codec import ID_PATTERN
 from memoryd.entities import find_entities
-from memoryd.text import CJK, keywords
+from memoryd.router.relevance import is_foreign
+from memoryd.text import keywords
 from memoryd.types import Backend, Query, Route
 
 SHORT_WORDS = 3
@@ -39,8 +40,6 @@ _QUESTION = re.compile(
     r"|wie|was|wo|wann|warum|wer|welche[rsmn]?|soll|darf|comment|pourquoi|quel(?:le)?s?|où|cómo|por\s+qué|qué|cuál|dónde)\b|[?？]\s*$",
     re.IGNORECASE,
 )
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u052f\u0590-\u06ff\u0900-\u0e7f]")
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +50,6 @@ class Rule:
     fits: Callable[[Query], bool]
     backend: Backend
     reason: str
-
-
-def _is_foreign(query: Query) -> bool:
-    """At least 30 % of the letters are of a script that the bundled English embedder can't judge."""
-    foreign = len(CJK.findall(query.text)) + len(_OTHER_SCRIPT.findall(query.text))
-    return foreign > 0 and foreign >= 0.3 * len(_LETTER.findall(query.text))
 
 
 def _only_names(query: Query) -> bool:
@@ -79,7 +72,12 @@ RULES = (
         Backend.GRAPH,
         "its wording asks what is connected with something",
     ),
-    Rule("other_script", _is_foreign, Backend.MARKDOWN, "the embedder knows English only, so words and their parts must carry"),
+    Rule(
+        "other_script",
+        lambda q: is_foreign(q.text),
+        Backend.MARKDOWN,
+        "the embedder knows English only, so words and their parts must carry",
+    ),
     Rule(
         "question",
         lambda q: _QUESTION.search(q.text) is not None,

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.config import Settings
+from memoryd.errors import ConfigError
+from memoryd.router import Overlap, is_foreign, item_terms, load_model, overlap_of, query_terms, term_weights
+from memoryd.router.relevance import stem
+
+MEMORIES = (
+    "Telemetry is enabled by default; users opt out with --no-telemetry.",
+    "The user prefers pnpm over npm for every package.",
+    "Login failed because the token cache kept an expired key; restart the API to clear it.",
+    "数据库迁移必须先备份。",
+    "Миграции базы данных запускаются вручную.",
+)
+
+
+def frequency(stems: list[frozenset[str]]) -> Callable[[str], int]:
+    return lambda word: sum(stem(word) in terms for terms in stems)
+
+
+def best(query: str, memories: tuple[str, ...] = MEMORIES) -> tuple[int, float]:
+    """Position and estimate of the best memory, from words alone."""
+    stems = [item_terms(text) for text in memories]
+    weights = term_weights(query, frequency(stems), len(stems))
+    model, foreign = load_model(), is_foreign(query)
+    estimates = [model.estimate(overlap_of(weights, terms), foreign=foreign) for terms in stems]
+    return max(range(len(estimates)), key=estimates.__getitem__), max(estimates)
+
+
+@pytest.mark.parametrize(
+    ("query", "position"),
+    [
+        ("Is telemetry enabled?", 0),
+        ("Which package manager does the user prefer, npm or pnpm?", 1),
+        ("why did the login fail with an expired token", 2),
+        ("数据库迁移要备份吗？", 3),
+        ("Как запускать миграции базы?", 4),
+    ],
+)
+def test_words_alone_find_the_answer_in_any_language(query: str, position: int) -> None:
+    found, estimate = best(query)
+    assert found == position and estimate >= 0.5
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["zebra quantum cheesecake", "what is my favourite pizza topping?", "", "???", "今天天气怎么样", "какая завтра погода"],
+)
+def test_nonsense_and_the_unknown_stay_below_the_floor(query: str) -> None:
+    assert best(query)[1] < 0.5
+
+
+def test_a_long_prompt_does_not_pass_on_two_stray_words() -> None:
+    prompt = " ".join(f"topic{i} detail{i}" for i in range(30)) + " login restart"
+    assert best(prompt)[1] < 0.5
+
+
+def test_a_store_with_one_memory_answers_too() -> None:
+    assert best("Is telemetry enabled by default?", MEMORIES[:1])[1] >= 0.5
+
+
+def test_rare_words_weigh_more_than_common_ones() -> None:
+    weights = term_weights("telemetry package", lambda word: 900 if word == "package" else 1, 1000)
+    assert weights["telemetry"] > 3 * weights["packag"]
+    assert all(0 < weight <= 1 for weight in weights.values())
+
+
+def test_meaning_decides_where_there_is_a_cosine_unless_the_script_is_foreign() -> None:
+    model = load_model()
+    none, some = Overlap(0.0, 0.0), Overlap(0.6, 1.8)
+    assert model.estimate(none, 0.80) >= 0.5 > model.estimate(none, 0.60)
+    assert model.estimate(some, 0.65) > model.estimate(none, 0.65)
+    assert model.estimate(none, 0.85, foreign=True) == model.estimate(none) == 0.0
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 4), st.floats(0, 0.2))
+def test_more_of_anything_never_lowers_the_estimate(cosine: float, coverage: float, matches: float, more: float) -> None:
+    model = load_model()
+    here = model.estimate(Overlap(coverage, matches), cosine)
+    assert 0 <= here <= 1
+    assert model.estimate(Overlap(coverage, matches), cosine + more) >= here
+    assert model.estimate(Overlap(coverage + more, matches), cosine) >= here
+    assert model.estimate(Overlap(coverage, matches + more), cosine) >= here
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_texts_give_an_overlap_from_0_to_1(query: str, item: str) -> None:
+    weights = term_weights(query, lambda word: 1, 3)
+    overlap = overlap_of(weights, item_terms(item))
+    assert 0 <= overlap.coverage <= 1 and overlap.matches >= 0 and 0 <= overlap.support <= 2
+
+
+def test_inflected_words_share_a_stem() -> None:
+    for words in (("hook", "hooks"), ("installed", "installs", "installing"), ("миграция", "миграции")):
+        assert len({stem(word) for word in words}) == 1
+    assert list(query_terms("How is the hook installed? The hooks!")) == [stem("hook"), stem("installed")]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": 99}', '{"format": 1, "version": "1", "embedder": "x", "meaning": 3}']
+)
+def test_a_broken_weights_file_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "relevance.json"
+    path.write_text(content, "utf-8")
+    with pytest.raises(ConfigError, match=r"relevance\.json"):
+        load_model(path)
+
+
+def test_the_weights_are_those_of_the_bundled_embedder(tmp_path: Path) -> None:
+    from memoryd.embed import make_embedder
+
+    model = load_model()
+    assert model.knows(make_embedder(Settings(tmp_path)).name)
+    assert not model.knows("hash-64")
