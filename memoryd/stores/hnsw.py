@@ -1,0 +1,163 @@
+"""The HNSW mirror (Malkov & Yashunin 2016): a rebuildable cache file beside the vector database.
+
+The only importer of hnswlib (extra `ann`). The library maps whatever bytes it is given, and
+a damaged file can end the process, so a sidecar holds size and SHA-256, and nothing is
+loaded before both were compared. Sidecar and file are replaced atomically; a crash between
+the two leaves a pair that does not match, which counts as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from memoryd.errors import DependencyError, StoreError
+from memoryd.files import TEMPORARY_PREFIX, sync_dir, write_atomic
+from memoryd.protocols import FloatArray
+
+FORMAT = 1
+LINKS = 16
+BUILD_WIDTH = 200
+SEARCH_WIDTH = 96
+THREADS = 2
+SLACK = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which vectors a file holds: of which table (a random number), model and length."""
+
+    table: int
+    model: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sidecar:
+    format: int
+    table: int
+    model: str
+    dimensions: int
+    version: int
+    count: int
+    size: int
+    sha256: str
+
+
+def hnsw_available() -> bool:
+    """Whether the library is installed; does not import it."""
+    return importlib.util.find_spec("hnswlib") is not None
+
+
+class HnswMirror:
+    """Unit vectors by rowid, approximate. `version` is the last change of the table that it has seen. Not thread-safe."""
+
+    exact = False
+
+    def __init__(self, index: Any, dimensions: int, version: int = 0) -> None:
+        self.version = version
+        self.dimensions = dimensions
+        self._index = index
+
+    def __len__(self) -> int:
+        return int(self._index.get_current_count())
+
+    def put(self, rowids: Sequence[int], vectors: FloatArray) -> None:
+        """Add rows, or replace those that are known."""
+        room = self._index.get_max_elements() - len(self)
+        if room < len(rowids):
+            self._index.resize_index(len(self) + len(rowids) + SLACK)
+        self._index.add_items(vectors, np.asarray(rowids, dtype=np.int64), num_threads=THREADS)
+
+    def top(self, vector: FloatArray, n: int) -> tuple[list[int], FloatArray]:
+        """Rowids and cosines of about the n nearest, best first."""
+        n = min(n, len(self))
+        if n == 0:
+            return [], np.empty(0, dtype=np.float32)
+        self._index.set_ef(max(SEARCH_WIDTH, n))
+        try:
+            labels, distances = self._index.knn_query(vector[None, :], k=n, num_threads=1)
+        except RuntimeError as error:
+            raise StoreError(f"The HNSW mirror failed: {error}", fix="Run 'memoryd reindex'.") from error
+        return labels[0].tolist(), np.asarray(1.0 - distances[0], dtype=np.float32)
+
+    def save(self, path: Path) -> None:
+        """Write the library's own format; `save_mirror` makes it safe."""
+        self._index.save_index(str(path))
+
+
+def new_mirror(identity: Identity, capacity: int) -> HnswMirror:
+    """An empty mirror. Raises DependencyError without hnswlib."""
+    index = _new_index(identity.dimensions)
+    index.init_index(max_elements=capacity + SLACK, ef_construction=BUILD_WIDTH, M=LINKS, random_seed=1)
+    return HnswMirror(index, identity.dimensions)
+
+
+def save_mirror(mirror: HnswMirror, path: Path, identity: Identity) -> None:
+    """Write file and sidecar, each atomically. Raises StoreError when the disk refuses."""
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
+    try:
+        mirror.save(temporary)
+        temporary.chmod(0o600)
+        with temporary.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+        size = temporary.stat().st_size
+        temporary.replace(path)
+        sync_dir(path.parent)
+    except (OSError, RuntimeError) as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"Can't write {path}: {error}", fix="Check free space and permissions.") from error
+    sidecar = _Sidecar(FORMAT, identity.table, identity.model, identity.dimensions, mirror.version, len(mirror), size, sha256)
+    write_atomic(_sidecar_path(path), orjson.dumps(asdict(sidecar)))
+
+
+def load_mirror(path: Path, identity: Identity) -> HnswMirror | None:
+    """The mirror of these vectors, or None when the file is absent, broken or of others."""
+    sidecar = _read_sidecar(path)
+    if sidecar is None or Identity(sidecar.table, sidecar.model, sidecar.dimensions) != identity:
+        return None
+    try:
+        if path.stat().st_size != sidecar.size:
+            return None
+        with path.open("rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != sidecar.sha256:
+                return None
+        index = _new_index(identity.dimensions)
+        index.load_index(str(path), max_elements=sidecar.count + SLACK)
+    except (OSError, RuntimeError):
+        return None
+    return HnswMirror(index, identity.dimensions, sidecar.version)
+
+
+def remove_mirror(path: Path) -> None:
+    """Delete file and sidecar; absent is fine."""
+    for file in (path, _sidecar_path(path)):
+        file.unlink(missing_ok=True)
+
+
+def _sidecar_path(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
+
+
+def _read_sidecar(path: Path) -> _Sidecar | None:
+    try:
+        sidecar = _Sidecar(**orjson.loads(_sidecar_path(path).read_bytes()))
+    except (OSError, orjson.JSONDecodeError, TypeError):
+        return None
+    return sidecar if sidecar.format == FORMAT else None
+
+
+def _new_index(dimensions: int) -> Any:
+    try:
+        import hnswlib
+    except ImportError as error:
+        raise DependencyError("The HNSW mirror needs hnswlib.", fix="Run: pip install 'memoryd[ann]'") from error
+    # Unit vectors: the inner product is the cosine.
+    return hnswlib.Index(space="ip", dim=dimensions)

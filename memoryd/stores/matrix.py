@@ -1,0 +1,63 @@
+"""All vectors in one array: exact search by a matrix product, many times faster than row by row in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.protocols import FloatArray
+
+GROWTH = 1.25
+FLOAT_BYTES = 4
+
+
+class VectorMatrix:
+    """Unit vectors by rowid, exact. `version` is the last change of the table that it has seen. Not thread-safe."""
+
+    exact = True
+
+    def __init__(self, dimensions: int) -> None:
+        self.version = 0
+        self.dimensions = dimensions
+        self._vectors: FloatArray = np.empty((0, dimensions), dtype=np.float32)
+        self._rowids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._positions: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def put(self, rowids: Sequence[int], vectors: FloatArray) -> None:
+        """Add rows, or replace those that are known; vectors of shape (n, dimensions)."""
+        self._reserve(len(self) + len(rowids))
+        for rowid in rowids:
+            self._positions.setdefault(rowid, len(self._positions))
+        places = [self._positions[rowid] for rowid in rowids]
+        self._vectors[places] = vectors
+        self._rowids[places] = rowids
+
+    def top(self, vector: FloatArray, n: int) -> tuple[list[int], FloatArray]:
+        """Rowids and cosines of the n nearest (fewer when there are fewer), best first."""
+        cosines = self._vectors[: len(self)] @ vector
+        if n < len(cosines):
+            chosen = np.argpartition(-cosines, n - 1)[:n]
+            chosen = chosen[np.argsort(-cosines[chosen])]
+        else:
+            chosen = np.argsort(-cosines)
+        return self._rowids[chosen].tolist(), cosines[chosen]
+
+    def cosines(self, vector: FloatArray, rowids: Sequence[int]) -> dict[int, float]:
+        """Cosine of each row that is known."""
+        known = [rowid for rowid in rowids if rowid in self._positions]
+        places = np.array([self._positions[rowid] for rowid in known], dtype=np.intp)
+        return dict(zip(known, (self._vectors[places] @ vector).tolist(), strict=True))
+
+    def _reserve(self, rows: int) -> None:
+        if rows <= len(self._rowids):
+            return
+        capacity = int(rows * GROWTH) + 16 if len(self) else rows
+        vectors = np.empty((capacity, self._vectors.shape[1]), dtype=np.float32)
+        rowids = np.empty(capacity, dtype=np.int64)
+        vectors[: len(self)], rowids[: len(self)] = self._vectors[: len(self)], self._rowids[: len(self)]
+        self._vectors, self._rowids = vectors, rowids

@@ -1,0 +1,165 @@
+"""Which copy of the vectors outside the table answers a search, and keeping it up to date.
+
+Each write gives its rows a new version number, inside its transaction. A mirror knows the
+version up to which it has seen the table and takes in what is newer before it is used, so
+writes of other threads and processes are seen by the next search. Deletions need no notice:
+every candidate is looked up in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from memoryd.db import Database, Row
+from memoryd.protocols import FloatArray
+from memoryd.stores.hnsw import HnswMirror, Identity, hnsw_available, load_mirror, new_mirror, save_mirror
+from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
+from memoryd.stores.vectors import from_blobs
+
+MATRIX_BYTES = 160 * 2**20
+READ_BATCH = 4_096
+# Changed rows that an HNSW mirror takes in at a search; more is left to `rebuild_ann`.
+MOST_BEHIND = 1_000
+# A row can be compared when it is of this model and its blob has the right length; parameters: model, bytes.
+USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
+
+
+class Mirror(Protocol):
+    """Vectors outside the table that propose candidates."""
+
+    version: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether `top` misses nothing."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def put(self, rowids: Sequence[int], vectors: FloatArray) -> None:
+        """Add or replace rows."""
+        ...
+
+    def top(self, vector: FloatArray, n: int) -> tuple[list[int], FloatArray]:
+        """Rowids and cosines, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the table holds: its last change, its rows, and the length of this model's vectors (0: none yet)."""
+
+    version: int
+    count: int
+    dimensions: int
+
+
+def dimensions_key(model: str) -> str:
+    """Name of the counter that holds the length of a model's vectors."""
+    return f"dimensions:{model}"
+
+
+def read_state(db: Database, model: str) -> State:
+    """The table's state for this model."""
+    counters: dict[str, int] = dict(db.execute("SELECT name, value FROM counter WHERE name IN ('version', ?)", (dimensions_key(model),)))
+    count = db.value("SELECT count(*) FROM memory")
+    return State(int(counters["version"]), int(count), int(counters.get(dimensions_key(model), 0)))
+
+
+class Mirrors:
+    """The matrix and the HNSW mirror of one table. The caller's lock guards all but `rebuild_ann`."""
+
+    def __init__(self, db: Database, model: str, ann_path: Path, ann_threshold: int, matrix_bytes: int) -> None:
+        self._db = db
+        self._model = model
+        self._ann_path = ann_path
+        self._ann_threshold = ann_threshold
+        self._matrix_bytes = matrix_bytes
+        self._matrix: VectorMatrix | None = None
+        self._ann: HnswMirror | None = None
+        self._ann_tried = not hnsw_available()
+
+    def clear(self) -> None:
+        """Let go of the vectors in memory."""
+        self._matrix = self._ann = None
+
+    def current(self, dimensions: int) -> Mirror | None:
+        """The mirror that suits the number of memories, up to date; None when the table itself must be asked."""
+        state = read_state(self._db, self._model)
+        if state.dimensions != dimensions:
+            return None
+        if state.count > self._ann_threshold and (ann := self._current_ann(state)):
+            return ann
+        if state.count * dimensions * FLOAT_BYTES > self._matrix_bytes:
+            self._matrix = None
+            return None
+        if self._matrix is None or self._matrix.dimensions != dimensions or _is_bloated(self._matrix, state):
+            self._matrix = VectorMatrix(dimensions)
+        self._bring_up(self._matrix, state)
+        return self._matrix
+
+    def rebuild_ann(self) -> int:
+        """See VectorStore.rebuild_ann."""
+        state = read_state(self._db, self._model)
+        if not self._wants_ann(state):
+            return 0
+        mirror = new_mirror(self._identity(state), state.count)
+        self._bring_up(mirror, state)
+        save_mirror(mirror, self._ann_path, self._identity(state))
+        self._ann, self._matrix, self._ann_tried = mirror, None, True
+        return len(mirror)
+
+    def ann_missing(self) -> bool:
+        """See VectorStore.ann_missing."""
+        state = read_state(self._db, self._model)
+        return self._wants_ann(state) and hnsw_available() and self._current_ann(state) is None
+
+    def _wants_ann(self, state: State) -> bool:
+        return state.count > self._ann_threshold and state.dimensions > 0
+
+    def _current_ann(self, state: State) -> HnswMirror | None:
+        if not self._ann_tried:
+            self._ann_tried = True
+            self._ann = load_mirror(self._ann_path, self._identity(state))
+        ann = self._ann
+        if ann is None:
+            return None
+        behind = self._db.value("SELECT count(*) FROM memory WHERE version > ?", (ann.version,))
+        if behind > MOST_BEHIND or ann.dimensions != state.dimensions or _is_bloated(ann, state):
+            self._ann = None
+            return None
+        self._bring_up(ann, state)
+        return ann
+
+    def _bring_up(self, mirror: Mirror, state: State) -> None:
+        """Take in the rows that changed since the mirror's version."""
+        if mirror.version >= state.version:
+            return
+        for rows in self._changed(mirror.version, state):
+            rowids, vectors = from_blobs(rows, state.dimensions)
+            mirror.put(rowids, vectors)
+        mirror.version = state.version
+
+    def _changed(self, version: int, state: State) -> Iterator[list[Row]]:
+        rowid = 2**62
+        while True:
+            rows = self._db.execute(
+                f"SELECT rowid, embedding, version FROM memory WHERE (version, rowid) > (?, ?) AND version <= ? AND {USABLE}"
+                " ORDER BY version, rowid LIMIT ?",
+                (version, rowid, state.version, self._model, state.dimensions * FLOAT_BYTES, READ_BATCH),
+            )
+            if not rows:
+                return
+            yield [row[:2] for row in rows]
+            version, rowid = rows[-1][2], rows[-1][0]
+
+    def _identity(self, state: State) -> Identity:
+        return Identity(self._db.value("SELECT value FROM counter WHERE name = 'table'"), self._model, state.dimensions)
+
+
+def _is_bloated(mirror: Mirror, state: State) -> bool:
+    """Whether more than half of the mirror are rows that were deleted since."""
+    return len(mirror) > 2 * state.count + READ_BATCH

@@ -1,0 +1,313 @@
+"""The vector store: memories with their embeddings in one SQLite file, found by cosine.
+
+Derived from the Markdown and rebuilt from it. Search is exact by one of two ways that give
+the same answers: a matrix of all vectors in memory while it fits, else sqlite-vec inside the
+table (docs/design/vector-index.md has the measurements). Above `ann_threshold` an HNSW
+mirror proposes the candidates when its library is installed. Whatever proposes, every filter
+runs in SQL on the table itself, so a mirror that is behind can't show what must not be seen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+import sqlite_vec
+
+from memoryd.codec import new_id
+from memoryd.db import Database
+from memoryd.migrations import Migrations
+from memoryd.protocols import Embedder, FloatArray
+from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, where
+from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
+from memoryd.stores.mirrors import MATRIX_BYTES, USABLE, Mirrors, dimensions_key, read_state
+from memoryd.stores.vectors import to_blob, unit_vectors
+from memoryd.types import Backend, Hit, MemoryItem, Query
+
+SCHEMA = Migrations("vector")
+EXTRA = ("embedding", "model", "version")
+WRITE_BATCH = 256
+QUERIES_KEPT = 32
+# The length of an embedding as a vector, NULL for a blob that is none; parameters: bytes, zero vector. CASE keeps the order.
+_NORM = (
+    "CASE WHEN typeof(embedding) = 'blob' AND length(embedding) = ? AND length(embedding) > 0"
+    " THEN vec_distance_L2(embedding, ?) END"
+)
+# Candidates asked of a mirror, in multiples of k, before the filter is taken for narrow.
+_REACH = (8, 64)
+
+
+@SCHEMA.step
+def m001_create(db: Database) -> None:
+    """First version. One wide index lets every filter run without touching the rows with their vectors."""
+    db.execute(create_table_sql("memory", ["embedding BLOB", "model TEXT NOT NULL", "version INTEGER NOT NULL"]))
+    db.execute(
+        "CREATE INDEX memory_filter ON memory"
+        "(status, project, scope, kind, session, created_at, expired_at, valid_from, valid_to, tags, model)"
+    )
+    db.execute("CREATE INDEX memory_version ON memory(version)")
+    db.execute("CREATE INDEX memory_created ON memory(created_at)")
+    db.execute("CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
+    db.execute("INSERT INTO counter VALUES ('version', 0), ('table', abs(random() % 1000000000000000))")
+
+
+class VectorStore:
+    """A MemoryStore that answers by meaning. Safe to share between threads.
+
+    The embedder runs outside the database lock. A change of the embedder leaves the old
+    rows in place, unsearchable, until they are written again (`stale_count`, `digests`).
+    """
+
+    def __init__(self, path: Path, embedder: Embedder, *, ann_threshold: int = 20_000, matrix_bytes: int = MATRIX_BYTES) -> None:
+        """Open or create the file. Raises IndexDamagedError when it is no usable database."""
+        self._embedder = embedder
+        self._model = embedder.name
+        self._lock = threading.RLock()
+        self._queries: OrderedDict[str, FloatArray] = OrderedDict()
+        extension: Any = sqlite_vec
+        self._db = Database(path, extensions=[extension.loadable_path()])
+        self._mirrors = Mirrors(self._db, self._model, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
+        try:
+            SCHEMA.apply(self._db)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the database and let go of the vectors in memory; a second call does nothing."""
+        with self._lock:
+            self._mirrors.clear()
+        self._db.close()
+
+    def check(self) -> None:
+        """Read every page; raises IndexDamagedError when one is bad."""
+        self._db.check()
+
+    # Writing
+
+    def write(self, item: MemoryItem) -> str:
+        """Embed and store the item; returns the id. Raises EmbeddingError, and then nothing was written."""
+        return self.write_many([item])[0]
+
+    def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
+        """Embed and store several items, a transaction for each 256; returns their ids in order.
+
+        An item whose content is stored already keeps its vector. When the embedder fails
+        (EmbeddingError) the batches before stay written.
+        """
+        ids: list[str] = []
+        everything = list(items)
+        for start in range(0, len(everything), WRITE_BATCH):
+            ids += self._write_batch(everything[start : start + WRITE_BATCH])
+        return ids
+
+    def _write_batch(self, items: Sequence[MemoryItem]) -> list[str]:
+        items = [item if item.id else replace(item, id=self._fresh_id()) for item in items]
+        blobs = self._embed_contents(items)
+        size = len(next(iter(blobs.values())))
+        with self._db.transaction():
+            version = self._db.value("UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value")
+            self._db.execute("INSERT OR REPLACE INTO counter VALUES (?, ?)", (dimensions_key(self._model), size // FLOAT_BYTES))
+            rows = [(*to_row(item), blobs[item.content], self._model, version) for item in items]
+            self._db.executemany(upsert_sql("memory", EXTRA), rows)
+        return [item.id for item in items]
+
+    def _fresh_id(self) -> str:
+        while self._db.value("SELECT 1 FROM memory WHERE id = ?", (id := new_id(),)):
+            continue
+        return id
+
+    def _embed_contents(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
+        """The embedding of each different content; those that are stored are not computed again."""
+        wanted = {item.content for item in items}
+        known = self._stored_embeddings([item.id for item in items])
+        blobs = {content: known[content] for content in wanted & known.keys()}
+        fresh = self._embed(sorted(wanted - blobs.keys()))
+        if len({len(blob) for blob in (*blobs.values(), *fresh.values())}) > 1:
+            return self._embed(sorted(wanted))  # the model behind the name has changed its dimensions
+        return blobs | fresh
+
+    def _embed(self, contents: Sequence[str]) -> dict[str, bytes]:
+        if not contents:
+            return {}
+        vectors = unit_vectors(self._embedder.embed(contents), len(contents), self._model)
+        return {content: to_blob(vector) for content, vector in zip(contents, vectors, strict=True)}
+
+    def _stored_embeddings(self, ids: Sequence[str]) -> dict[str, bytes]:
+        size = self._size()
+        rows = self._db.execute(
+            f"SELECT content, embedding FROM memory WHERE id IN (SELECT value FROM json_each(?)) AND model = ?"
+            f" AND {_NORM} BETWEEN 0.99 AND 1.01",
+            (_json(ids), self._model, size, bytes(size)),
+        )
+        return {content: blob for content, blob in rows}
+
+    def delete(self, id: str) -> None:
+        """Remove the item; absent is fine."""
+        self._db.execute("DELETE FROM memory WHERE id = ?", (id,))
+
+    # Reading
+
+    def get(self, id: str) -> MemoryItem | None:
+        """The item, or None."""
+        rows = self._db.execute("SELECT payload FROM memory WHERE id = ?", (id,))
+        return from_payload(rows[0][0]) if rows else None
+
+    def all(self) -> Iterator[MemoryItem]:
+        """Every item, ordered by id; read in pages, so writing meanwhile is fine."""
+        last = ""
+        while rows := self._db.execute("SELECT id, payload FROM memory WHERE id > ? ORDER BY id LIMIT 500", (last,)):
+            yield from (from_payload(payload) for _, payload in rows)
+            last = rows[-1][0]
+
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self._db.value("SELECT count(*) FROM memory"))
+
+    def digests(self) -> dict[str, str]:
+        """`item_digest` by id; empty for a row that must be embedded again (other model, damaged vector)."""
+        size = self._size()
+        rows = self._db.execute(
+            f"SELECT id, iif(model = ? AND {_NORM} BETWEEN 0.99 AND 1.01, digest, '') FROM memory",
+            (self._model, size, bytes(size)),
+        )
+        return {id: digest for id, digest in rows}
+
+    def stale_count(self) -> int:
+        """Rows that can't be found by meaning until they are written again."""
+        return sum(not digest for digest in self.digests().values())
+
+    # Searching
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """At most k hits by cosine, which is also the score; ties by id. Raises EmbeddingError.
+
+        An empty text gives the newest items that pass the filters, score 0.
+        """
+        if k <= 0:
+            return []
+        if not query.text.strip():
+            return self._newest(query, k)
+        vector = self._query_vector(query.text)
+        with self._lock:
+            found = self._by_mirror(vector, query, k)
+        if found is None:
+            found = self._by_table(vector, query, k)
+        return self._hits(found)
+
+    def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
+        """Cosine of the text with each of these memories; absent and unusable ones are left out."""
+        if not ids or not text.strip():
+            return {}
+        vector = to_blob(self._query_vector(text))
+        rows = self._db.execute(
+            f"SELECT id, round(1 - vec_distance_cosine(embedding, ?), 6) AS cosine FROM memory"
+            f" WHERE id IN (SELECT value FROM json_each(?)) AND {USABLE}",
+            (vector, _json(ids), self._model, len(vector)),
+        )
+        return {id: cosine for id, cosine in rows if cosine is not None}
+
+    def _query_vector(self, text: str) -> FloatArray:
+        with self._lock:
+            if text in self._queries:
+                self._queries.move_to_end(text)
+                return self._queries[text]
+        vector: FloatArray = unit_vectors(self._embedder.embed_queries([text]), 1, self._model)[0]
+        with self._lock:
+            self._queries[text] = vector
+            while len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        return vector
+
+    def _newest(self, query: Query, k: int) -> list[Hit]:
+        condition, parameters = where(query)
+        rows = self._db.execute(
+            f"SELECT payload FROM memory WHERE {condition} ORDER BY created_at DESC, id LIMIT ?", [*parameters, min(k, 2**31)]
+        )
+        return [Hit(from_payload(payload), 0.0, Backend.VECTOR) for (payload,) in rows]
+
+    def _hits(self, found: Mapping[str, float]) -> list[Hit]:
+        rows = self._db.execute(
+            "SELECT id, payload FROM memory WHERE id IN (SELECT value FROM json_each(?))", (_json(list(found)),)
+        )
+        hits = [
+            Hit(from_payload(payload), found[id], Backend.VECTOR, MappingProxyType({"cosine": found[id]})) for id, payload in rows
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
+
+    def _by_table(self, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
+        condition, parameters = where(query)
+        blob = to_blob(vector)
+        rows = self._db.execute(
+            f"SELECT id, round(1 - vec_distance_cosine(embedding, ?), 6) AS cosine FROM memory"
+            f" WHERE {condition} AND {USABLE} ORDER BY cosine DESC NULLS LAST, id LIMIT ?",
+            [blob, *parameters, self._model, len(blob), min(k, 2**31)],
+        )
+        return {id: cosine for id, cosine in rows if cosine is not None}
+
+    def _by_mirror(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
+        """The k best by a mirror, or None when the table must be asked.
+
+        k candidates that pass the filter are the answer if the last of them is better than
+        the last candidate; equal ones might continue past it, and ties go by id.
+        """
+        mirror = self._mirrors.current(len(vector))
+        if mirror is None:
+            return None
+        for reach in _REACH:
+            rowids, cosines = mirror.top(vector, min(reach * k, len(mirror)))
+            rounded = [round(cosine, 6) for cosine in cosines.tolist()]
+            ranked = self._passing(dict(zip(rowids, rounded, strict=True)), query)
+            whole = mirror.exact and len(rowids) == len(mirror)
+            if whole or (len(ranked) >= k and ranked[k - 1][1] > rounded[-1]):
+                return dict(ranked[:k])
+        if isinstance(mirror, VectorMatrix):
+            condition, parameters = where(query)
+            rows = self._db.execute(f"SELECT rowid FROM memory WHERE {condition} AND model = ?", [*parameters, self._model])
+            known = mirror.cosines(vector, [rowid for (rowid,) in rows])
+            best = sorted(known, key=known.__getitem__, reverse=True)
+            return self._best_of(known, best, query, k)
+        return None
+
+    def _best_of(self, cosines: Mapping[int, float], order: Sequence[int], query: Query, k: int) -> dict[str, float]:
+        """The first k of rows that passed the filter; the cut is widened over ties."""
+        last = round(cosines[order[min(k, len(order)) - 1]], 6) if order else 0.0
+        chosen = {rowid: round(cosines[rowid], 6) for rowid in order if round(cosines[rowid], 6) >= last}
+        return dict(self._passing(chosen, query)[:k])
+
+    def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
+        """Those of the rows that are there, usable and pass the filter: (id, cosine), in rank order."""
+        condition, parameters = where(query)
+        rows = self._db.execute(
+            f"SELECT rowid, id FROM memory WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition} AND model = ?",
+            [_json(list(cosines)), *parameters, self._model],
+        )
+        return sorted(((id, cosines[rowid]) for rowid, id in rows), key=lambda pair: (-pair[1], pair[0]))
+
+    # Mirrors
+
+    def rebuild_ann(self) -> int:
+        """Build the HNSW mirror anew and write it beside the database; returns its rows, 0 below the threshold.
+
+        Meant for the background: about 5,000 rows a second, searches go on meanwhile. Raises
+        DependencyError without hnswlib.
+        """
+        return self._mirrors.rebuild_ann()
+
+    def ann_missing(self) -> bool:
+        """Whether `rebuild_ann` would help: enough memories, library installed, no usable mirror."""
+        with self._lock:
+            return self._mirrors.ann_missing()
+
+    def _size(self) -> int:
+        return read_state(self._db, self._model).dimensions * FLOAT_BYTES
+
+
+def _json(values: Sequence[str] | Sequence[int]) -> str:
+    return orjson.dumps(list(values)).decode()

@@ -1,0 +1,38 @@
+"""Embedders and items for the tests of the vector store."""
+
+import zlib
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from memoryd.types import MemoryItem
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class ClusterEmbedder:
+    """Unit vectors that depend on the text alone: `12 …` lies in cluster 12, near others of it. Counts its texts."""
+
+    def __init__(self, dimensions=16, name="cluster", noise=0.4):
+        self.name, self.dimensions, self.noise = name, dimensions, noise
+        self.seen = 0
+
+    def embed(self, texts):
+        self.seen += len(texts)
+        return np.stack([self._one(text) for text in texts]) if texts else np.zeros((0, self.dimensions), np.float32)
+
+    def embed_queries(self, texts):
+        return self.embed(texts)
+
+    def _one(self, text):
+        centre = np.random.default_rng(zlib.crc32(text.split(" ")[0].encode())).normal(size=self.dimensions)
+        own = np.random.default_rng(zlib.crc32(text.encode())).normal(size=self.dimensions)
+        vector = centre / np.linalg.norm(centre) + self.noise * own / np.linalg.norm(own)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def item(n, content=None, **fields):
+    return MemoryItem(
+        content=content or f"{n % 20} fact {n}",
+        **{"id": f"mem_{n:012x}", "project": f"p{n % 3}", "created_at": START + timedelta(minutes=n), **fields},
+    )
