@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,19 @@ class Database:
                 self.execute("COMMIT")
             finally:
                 self._depth -= 1
+
+    def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
+        """An FTS5 tokenizer as a function from a text to its tokens, the same ones that an index holds."""
+        with self._lock, self._translated():
+            tokenizer = self._connection.fts5_tokenizer(name, list(arguments))
+
+        def tokens(text: str) -> list[str]:
+            data = text.encode("utf-8", "replace")
+            with self._lock:
+                found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+            return [str(token) for token in found]
+
+        return tokens
 
     def changes(self) -> int:
         """Rows changed by the last statement."""

@@ -1,1 +1,1 @@
-"""Stores: the Markdown truth and the indexes derived from it. Siblings never import one another."""
+"""The stores: Markdown files (the truth) and the indexes that are derived from them."""

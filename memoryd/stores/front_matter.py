@@ -1,0 +1,258 @@
+"""The text form of a memory file: front matter and body, read exactly and edited surgically.
+
+python-frontmatter reads the block, PyYAML writes it. An edit touches only the values that it
+is asked to change: comments, foreign keys, their order, CRLF line ends and a byte order mark
+stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+
+from memoryd.errors import BrokenFileError
+
+try:
+    from yaml import CSafeDumper as _BaseDumper
+except ImportError:  # PyYAML built without libyaml
+    from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
+
+_OPENING = re.compile(r"-{3,}[ \t]*(?:\r?\n|\Z)")
+_CLOSING = re.compile(r"^-{3,}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY_LINE = re.compile(r"^[\w\"'][^\n]*:(?:[ \t\r]|$)", re.MULTILINE)
+_LEADING_BLANK = re.compile(r"(?:[ \t]*\r?\n)*")
+_WIDE = 1_000_000
+_MAX_ALIASES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file in its parts; joined in order they are the file again.
+
+    `opening` and `closing` are the fence lines, all three empty without front matter.
+    `values` is the parsed block.
+    """
+
+    bom: str
+    opening: str
+    head: str
+    closing: str
+    body: str
+    newline: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        return "".join((self.bom, self.opening, self.head, self.closing, self.body)).encode("utf-8")
+
+    @property
+    def content(self) -> str:
+        """The body without blank lines around it, line ends as line feeds; a `content` key when the body is empty."""
+        text = trim(self.body.replace("\r\n", "\n"))
+        return text if text or self.values.get("content") is None else str(self.values["content"])
+
+
+class Moment(str):
+    """An ISO 8601 time that is written without quotes."""
+
+    __slots__ = ()
+
+
+class _Block(dict[str, Any]):
+    """A mapping that is written one key a line, while what it holds stays on its line."""
+
+
+class _Dumper(_BaseDumper):
+    pass
+
+
+def _represent_text(dumper: Any, text: str) -> Any:
+    style = '"' if any(not character.isprintable() for character in text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(Moment, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text)))
+_Dumper.add_representer(
+    _Block, lambda dumper, block: dumper.represent_mapping("tag:yaml.org,2002:map", block.items(), flow_style=False)
+)
+
+
+def _dump(values: Mapping[str, Any]) -> str:
+    text = yaml.dump(_Block(values), Dumper=_Dumper, default_flow_style=True, sort_keys=False, allow_unicode=True, width=_WIDE)
+    return str(text)
+
+
+def trim(text: str) -> str:
+    """The text without blank lines in front and white space behind; the first line keeps its indentation."""
+    return text[_leading(text) :].rstrip()
+
+
+def _leading(text: str) -> int:
+    match = _LEADING_BLANK.match(text)
+    return match.end() if match else 0
+
+
+def is_plain_body(content: str) -> bool:
+    """Whether the content comes back unchanged when it is written as the body."""
+    return trim(content) == content and "\r" not in content and not content.startswith("\ufeff")
+
+
+def render(values: Mapping[str, Any], content: str) -> bytes:
+    """A new file."""
+    if not is_plain_body(content):
+        return f"---\n{_dump({**values, 'content': content})}---\n".encode()
+    return f"---\n{_dump(values)}---\n\n{content}\n".encode()
+
+
+def parse(data: bytes, path: str) -> Document:
+    """Take a file apart. Raises BrokenFileError with the line of the fault."""
+    text = _decode(data, path)
+    bom, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
+    end = text.find("\n")
+    newline = "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
+        if opening and _KEY_LINE.match(text, opening.end()):
+            raise BrokenFileError(path, 1, "the front matter is not closed by a line '---'")
+        return Document(bom, "", "", "", text, newline)
+    head = text[opening.end() : closing.start()]
+    return Document(bom, opening.group(), head, closing.group(), text[closing.end() :], newline, _load(head, path))
+
+
+def _decode(data: bytes, path: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BrokenFileError(path, line, "the file is not valid UTF-8") from error
+
+
+def _load(head: str, path: str) -> dict[str, Any]:
+    try:
+        if "&" in head and "*" in head:
+            _refuse_alias_bomb(head, path)
+        values = YAMLHandler().load(head)
+    except yaml.YAMLError as error:
+        raise BrokenFileError(path, _error_line(error, head), f"the front matter is not YAML: {_reason(error)}") from error
+    except (ValueError, RecursionError, OverflowError) as error:  # e.g. the date 2026-13-45
+        raise BrokenFileError(path, _bad_value_line(head), f"the front matter has an impossible value: {error}") from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise BrokenFileError(path, 2, f"the front matter is a {type(values).__name__}, not keys with values")
+    return {str(key): value for key, value in values.items()}
+
+
+def _refuse_alias_bomb(head: str, path: str) -> None:
+    aliases = [event for event in yaml.parse(head, Loader=yaml.SafeLoader) if isinstance(event, yaml.AliasEvent)]
+    if len(aliases) > _MAX_ALIASES:
+        raise BrokenFileError(path, 1, "the front matter uses too many aliases")
+
+
+def _error_line(error: yaml.YAMLError, head: str) -> int:
+    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark or error.context_mark):
+        return int(mark.line) + 2
+    position = getattr(error, "position", 0)
+    return head.count("\n", 0, int(position or 0)) + 2
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+    return str(reason)
+
+
+def _bad_value_line(head: str) -> int:
+    for number, line in enumerate(head.splitlines()):
+        try:
+            yaml.safe_load(line)
+        except (ValueError, OverflowError):
+            return number + 2
+        except (yaml.YAMLError, RecursionError):
+            continue
+    return 2
+
+
+def line_of(document: Document, key: str) -> int:
+    """The 1-based line on which a key stands, 1 when it is not there."""
+    match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", document.head, re.MULTILINE)
+    return document.head.count("\n", 0, match.start()) + 2 if match else 1
+
+
+# Editing
+
+
+def edit(document: Document, changes: Mapping[str, Any], content: str | None = None) -> Document:
+    """The document with some top-level keys set and, unless None, the content replaced.
+
+    Everything else keeps its bytes. The result's `values` are stale: parse it again to check it.
+    """
+    if content is not None and (not is_plain_body(content) or _in_key(document)):
+        changes = {**changes, "content": content}
+        document = replace(document, body="")
+    elif content is not None:
+        document = replace(document, body=_new_body(document, content))
+    if not document.opening and changes:
+        fence = f"---{document.newline}"
+        document = replace(document, opening=fence, closing=fence + document.newline if document.body else fence)
+    if not document.closing.endswith("\n") and document.body:
+        document = replace(document, closing=document.closing + document.newline)
+    return replace(document, head=_edit_head(document.head, changes, document.newline)) if changes else document
+
+
+def _in_key(document: Document) -> bool:
+    return not trim(document.body) and document.values.get("content") is not None
+
+
+def _new_body(document: Document, content: str) -> str:
+    text = content.replace("\n", document.newline)
+    start = _leading(document.body)
+    if start == len(document.body.rstrip()):
+        return f"{document.newline}{text}{document.newline}"
+    return document.body[:start] + text + document.body[len(document.body.rstrip()) :]
+
+
+def _edit_head(head: str, changes: Mapping[str, Any], newline: str) -> str:
+    root = yaml.compose(head, Loader=yaml.SafeLoader)
+    nodes = {str(key.value): (key, value) for key, value in root.value} if isinstance(root, yaml.MappingNode) else {}
+    spans = [(_span(head, *nodes[key]), value) for key, value in changes.items() if key in nodes]
+    for (start, end), value in sorted(spans, key=lambda span: span[0], reverse=True):
+        space = " " if head[start - 1] == ":" else ""
+        head = head[:start] + space + _inline(value) + head[end:]
+    added = {key: value for key, value in changes.items() if key not in nodes}
+    if not added:
+        return head
+    if isinstance(root, yaml.MappingNode) and root.flow_style:
+        return _add_to_flow(head, added)
+    if head and not head.endswith("\n"):
+        head += newline
+    return head + _dump(added).replace("\n", newline)
+
+
+def _inline(value: Any) -> str:
+    return _dump({"k": value})[2:].strip()
+
+
+def _span(head: str, key: Any, value: Any) -> tuple[int, int]:
+    """Where a value stands. Block values end with their last line: comments behind them stay."""
+    colon = head.index(":", key.end_mark.index) + 1
+    block = getattr(value, "style", None) in ("|", ">") if isinstance(value, yaml.ScalarNode) else value.flow_style is False
+    if not block:
+        return max(colon, value.start_mark.index), max(colon, value.end_mark.index)
+    lines = head[colon : value.end_mark.index].split("\n")
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].startswith("#")):
+        lines.pop()
+    return colon, colon + len("\n".join(lines).rstrip("\r"))
+
+
+def _add_to_flow(head: str, added: Mapping[str, Any]) -> str:
+    end = head.rindex("}")
+    pairs = ", ".join(f"{key}: {_inline(value)}" for key, value in added.items())
+    empty = head[:end].rstrip().endswith("{")
+    return f"{head[:end].rstrip()}{'' if empty else ', '}{pairs}{head[end:]}"

@@ -1,0 +1,380 @@
+"""The Markdown store: one file for each memory, and a literal index beside it. The files are the truth.
+
+Each write goes to the file first, durably, and to the index after it; what a crash leaves
+between the two is found by `sync`. Any number of processes may use one home folder: changes are
+made under a file lock, and all of them read the same index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from memoryd import codec
+from memoryd.db import remove_database
+from memoryd.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
+from memoryd.files import create_exclusive, locked, write_atomic
+from memoryd.paths import Paths
+from memoryd.protocols import Clock
+from memoryd.stores import inverted, memory_file
+from memoryd.stores.literal import Entry, Known, LiteralIndex, Stamp
+from memoryd.stores.locations import canonical_path
+from memoryd.stores.memory_file import MemoryFile
+from memoryd.stores.scan import look, relative_paths
+from memoryd.stores.sync import Synchroniser, SyncReport, content_hash
+from memoryd.stores.trash import Trash, move, remove_empty_parents
+from memoryd.types import Hit, MemoryItem, Query
+
+__all__ = ["MarkdownStore", "SyncReport"]
+
+log = logging.getLogger(__name__)
+INDEX_NAME = "literal.db"
+_CHUNK = 1_000
+_TRIES = 100
+T = TypeVar("T")
+
+
+class MarkdownStore:
+    """A MemoryStore over Markdown files. Safe to share between threads and processes.
+
+    The index is opened at the first use; when it is missing, damaged or of another version it is
+    rebuilt from the files, which takes about 0.5 ms for each.
+    """
+
+    def __init__(self, paths: Paths, clock: Clock) -> None:
+        self._paths = paths
+        self._clock = clock
+        self._root = paths.memories
+        self._trash = Trash(paths.memories, paths.trash)
+        self._index: LiteralIndex | None = None
+        self._backlog: dict[str, str | None] = {}
+        self._mutex = threading.RLock()
+        self._depth = 0
+
+    # Locking, and the life of the index
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        with self._mutex, contextlib.ExitStack() as stack:
+            if self._depth == 0:
+                stack.enter_context(locked(self._paths.state_db.with_name("memories.lock")))
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+
+    def _open(self) -> LiteralIndex:
+        index = self._index
+        if index is not None and index.in_place():
+            return index
+        with self._exclusive():
+            index = self._index
+            if index is not None and index.in_place():
+                return index
+            self.close()
+            self._index = index = self._load()
+            if not index.fact("complete"):
+                self._catch_up(index, "")
+                index.set_fact("complete", 1)
+            return index
+
+    def _load(self) -> LiteralIndex:
+        path = self._paths.index / INDEX_NAME
+        try:
+            return LiteralIndex(path)
+        except IndexDamagedError as error:
+            log.warning("The literal index is rebuilt: %s", error.message)
+            remove_database(path)
+            return LiteralIndex(path)
+
+    def _use(self, work: Callable[[LiteralIndex], T]) -> T:
+        """Run the work on the index; when the index proves to be damaged, rebuild it and run it again."""
+        index = self._open()
+        try:
+            return work(index)
+        except BrokenFileError:
+            raise
+        except StoreError as error:
+            if index is self._index and not _is_damaged(index, error):
+                raise
+            log.warning("The literal index is rebuilt: %s", error.message)
+            if index is self._index:
+                self.rebuild()
+        return work(self._open())
+
+    def rebuild(self) -> None:
+        """Throw the index away and make it anew from the files."""
+        with self._exclusive():
+            self.close()
+            remove_database(self._paths.index / INDEX_NAME)
+            self._open()
+
+    def close(self) -> None:
+        """Close the index; the next use opens it again."""
+        with self._mutex:
+            index, self._index = self._index, None
+            if index is not None:
+                index.close()
+
+    # MemoryStore
+
+    def write(self, item: MemoryItem) -> str:
+        """Store the item and return its id. See MemoryStore.
+
+        When the file was edited by hand since it was indexed, the edit is kept in all fields that this
+        write does not change. Raises InputError for what can't be stored, BrokenFileError when the
+        file at hand can't be parsed, StoreError when the disk refuses.
+        """
+        return self.write_many([item])[0]
+
+    def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
+        """Store items, each durably, with one index transaction per thousand; their ids in order."""
+        ready = [_checked(item) for item in items]
+        ids: list[str] = []
+        for start in range(0, len(ready), _CHUNK):
+            chunk = ready[start : start + _CHUNK]
+            with self._exclusive():
+                ids += self._write_chunk(chunk)
+        return ids
+
+    def get(self, id: str) -> MemoryItem | None:
+        """The item, or None."""
+        return self._use(lambda index: index.get(id))
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, MemoryItem]:
+        """The items that exist, by id."""
+        return self._use(lambda index: index.fetch(ids))
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """At most k hits, best first; `parts` hold `bm25` (the score) and `coverage`, see LiteralSearch."""
+        return self._use(lambda index: index.search(query, k))
+
+    def count(self, query: Query) -> int:
+        """How many items pass the query's filters."""
+        return self._use(lambda index: index.count(query))
+
+    def all(self) -> Iterator[MemoryItem]:
+        """Every item, ordered by id."""
+        last = ""
+        while page := self._use(lambda index, last=last: index.page_after(last)):  # type: ignore[misc]
+            yield from page
+            last = page[-1].id
+
+    def delete(self, id: str) -> None:
+        """Move the item's file to the trash; absent is fine."""
+        with self._exclusive():
+            self._use(lambda index: self._delete(index, id))
+
+    def restore(self, id: str) -> MemoryItem | None:
+        """Bring the newest trashed copy back. A memory that is still there is left as it is and returned.
+
+        None when there is no copy; StoreError when another file has taken its place.
+        """
+        with self._exclusive():
+            return self._use(lambda index: self._restore(index, id))
+
+    # Beside it
+
+    def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
+        """Bring the index in step with the files: all of them, or those under the changed paths.
+
+        The first report after the index was made anew tells of every item.
+        """
+        targets = [""] if changed is None else relative_paths(self._root, changed)
+        return self._use(lambda index: self._sync(index, targets))
+
+    def path_of(self, id: str) -> Path | None:
+        """Where the item's file lies."""
+        known = self._use(lambda index: index.file_of(id))
+        return self._root / known.path if known else None
+
+    def digests(self) -> dict[str, str]:
+        """Digest of each item's value by id, to find other indexes that are behind."""
+        return self._use(lambda index: index.digests())
+
+    def broken(self) -> list[BrokenFileError]:
+        """Files that can't be read, by path, as of the last sync."""
+        return [self._broken_error(*row) for row in self._use(lambda index: index.broken())]
+
+    def last_sync(self) -> datetime | None:
+        """When the whole folder was last compared with the index."""
+        seconds = self._use(lambda index: index.fact("synced"))
+        return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
+    def flush(self) -> None:
+        """Write `inverted_index.json` when memories changed since the last time."""
+        self._use(self._flush)
+
+    # Writing
+
+    def _write_chunk(self, items: Sequence[MemoryItem]) -> list[str]:
+        written: list[Entry] = []
+
+        def work(index: LiteralIndex) -> None:
+            # Files that are written stay so when the index breaks in between: the second run goes on behind them.
+            named = {entry.item.id for entry in written}
+            for item in items[len(written) :]:
+                if item.id in named:
+                    index.put(written)
+                written.append(self._write_file(index, item))
+                named.add(written[-1].item.id)
+            if fresh := [entry for entry in written if not _is_known(index, entry)]:
+                index.put(fresh)
+
+        self._use(work)
+        return [entry.item.id for entry in written]
+
+    def _write_file(self, index: LiteralIndex, item: MemoryItem) -> Entry:
+        if not item.id:
+            return self._create(index, item)
+        known = self._find(index, item.id)
+        if known is None:
+            relative = canonical_path(item)
+            data = memory_file.render(item)
+            if create_exclusive(self._root / relative, data):
+                return self._entry(item, relative, data)
+            known = Known(relative, _no_stamp(), item.id)
+        return self._change(index, item, known)
+
+    def _create(self, index: LiteralIndex, item: MemoryItem) -> Entry:
+        for _ in range(_TRIES):
+            named = replace(item, id=codec.new_id())
+            relative = canonical_path(named)
+            data = memory_file.render(named)
+            if index.file_of(named.id) is None and create_exclusive(self._root / relative, data):
+                return self._entry(named, relative, data)
+        raise StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
+
+    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
+        data, file = self._read(known.path)
+        if file.item.id != item.id:
+            raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
+        if known.hash and known.hash != content_hash(data):
+            item = _merged(index.get(item.id), file.item, item)
+        relative = self._new_place(file, item, known.path)
+        changed = memory_file.update(file, item, str(self._root / relative), relative)
+        if relative != known.path:
+            # Before the bytes change: a crash between leaves the old memory in its new place, whole.
+            move(self._root / known.path, self._root / relative)
+            remove_empty_parents(self._root / known.path, self._root)
+        if changed != data:
+            write_atomic(self._root / relative, changed)
+        return self._entry(item, relative, changed)
+
+    def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
+        """Where the file goes. One that somebody filed by hand stays where it was put."""
+        target = canonical_path(item)
+        at_home = relative == canonical_path(file.item)
+        return target if at_home and not (self._root / target).exists() else relative
+
+    def _read(self, relative: str) -> tuple[bytes, MemoryFile]:
+        path = self._root / relative
+        try:
+            data = path.read_bytes()
+            mtime_ns = path.stat().st_mtime_ns
+        except OSError as error:
+            raise StoreError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
+        return data, memory_file.read(data, str(path), relative, mtime_ns)
+
+    def _entry(self, item: MemoryItem, relative: str, data: bytes) -> Entry:
+        return Entry(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
+
+    def _find(self, index: LiteralIndex, id: str) -> Known | None:
+        """Where the file is; one that was moved by hand is looked for."""
+        known = index.file_of(id)
+        if known is not None and look(self._root / known.path) is None:
+            self._catch_up(index, "")
+            known = index.file_of(id)
+        return known
+
+    # Deleting
+
+    def _delete(self, index: LiteralIndex, id: str) -> None:
+        known = self._find(index, id)
+        if known is None:
+            return
+        self._trash.put(known.path)
+        index.remove([id])
+        Synchroniser(self._root, index, self._exclusive).release(id)
+
+    def _restore(self, index: LiteralIndex, id: str) -> MemoryItem | None:
+        if live := index.get(id):
+            return live
+        copy = self._trash.newest(id)
+        if copy is None:
+            return None
+        path, relative = copy
+        if (self._root / relative).exists():
+            raise StoreError(f"{self._root / relative} is taken by another file.", fix="Move that file away and try again.")
+        self._trash.take(path, relative)
+        self._catch_up(index, relative)
+        self._backlog.pop(id, None)
+        return index.get(id)
+
+    # The rest
+
+    def _sync(self, index: LiteralIndex, targets: Sequence[str]) -> SyncReport:
+        run = Synchroniser(self._root, index, self._exclusive)
+        run.before, self._backlog = {**self._backlog}, {}
+        run.run(targets)
+        report = run.report()
+        if "" not in targets:
+            return report
+        index.set_fact("synced", int(self._clock.now().timestamp()))
+        return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
+
+    def _catch_up(self, index: LiteralIndex, target: str) -> None:
+        """A sync that nobody asked for; the next report tells of it."""
+        run = Synchroniser(self._root, index, self._exclusive)
+        run.run([target])
+        self._backlog = {**run.before, **self._backlog}
+
+    def _broken_error(self, path: str, line: int, problem: str, fix: str) -> BrokenFileError:
+        error = BrokenFileError(str(self._root / path), line, problem)
+        error.fix = fix
+        return error
+
+    def _flush(self, index: LiteralIndex) -> None:
+        revision = index.fact("revision")
+        if revision != index.fact("flushed") or not (self._root / inverted.NAME).exists():
+            inverted.write(self._root, index.active_texts())
+            index.set_fact("flushed", revision)
+
+
+def _no_stamp() -> Stamp:
+    return Stamp(0, 0, 0)
+
+
+def _checked(item: MemoryItem) -> MemoryItem:
+    if item.id and not codec.is_id(item.id):
+        raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
+    return memory_file.storable(item)
+
+
+def _is_known(index: LiteralIndex, entry: Entry) -> bool:
+    return index.file_of(entry.item.id) == Known(entry.path, entry.stamp, entry.item.id, entry.hash)
+
+
+def _is_damaged(index: LiteralIndex, error: StoreError) -> bool:
+    if isinstance(error, IndexDamagedError):
+        return True
+    try:
+        index.check_schema()
+    except StoreError:
+        return True
+    return False
+
+
+def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
+    """The wanted item with what was edited on disk since `base`, except where both changed: then the wanted value."""
+    if base is None:
+        return wanted
+    untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
+    return replace(wanted, **{name: getattr(disk, name) for name in untouched})

@@ -1,0 +1,165 @@
+"""A memory as a file: what it says, and the bytes after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memoryd import codec
+from memoryd.errors import BrokenFileError, InputError, StoreError
+from memoryd.stores import front_matter
+from memoryd.stores.front_matter import Document, Moment
+from memoryd.stores.locations import derived_id, scope_of_path
+from memoryd.types import MemoryItem
+
+MAX_BYTES = 1_000_000
+_LAST_SECOND = 253_402_300_799  # of the year 9999; a file's time can be anything
+_FIRST = ("id", "kind", "polarity", "scope", "project", "session", "source", "trust", "confidence", "created_at", "status")
+_ALWAYS = frozenset(_FIRST) - {"project"}
+_DEFAULTS = codec.item_to_dict(MemoryItem(content=""))
+# A file with one of these keys was meant as a memory, so its mistakes are reported. Other
+# tools' notes use words such as `status: draft` in a sense of their own.
+_OURS = frozenset({"id", "kind", "polarity", "scope", "confidence", "relevancy", "trust", "supersedes", "pinned"}) | frozenset(
+    {"expired_at", "valid_from", "valid_to", "evidence"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """A parsed file. `carries_id` is false when the id comes from the path."""
+
+    item: MemoryItem
+    document: Document
+    carries_id: bool
+
+
+def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
+    """Parse a memory file. Raises BrokenFileError with path and line."""
+    if len(data) > MAX_BYTES:
+        raise BrokenFileError(path, 1, f"the file is larger than {MAX_BYTES // 1000} kB")
+    document = front_matter.parse(data, path)
+    carries_id = codec.is_id(str(document.values.get("id", "")))
+    defaults = _defaults(document, relative, mtime_ns)
+    values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
+    if carries_id:
+        values["id"] = document.values["id"]
+    return MemoryFile(_item(values, defaults, document, path), document, carries_id)
+
+
+def _defaults(document: Document, relative: str, mtime_ns: int) -> MemoryItem:
+    scope, project, session = scope_of_path(relative)
+    return MemoryItem(
+        content=document.content,
+        id=derived_id(relative),
+        scope=scope,
+        project=project,
+        session=session,
+        created_at=datetime.fromtimestamp(min(max(mtime_ns // 1_000_000_000, 0), _LAST_SECOND), UTC),
+    )
+
+
+def _item(values: dict[str, Any], defaults: MemoryItem, document: Document, path: str) -> MemoryItem:
+    strict = bool(_OURS & values.keys())
+    while True:
+        try:
+            return codec.item_from_dict(values, defaults)
+        except InputError as error:
+            key = error.message.partition(":")[0].partition(".")[0]
+            if strict or key not in values:
+                broken = BrokenFileError(path, front_matter.line_of(document, key), error.message)
+                broken.fix = error.fix or broken.fix
+                raise broken from error
+            del values[key]
+
+
+def storable(item: MemoryItem) -> MemoryItem:
+    """The item as a file gives it back (rounded numbers, times in UTC).
+
+    Raises InputError for texts that no UTF-8 file can hold (lone surrogates) or that are too long.
+    """
+    try:
+        data = codec.item_to_json(item)
+    except TypeError as error:
+        raise InputError("The memory holds characters that are not valid Unicode.", fix="Remove lone surrogates.") from error
+    if len(data) > MAX_BYTES // 2:
+        size = len(data) // 1000
+        raise InputError(f"The memory is too long ({size} kB).", fix="Split it into statements of one or two sentences.")
+    return codec.item_from_json(data)
+
+
+def _yaml_values(item: MemoryItem) -> dict[str, Any]:
+    values = codec.item_to_dict(item)
+    del values["content"]
+    for name in codec.TIMES:
+        if values[name] is not None:
+            values[name] = Moment(values[name])
+    return values
+
+
+def render(item: MemoryItem) -> bytes:
+    """A new file: the keys that a reader wants first, defaults left out."""
+    values = _yaml_values(item)
+    keys = [*_FIRST, *(key for key in values if key not in _FIRST)]
+    shown = {key: values[key] for key in keys if key in _ALWAYS or values[key] != _DEFAULTS[key]}
+    if "evidence" in shown:
+        shown["evidence"] = {key: value for key, value in shown["evidence"].items() if value}
+    return front_matter.render(shown, item.content)
+
+
+def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> bytes:
+    """The file's bytes after a change from `file.item` to `item`; what is not ours keeps its bytes.
+
+    `path` and `relative` tell where the bytes will lie. Raises StoreError when the front matter is of a form
+    that can't be edited safely.
+    """
+    old = file.document
+    data = old.to_bytes()
+    if item == file.item and relative_id_holds(file, item, relative):
+        return data
+    if file.carries_id and data == render(file.item):
+        return render(item)
+    changes = _changes(file, item)
+    document = front_matter.edit(old, changes, item.content if item.content != file.item.content else None)
+    data = document.to_bytes()
+    _verify(data, file, item, path, relative)
+    return data
+
+
+def relative_id_holds(file: MemoryFile, item: MemoryItem, relative: str) -> bool:
+    """Whether the file keeps its id at that place without an edit."""
+    return file.carries_id or item.id == derived_id(relative)
+
+
+def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
+    before, after = _yaml_values(file.item), _yaml_values(item)
+    changes = {key: value for key, value in after.items() if value != before[key]}
+    if not file.carries_id and "id" not in file.document.values:
+        changes = {"id": item.id, **changes}
+    if "created_at" not in file.document.values:  # so far the file's own time, which this edit moves
+        changes["created_at"] = after["created_at"]
+    if file.document.values.get("trust") is None:
+        changes.pop("trust", None)
+    return changes
+
+
+def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative: str) -> None:
+    try:
+        after = read(data, path, relative, 0)
+    except BrokenFileError as error:
+        raise _not_editable(path) from error
+    wanted = replace(item, created_at=after.item.created_at) if "created_at" not in after.document.values else item
+    if after.item != wanted or _foreign(after.document.values) != _foreign(file.document.values):
+        raise _not_editable(path)
+
+
+def _foreign(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: repr(value) for key, value in values.items() if key not in codec.OWNED_KEYS}
+
+
+def _not_editable(path: str) -> StoreError:
+    return StoreError(
+        f"The front matter of {path} can't be changed without touching what is not memoryd's.",
+        fix="Write its keys one a line, without anchors, and try again.",
+    )

@@ -1,0 +1,81 @@
+"""Looking at the memories folder: which files there are, and how they look."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memoryd.stores.literal import Stamp
+from memoryd.stores.locations import is_memory_path
+
+log = logging.getLogger(__name__)
+_INODE_BITS = (1 << 63) - 1  # SQLite's integers are signed
+
+
+def stamp_of(stat: os.stat_result) -> Stamp:
+    """The stamp of a stat result."""
+    return Stamp(stat.st_mtime_ns, stat.st_size, stat.st_ino & _INODE_BITS)
+
+
+def look(path: Path) -> Stamp | None:
+    """The stamp of a file; None when it is no file or gone."""
+    try:
+        return stamp_of(path.stat()) if path.is_file() else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def scan(root: Path, under: str = "") -> dict[str, Stamp]:
+    """Stamps of all memory files below `root`/`under` (a folder or a file), by path relative to the root.
+
+    Links to folders are not followed. What can't be read is logged and left out.
+    """
+    start = root / under if under else root
+    if under and not start.is_dir():
+        stamp = look(start) if is_memory_path(under) else None
+        return {under: stamp} if stamp else {}
+    return dict(_walk(str(start), f"{under}/" if under else ""))
+
+
+def _walk(folder: str, prefix: str) -> Iterator[tuple[str, Stamp]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        log.warning("Can't look into %s: %s", folder, error.strerror)
+        return
+    for entry in found:
+        yield from _visit(entry, prefix)
+
+
+def _visit(entry: os.DirEntry[str], prefix: str) -> Iterator[tuple[str, Stamp]]:
+    relative = prefix + entry.name
+    if entry.name.startswith("."):
+        return
+    if entry.is_dir(follow_symlinks=False):
+        yield from _walk(entry.path, f"{relative}/")
+    elif is_memory_path(entry.name):
+        try:
+            relative.encode("utf-8")
+            yield relative, stamp_of(entry.stat())
+        except UnicodeEncodeError:
+            log.warning("The name of %r is not valid UTF-8; rename the file to have it indexed.", entry.path)
+        except FileNotFoundError:
+            return
+
+
+def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:
+    """The paths relative to the root, `""` for the root itself; those outside and hidden ones are left out."""
+    out = set()
+    real = root.resolve()
+    for path in changed:
+        for base in (root, real):
+            if path.is_absolute() and path.is_relative_to(base):
+                path = path.relative_to(base)
+        if not path.is_absolute() and not any(part.startswith(".") for part in path.parts):
+            out.add("" if path == Path() else path.as_posix())
+    return [""] if "" in out else sorted(out)

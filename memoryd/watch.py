@@ -1,0 +1,143 @@
+"""Noticing hand edits: file events of a folder, folded and debounced."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memoryd.errors import MemorydError
+from memoryd.files import TEMPORARY_PREFIX
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+log = logging.getLogger(__name__)
+MAX_PATHS = 10_000
+_LONGEST_WAIT = 10.0
+_LOOK_AGAIN_SECONDS = 1.0
+_QUIET_EVENTS = frozenset({"opened", "closed_no_write"})
+
+
+class MemoryWatcher:
+    """Calls `on_change` with the paths that changed below a folder, from a thread of its own.
+
+    Events are collected until nothing has come for `settle_seconds` (at most 10 s in a storm); more
+    than 10,000 paths are folded into the folder itself. A folder that is not there yet, or that
+    is deleted and made again, is picked up within a second. When `on_change` fails or the system
+    refuses to watch, that is logged and the watcher goes on.
+    """
+
+    def __init__(self, folder: Path, on_change: Callable[[set[Path]], None], settle_seconds: float = 0.3) -> None:
+        self._folder = folder
+        self._on_change = on_change
+        self._settle = settle_seconds
+        self._paths: set[Path] = set()
+        self._arrived = threading.Condition()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._observer: BaseObserver | None = None
+        self._watched = (0, 0)
+
+    def start(self) -> None:
+        """Begin to watch; a second call does nothing. Returns once events are seen, if the folder is there."""
+        if self._thread is not None:
+            return
+        self._stopping.clear()
+        self._watch()
+        self._thread = threading.Thread(target=self._run, name="memoryd-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; events that have not been handed over are dropped. A second call does nothing."""
+        self._stopping.set()
+        with self._arrived:
+            self._arrived.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        self._thread = None
+        self._unwatch()
+
+    def _watch(self) -> bool:
+        """Whether the folder was not watched before and is now."""
+        identity = _identity(self._folder)
+        if identity == self._watched:
+            return False
+        self._unwatch()
+        if identity == (0, 0):
+            return False
+        from watchdog.events import FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        handler = FileSystemEventHandler()
+        handler.on_any_event = self._collect  # type: ignore[method-assign]
+        observer = Observer()
+        try:
+            observer.schedule(handler, str(self._folder), recursive=True)
+            observer.start()
+        except OSError as error:  # e.g. the limit of inotify watches
+            log.warning("Can't watch %s: %s. Edits are found by the next full sync.", self._folder, error.strerror)
+            return False
+        self._observer, self._watched = observer, identity
+        return True
+
+    def _unwatch(self) -> None:
+        observer, self._observer, self._watched = self._observer, None, (0, 0)
+        if observer is not None:
+            observer.stop()
+            observer.join()
+
+    def _collect(self, event: FileSystemEvent) -> None:
+        if event.event_type in _QUIET_EVENTS:
+            return
+        paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
+        wanted = [path for path in paths if not path.name.startswith(TEMPORARY_PREFIX)]
+        # A folder tells that something in it changed, which the file's own event does better.
+        if event.is_directory and event.event_type == "modified" or not wanted:
+            return
+        self._add(*wanted)
+
+    def _add(self, *paths: Path) -> None:
+        with self._arrived:
+            self._paths.update(paths)
+            if len(self._paths) > MAX_PATHS:
+                self._paths = {self._folder}
+            self._arrived.notify_all()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            if self._watch():
+                self._add(self._folder)  # what happened before the watch began
+            if paths := self._settled():
+                self._hand_over(paths)
+
+    def _settled(self) -> set[Path]:
+        """The collected paths once it is quiet; empty after a second without events, or at the end."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._paths or self._stopping.is_set(), _LOOK_AGAIN_SECONDS)
+            if not self._paths:
+                return set()
+            rounds = int(_LONGEST_WAIT / self._settle) if self._settle > 0 else 0
+            for _ in range(rounds):
+                if self._stopping.is_set() or not self._arrived.wait(self._settle):
+                    break
+            paths, self._paths = self._paths, set()
+        return set() if self._stopping.is_set() else paths
+
+    def _hand_over(self, paths: set[Path]) -> None:
+        try:
+            self._on_change(paths)
+        except (MemorydError, OSError, ValueError):
+            log.exception("Changes in %s were not taken in; the next sync tries again.", self._folder)
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    try:
+        stat = folder.stat()
+    except OSError:
+        return (0, 0)
+    return (stat.st_dev, stat.st_ino)
