@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from memoryd.config import Settings
@@ -63,8 +63,9 @@ def _problem(candidate: Candidate) -> str:
     return "holds a secret" if any(redact(text).found for text in texts) else ""
 
 
-def summed(*counts: Mapping[str, int] | Iterable[tuple[str, int]]) -> dict[str, int]:
+def summed(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by reason added up, zeros left out."""
     total: Counter[str] = Counter()
     for count in counts:
-        total.update(dict(count))
+        total.update(count)
     return {reason: number for reason, number in total.items() if number}
