@@ -28,9 +28,9 @@ from memoryd.router.relevance import FORMAT, WEIGHTS_FILE, is_foreign, item_term
 Array = NDArray[np.float64]
 FOLDS = 7
 RIDGE = 1.0
-KEEP = {"meaning": 0.9, "words": 0.8}  # words alone tell wrong from right less well, so they give up more answers
-FEATURES = {"meaning": ("cosine", "coverage", "support"), "words": ("coverage", "support")}
-COLUMN = {"cosine": 0, "coverage": 1, "support": 2}
+KEEP = {"meaning": 0.92, "words": 0.8}  # words alone tell wrong from right less well, so they give up more answers
+FEATURES = {"meaning": ("cosine", "coverage"), "words": ("coverage",)}
+COLUMN = {"cosine": 0, "coverage": 1}
 # What people type that no memory answers. Half serve the fit, half the figures.
 GENERIC = (
     "zebra quantum cheesecake", "continue", "What is my favourite pizza topping?", "ok thanks", "go on please",
@@ -83,7 +83,7 @@ def ask(facts: Sequence[dict[str, str]], queries: Sequence[dict[str, Any]]) -> l
     for row, query in enumerate(queries):
         weights = term_weights(query["text"], frequency, len(facts))
         overlaps = [overlap_of(weights, t) for t in terms]
-        features = np.array([[cosines[row, i], o.coverage, o.support] for i, o in enumerate(overlaps)], dtype=float)
+        features = np.array([[cosines[row, i], o.coverage] for i, o in enumerate(overlaps)], dtype=float)
         labels = np.array([float(f["session"] == query["session"] and f["id"] in query["answers"]) for f in facts])
         own = np.array([f["project"] == query["project"] for f in facts])
         common = (bool(query["answers"]), is_foreign(query["text"]))
@@ -115,7 +115,7 @@ def scores(model: Array, asked: Asked, columns: Sequence[int]) -> Array:
     z: Array = model[0] + asked.features[:, columns] @ model[1:]
     if 0 in columns:
         return z
-    return np.asarray(np.where(asked.features[:, COLUMN["support"]] > 0, z, -math.inf))
+    return np.asarray(np.where(asked.features[:, COLUMN["coverage"]] > 0, z, -math.inf))
 
 
 def train(asked: Sequence[Asked], name: str) -> Array:
@@ -188,7 +188,7 @@ def main() -> None:
             print(f"{name:8} {scope:10} " + "  ".join(f"{key} {value:g}" for key, value in values.items()))
         model = train(asked, name)
         named = dict(zip(("bias", *features), model.tolist(), strict=True))
-        out[name] = {key: round(named.get(key, 0.0), 4) for key in ("bias", "cosine", "coverage", "support")}
+        out[name] = {key: round(named.get(key, 0.0), 4) for key in ("bias", "cosine", "coverage")}
     print(json.dumps(out, indent=2))
     if options.write:
         WEIGHTS_FILE.write_text(json.dumps(out, indent=2) + "\n", "utf-8")

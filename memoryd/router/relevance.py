@@ -1,11 +1,10 @@
 """How likely is it that an item answers a query? A calibrated 0..1 from words and meaning.
 
-A logistic function (Platt 1999) of at most three features: the cosine, the idf-weighted
-share of the query's terms that the item has, and the same share counted in full only when
-two terms matched (one common word proves little; many words of a long prompt prove little
-too). Ranks are left out on purpose: the best of many wrong answers ranks first too, so they spoil
-abstention. The weights lie in `relevance.json`, fitted by benchmarks/fit_relevance.py; 0.5
-is the point chosen there between keeping answers and saying nothing.
+A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's
+terms that the item has. Ranks are left out on purpose: the best of many wrong answers ranks
+first too, so they spoil abstention. The weights lie in `relevance.json`, fitted by
+benchmarks/fit_relevance.py; 0.5 is the point chosen there between keeping answers and
+saying nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from memoryd.text import CJK, keywords, words
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
 FORMAT = 1
 PRIOR_DOCUMENTS = 200
-MATCH_CAP = 2.0
 WIDE_WEIGHT = 0.5
+TASK_WEIGHT = 0.35
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 _LETTER = re.compile(r"[^\W\d_]")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
@@ -39,14 +38,8 @@ _QUESTION_WORDS = frozenset(
     под над про из на по от до не ни бы же за об во со ко и а но мы вы он она они мой наш
     wie was wo wann warum wer welche welcher welches ist sind der die das ein eine und oder nicht mit für auf im wir ich soll kann
     comment pourquoi quel quelle quand où est sont le la les un une des et ou pas avec pour sur dans nous je faut
-    please use need want get make work happen know tell show thing way""".split()
+    please need want get make happen know tell thing way""".split()
 )
-
-
-def is_foreign(text: str) -> bool:
-    """Whether at least 30 % of the letters are of a script that an English embedder can't judge."""
-    letters = len(_LETTER.findall(text))
-    return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters
 
 
 def stem(word: str) -> str:
@@ -58,6 +51,23 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
+
+
+# What any prompt may say to an assistant; such a word says little about what it is about.
+_TASK_WORDS = frozenset(
+    map(
+        stem,
+        """use using go run try look good nice great fix add stop continue commit move let one show explain write create implement
+        update change check thanks thank ok yes sure rename start begin finish done redo undo retry proceed again keep right now
+        better first next last new old work help find think see give take put set do file code function""".split(),
+    )
+)
+
+
+def is_foreign(text: str) -> bool:
+    """Whether at least 30 % of the letters are of a script that an English embedder can't judge."""
+    letters = len(_LETTER.findall(text))
+    return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters
 
 
 def query_terms(text: str) -> dict[str, str]:
@@ -80,8 +90,15 @@ def term_weights(text: str, document_frequency: Callable[[str], int], documents:
     for term, word in query_terms(text).items():
         frequency = min(document_frequency(word), documents)
         share = math.log((documents + PRIOR_DOCUMENTS + 1) / (frequency + 0.5)) / unknown
-        out[term] = share * (WIDE_WEIGHT if CJK.search(term) else 1.0)
+        out[term] = share * _share_of(term)
     return out
+
+
+def _share_of(term: str) -> float:
+    """What a term counts beside its idf: pairs of CJK characters overlap, task words say little."""
+    if CJK.search(term):
+        return WIDE_WEIGHT
+    return TASK_WEIGHT if term in _TASK_WORDS else 1.0
 
 
 def item_terms(text: str) -> frozenset[str]:
@@ -96,31 +113,24 @@ class Overlap:
     coverage: float
     matches: float
 
-    @property
-    def support(self) -> float:
-        """Coverage · min(matches, 2), 0..2."""
-        return self.coverage * min(self.matches, MATCH_CAP)
-
 
 def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
-    """Overlap of a query's term weights with an item's terms; a query without terms gives zeros."""
-    total = sum(weights.values())
+    """Overlap of a query's term weights with an item's terms. A query of less than one full term is not covered by it."""
     matched = sum(weight for term, weight in weights.items() if term in terms)
-    return Overlap(matched / total if total else 0.0, matched)
+    return Overlap(matched / max(1.0, sum(weights.values())), matched)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One logistic function: p = 1 / (1 + exp(-(bias + cosine·c + coverage·v + support·s)))."""
+    """One logistic function: p = 1 / (1 + exp(-(bias + cosine·c + coverage·v)))."""
 
     bias: float
     cosine: float
     coverage: float
-    support: float
 
     def estimate(self, overlap: Overlap, cosine: float) -> float:
         """The estimate, 0..1."""
-        z = self.bias + self.cosine * cosine + self.coverage * overlap.coverage + self.support * overlap.support
+        z = self.bias + self.cosine * cosine + self.coverage * overlap.coverage
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
 
 
