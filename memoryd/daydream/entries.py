@@ -16,7 +16,7 @@ from typing import Any
 from memoryd.clock import from_iso
 from memoryd.daydream.memo import Memo
 from memoryd.daydream.redact import redact
-from memoryd.daydream.user_text import CONTINUED, clean, clean_user, foreign_run, strip_private, well_formed
+from memoryd.daydream.user_text import CONTINUED, clean, clean_user, foreign_run, is_client_text, strip_private, well_formed
 from memoryd.errors import InputError
 from memoryd.types import Turn, TurnKind
 
@@ -79,9 +79,13 @@ def _blocks(content: Any) -> list[Mapping[str, Any]]:
     return [{"type": "text", "text": b} if isinstance(b, str) else b for b in content if isinstance(b, str | Mapping)]
 
 
+def _texts(content: Any) -> list[str]:
+    return [_string(block.get("text")) for block in _blocks(content) if block.get("type") == "text"]
+
+
 def _joined(content: Any) -> str:
     """All text blocks as one text, so that a fence which spans blocks is seen whole."""
-    return "\n".join(_string(block.get("text")) for block in _blocks(content) if block.get("type") == "text")
+    return "\n".join(_texts(content))
 
 
 class EntryReader:
@@ -173,7 +177,8 @@ class EntryReader:
         for block in _blocks(content):
             if block.get("type") == "tool_result":
                 yield from self._result(block, entry, base)
-        text = _joined(content)
+        texts = _texts(content)
+        text = "\n".join(text for text in texts if len(texts) == 1 or not is_client_text(text))
         if text.strip():
             yield from self._spoken(text, entry, base)
 

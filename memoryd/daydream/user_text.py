@@ -88,10 +88,15 @@ def clean(text: str) -> str:
     return strip_client(strip_recall(well_formed(text))).strip()
 
 
+def is_client_text(text: str) -> bool:
+    """Whether the whole text is a notice of the client, which begins in a known way."""
+    return text.lstrip().startswith(_CLIENT_STARTS)
+
+
 def clean_user(text: str) -> UserText:
     """What the person typed in a text with the role `user`."""
     text = strip_recall(strip_private(well_formed(text)))
-    if text.lstrip().startswith(_CLIENT_STARTS):
+    if is_client_text(text):
         return UserText()
     name = _COMMAND_NAME.search(text)
     if name:
@@ -100,7 +105,7 @@ def clean_user(text: str) -> UserText:
     text = strip_client(text)
     interrupt = INTERRUPTED in text
     text = _PLACEHOLDER.sub("", _INTERRUPT.sub("", text)).strip()
-    if _CLIENT_OPEN.match(text) or text.startswith(_CLIENT_STARTS) or _BARE_COMMAND.fullmatch(text):
+    if _CLIENT_OPEN.match(text) or is_client_text(text) or _BARE_COMMAND.fullmatch(text):
         text = ""
     return UserText(text, name.group(1).strip() if name else "", interrupt)
 
