@@ -299,8 +299,9 @@ class Orchestrator:
     def purge(self, id: str) -> None:
         """Remove a memory and its file for good, the trash included. Only for a person."""
         self.require(id)
-        self.markdown.purge(id)
-        self._unindex([id])
+        self.delete(id)
+        for copy in self._settings.paths.trash.rglob(f"{id}*"):
+            copy.unlink(missing_ok=True)
 
     def restore(self, id: str) -> MemoryItem:
         """Undo `forget`, a supersession or a deletion of this memory."""
@@ -335,6 +336,11 @@ class Orchestrator:
         return self.markdown.count(query)
 
     # Files and health
+
+    @property
+    def folder(self) -> Path:
+        """Where the Markdown files lie."""
+        return self._settings.paths.memories
 
     def sync(self, paths: Iterable[Path] | None = None) -> SyncReport:
         """Take over hand edits; with None the whole folder is compared."""

@@ -11,8 +11,10 @@ import click
 
 from memoryd import doctor as checks
 from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.clock import SystemClock
 from memoryd.config import EXTRACTORS, with_flags
-from memoryd.daydream.dry_run import dry_run
+from memoryd.daydream.draft import dry_run
+from memoryd.daydream.extractors import make_extractor
 from memoryd.errors import InputError
 
 POLL_SECONDS = 0.3
@@ -23,7 +25,7 @@ CLAUDE_PROJECTS = "~/.claude/projects"
 @click.command()
 @json_option
 @pass_context
-def status(context: Context) -> None:
+def status(context: Context, /) -> None:
     """Say what memory holds and whether it works."""
     result = context.call("memory_status")
     if context.show(result):
@@ -77,7 +79,7 @@ def doctor(ctx: click.Context) -> None:
 @click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; write nothing, need no daemon.")
 @json_option
 @pass_context
-def daydream(context: Context, transcript: Path | None, extractor: str | None, dry: bool) -> None:
+def daydream(context: Context, /, transcript: Path | None, extractor: str | None, dry: bool) -> None:
     """Read sessions now and keep what is worth keeping."""
     if dry:
         _dry_run(context, transcript, extractor)
@@ -90,10 +92,11 @@ def daydream(context: Context, transcript: Path | None, extractor: str | None, d
         context.output.line(f"done; {len(result['failing'])} failing")
 
 
-def _dry_run(context: Context, transcript: Path | None, extractor: str | None) -> None:
+def _dry_run(context: Context, /, transcript: Path | None, extractor: str | None) -> None:
     if transcript is None:
         raise InputError("--dry-run needs --transcript FILE.", fix="Name a session's .jsonl file.")
-    result = dry_run(transcript, with_flags(context.settings, extractor=extractor))
+    settings = with_flags(context.settings, extractor=extractor)
+    result = dry_run(transcript, make_extractor(settings), settings, SystemClock().now())
     if context.show(result):
         return
     for candidate in result["candidates"]:
@@ -102,7 +105,7 @@ def _dry_run(context: Context, transcript: Path | None, extractor: str | None) -
     context.output.line(f"{len(result['candidates'])} candidates; skipped {result['skipped']}", "dim")
 
 
-def _wait_for_daydreams(context: Context) -> dict[str, Any]:
+def _wait_for_daydreams(context: Context, /) -> dict[str, Any]:
     with context.output.progress() as progress:
         waiting = context.call("jobs")["waiting"]
         task = progress.add_task("day dreams", total=waiting or 1)
@@ -118,7 +121,7 @@ def _wait_for_daydreams(context: Context) -> dict[str, Any]:
 @click.option("--wait/--no-wait", default=True, help="Wait until vectors are rebuilt too.")
 @json_option
 @pass_context
-def reindex(context: Context, wait: bool) -> None:
+def reindex(context: Context, /, wait: bool) -> None:
     """Rebuild every index from the Markdown files."""
     result = context.call("reindex", timeout=LONG, wait_seconds=3600 if wait else None)
     if not context.show(result):
@@ -130,7 +133,7 @@ def reindex(context: Context, wait: bool) -> None:
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
 @json_option
 @pass_context
-def log(context: Context, session: str | None, limit: int) -> None:
+def log(context: Context, /, session: str | None, limit: int) -> None:
     """Show what day dreams did, and the end of the daemon's log."""
     result = context.call("log", session=session, limit=limit)
     if context.show(result):
@@ -150,7 +153,7 @@ def log(context: Context, session: str | None, limit: int) -> None:
 @click.option("--transcripts", is_flag=True, help="Past sessions; goes on where it was stopped.")
 @json_option
 @pass_context
-def import_(context: Context, source: Path | None, claude_memory: bool, transcripts: bool) -> None:
+def import_(context: Context, /, source: Path | None, claude_memory: bool, transcripts: bool) -> None:
     """Take in an export, Claude Code's own memory, or past sessions.
 
     SOURCE is a .tar.gz or .jsonl file, or with the options the projects folder (default ~/.claude/projects).
@@ -166,7 +169,7 @@ def import_(context: Context, source: Path | None, claude_memory: bool, transcri
         context.output.table(("", ""), [(name, value) for name, value in result.items()])
 
 
-def _import_from_claude(context: Context, folder: str, memory: bool, transcripts: bool) -> dict[str, Any]:
+def _import_from_claude(context: Context, /, folder: str, memory: bool, transcripts: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
     if memory:
         result |= context.call("import_claude_memory", timeout=LONG, folder=folder)
@@ -181,7 +184,7 @@ def _import_from_claude(context: Context, folder: str, memory: bool, transcripts
 @click.option("--project", help="Only this project.")
 @json_option
 @pass_context
-def export(context: Context, target: Path, project: str | None) -> None:
+def export(context: Context, /, target: Path, project: str | None) -> None:
     """Write all memories into TARGET (.tar.gz or .jsonl)."""
     result = context.call("export", timeout=LONG, path=str(target.absolute()), project=project)
     if not context.show(result):
@@ -214,7 +217,7 @@ on = _switch_command("on", "Switch memory on again.")
 @click.command()
 @json_option
 @pass_context
-def projects(context: Context) -> None:
+def projects(context: Context, /) -> None:
     """List known projects."""
     result = context.call("projects")
     if not context.show(result):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.codec import is_id
 from memoryd.errors import InputError
 from memoryd.types import Backend, Kind, LinkType, Polarity, Scope, Status
 
@@ -35,7 +36,7 @@ before_option = click.option("--before", help="Recorded before this time.")
 @click.option("--explain", is_flag=True, help="Say which way it was found and how each score came about.")
 @json_option
 @pass_context
-def search(context: Context, query: tuple[str, ...], explain: bool, **filters: Any) -> None:
+def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters: Any) -> None:
     """Find the memories that answer a question."""
     result = context.call("recall", query=" ".join(query), **filters)
     if context.show(result):
@@ -62,7 +63,7 @@ def search(context: Context, query: tuple[str, ...], explain: bool, **filters: A
 @project_option
 @json_option
 @pass_context
-def remember(context: Context, content: tuple[str, ...], **fields: Any) -> None:
+def remember(context: Context, /, content: tuple[str, ...], **fields: Any) -> None:
     """Keep a statement."""
     result = context.call("remember", content=" ".join(content), **fields)
     if not context.show(result):
@@ -73,7 +74,7 @@ def remember(context: Context, content: tuple[str, ...], **fields: Any) -> None:
 @click.argument("id")
 @json_option
 @pass_context
-def show(context: Context, id: str) -> None:
+def show(context: Context, /, id: str) -> None:
     """Print a memory with everything known about it."""
     result = context.call("get_memory", id=id)
     if context.show(result):
@@ -95,7 +96,7 @@ def show(context: Context, id: str) -> None:
 @click.option("--pin/--unpin", "pinned", default=None)
 @json_option
 @pass_context
-def edit(context: Context, id: str, **changes: Any) -> None:
+def edit(context: Context, /, id: str, **changes: Any) -> None:
     """Change a memory: by options, or in your editor."""
     if any(value not in (None, ()) for value in changes.values()):
         result = context.call("update_memory", id=id, **changes)
@@ -115,7 +116,7 @@ def edit(context: Context, id: str, **changes: Any) -> None:
 @click.option("--purge", is_flag=True, help="Remove the file for good instead of hiding it.")
 @json_option
 @pass_context
-def forget(context: Context, ids: tuple[str, ...], purge: bool) -> None:
+def forget(context: Context, /, ids: tuple[str, ...], purge: bool) -> None:
     """Hide memories for good; copies of them are refused from now on."""
     results = [context.call("forget", id=id, purge=purge or None) for id in ids]
     if not context.show({"forgotten": results}):
@@ -128,7 +129,7 @@ def forget(context: Context, ids: tuple[str, ...], purge: bool) -> None:
 @click.argument("id")
 @json_option
 @pass_context
-def restore(context: Context, id: str) -> None:
+def restore(context: Context, /, id: str) -> None:
     """Bring back a forgotten, superseded or deleted memory."""
     result = context.call("restore", id=id)
     if not context.show(result):
@@ -147,7 +148,7 @@ def restore(context: Context, id: str) -> None:
 @click.option("--offset", default=0, type=click.IntRange(0))
 @json_option
 @pass_context
-def list_(context: Context, **filters: Any) -> None:
+def list_(context: Context, /, **filters: Any) -> None:
     """List memories, newest first."""
     result = context.call("list_memories", **filters)
     if context.show(result):
@@ -164,10 +165,10 @@ def list_(context: Context, **filters: Any) -> None:
 @project_option
 @json_option
 @pass_context
-def related(context: Context, id_or_entity: str, **options: Any) -> None:
+def related(context: Context, /, id_or_entity: str, **options: Any) -> None:
     """Show what is linked with a memory, or with a file, command or name."""
-    key = "id" if id_or_entity.startswith("mem_") else "entity"
-    result = context.call("related", **{key: id_or_entity}, **options)
+    what = {"id" if is_id(id_or_entity) else "entity": id_or_entity}
+    result = context.call("related", **{**options, **what})
     if context.show(result):
         return
     for entry in result["related"]:
@@ -185,7 +186,7 @@ def related(context: Context, id_or_entity: str, **options: Any) -> None:
 @click.option("-k", default=20, show_default=True, type=click.IntRange(1, 200))
 @json_option
 @pass_context
-def timeline(context: Context, topic: tuple[str, ...], **options: Any) -> None:
+def timeline(context: Context, /, topic: tuple[str, ...], **options: Any) -> None:
     """Show what was learnt, replaced and forgotten, newest first."""
     result = context.call("timeline", topic=" ".join(topic) or None, **options)
     if not context.show(result):
@@ -198,7 +199,7 @@ def timeline(context: Context, topic: tuple[str, ...], **options: Any) -> None:
 @click.option("--budget", type=click.IntRange(0, 20_000), help="Token budget (default: the setting session_budget).")
 @json_option
 @pass_context
-def governance(context: Context, **options: Any) -> None:
+def governance(context: Context, /, **options: Any) -> None:
     """Show what the next session of this project is given at its start."""
     result = context.call("governance", **options)
     if context.show(result):

@@ -23,7 +23,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--start", is_flag=True, help="Start one in the background instead, if none runs.")
 @json_option
 @pass_context
-def daemon(context: Context, stop: bool, start: bool) -> None:
+def daemon(context: Context, /, stop: bool, start: bool) -> None:
     """Run the daemon in the foreground (clients start one by themselves)."""
     if stop:
         stopped = Client(context.settings.paths).stop()
@@ -44,7 +44,7 @@ def daemon(context: Context, stop: bool, start: bool) -> None:
 
 @click.command()
 @pass_context
-def mcp(context: Context) -> None:
+def mcp(context: Context, /) -> None:
     """Serve MCP on standard input and output, for any MCP client."""
     ensure_daemon(context.settings)
     relay_mcp(context.settings.paths, str(Path.cwd()), sys.stdin.buffer, sys.stdout.buffer)
@@ -53,7 +53,7 @@ def mcp(context: Context) -> None:
 @click.command()
 @click.argument("event")
 @pass_context
-def hook(context: Context, event: str) -> None:
+def hook(context: Context, /, event: str) -> None:
     """Hand a hook's standard input to the daemon and print its answer. Never fails the session: exit code 0."""
     data = sys.stdin.buffer.read()
     if is_internal():

@@ -73,8 +73,8 @@ QUEUE: Sequence[Step] = (
     assistant("First try: one transaction around sending and marking the mail."),
     bash("npm test", "Timeout: pool exhausted after 30000 ms", error=True),
     assistant(
-        "Sending mail inside the transaction does not work: it holds a database connection while SMTP answers, and the pool of 10 "
-        "runs dry. I reverted that and mark the mail as sent afterwards, with an idempotency key."
+        "Sending mail inside the transaction does not work: it holds a database connection while SMTP answers, and the pool of "
+        "10 runs dry. I reverted that and mark the mail as sent afterwards, with an idempotency key."
     ),
     bash("npm test", "51 passing"),
     user("thanks, that's it for today"),

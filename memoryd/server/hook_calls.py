@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.config import OPTION_PREFIX, Settings
+from memoryd.daydream.gate import is_excluded
 from memoryd.project import ProjectRegistry
 from memoryd.recall.inject import Injector, SessionEvent, hook_output
 from memoryd.state import State
@@ -88,11 +89,7 @@ class HookCalls:
 
     def _is_off(self, event: _Event, project: Project) -> bool:
         record = self._state.session(event.session)
-        return (
-            self._state.is_off(project.id)
-            or (record is not None and record.off)
-            or any(Path(event.cwd).is_relative_to(folder) for folder in self._settings.exclude)
-        )
+        return self._state.is_off(project.id) or (record is not None and record.off) or is_excluded(self._settings, event.cwd)
 
     def _catch_up(self) -> None:
         """Sessions that ended without a word (SIGKILL): read what their transcripts have gained."""

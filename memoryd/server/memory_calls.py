@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from memoryd.clock import to_iso
 from memoryd.codec import hit_to_dict, is_id, item_to_dict
 from memoryd.config import Settings
-from memoryd.daydream.reconcile import Remembering
+from memoryd.daydream.keeping import Keeper
+from memoryd.daydream.reconcile import Action
+from memoryd.daydream.redact import redact
 from memoryd.errors import InputError, NotFoundError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
@@ -29,6 +30,7 @@ from memoryd.types import (
     Kind,
     LinkType,
     MemoryItem,
+    Passage,
     Polarity,
     Query,
     Related,
@@ -40,6 +42,13 @@ from memoryd.types import (
 
 ALL = "all"
 RELATED_ENTITY_SEEDS = 5
+_STATUS_OF_ACTION = {
+    Action.NEW: "new",
+    Action.CONTRADICTS: "new",
+    Action.KNOWN: "known",
+    Action.REFUSED: "refused",
+    Action.SUPERSEDES: "superseded",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ class MemoryCalls:
         self._registry = registry
         self._settings = settings
         self._clock = clock
-        self._remembering = Remembering(service, clock)
+        self._keeper = Keeper(service, clock)
 
     # Scope of a call
 
@@ -201,7 +210,7 @@ class MemoryCalls:
         """Keep a statement, unless it is known, or was forgotten on purpose."""
         kind = params.choice("kind", Kind, Kind.NOTE) or Kind.NOTE
         candidate = Candidate(
-            content=params.required("content"),
+            content=redact(params.required("content")).text,
             kind=kind,
             polarity=params.choice("polarity", Polarity, Polarity.KNOW) or Polarity.KNOW,
             source=Source.AGENT_STEP if caller.is_model else Source.USER,
@@ -215,14 +224,21 @@ class MemoryCalls:
         project = self.project_of(params, caller) or ""
         session = params.text("session") or "manual"
         params.done()
-        outcome = self._remembering.keep(candidate, project=project, session=session, pinned=pinned and not caller.is_model)
-        return {"id": outcome.id, "status": outcome.status, "superseded": outcome.superseded, "path": self._path(outcome.id)}
+        passage = Passage(turns=(), session=session, project=project, cwd=caller.cwd)
+        outcome = self._keeper.keep(candidate, passage, pinned=pinned and not caller.is_model)
+        return {
+            "id": outcome.id,
+            "status": _STATUS_OF_ACTION[outcome.action],
+            "superseded": outcome.superseded or None,
+            "reason": outcome.reason,
+            "path": self._path(outcome.id),
+        }
 
     def update_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Change a memory; a model may not reword what the user said, nor unpin."""
         item = self._service.require(params.id())
         changes: dict[str, Any] = {
-            "content": params.text("content") or None,
+            "content": redact(params.text("content")).text or None,
             "kind": params.choice("kind", Kind),
             "polarity": params.choice("polarity", Polarity),
             "scope": params.choice("scope", Scope),
@@ -307,8 +323,3 @@ def _events(item: MemoryItem) -> list[tuple[datetime, str, MemoryItem]]:
 
 def _within(moment: datetime, after: datetime | None, before: datetime | None) -> bool:
     return (after is None or moment >= after) and (before is None or moment < before)
-
-
-def home_relative(path: Path, home: Path) -> str:
-    """A path shown relative to the home folder where it lies under it."""
-    return str(path.relative_to(home)) if path.is_relative_to(home) else str(path)

@@ -264,3 +264,11 @@ class LiteralIndex:
     def search(self, query: Query, k: int) -> list[Hit]:
         """See LiteralSearch."""
         return self._search.search(query, k)
+
+    def document_frequency(self, word: str) -> int:
+        """See LiteralSearch."""
+        return self._search.document_frequency(word)
+
+    def size(self) -> int:
+        """How many items are indexed."""
+        return int(self.db.value("SELECT count(*) FROM memory"))

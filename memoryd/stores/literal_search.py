@@ -84,6 +84,11 @@ class LiteralSearch:
                 out[stems] = _Term(word, stems, found, inverse_frequency(total, min(found, total)))
         return list(out.values())
 
+    def document_frequency(self, word: str) -> int:
+        """In how many items the word occurs, by its stem."""
+        stems = self._tokens(word)
+        return self._frequency(word, stems) if stems else 0
+
     def _frequency(self, word: str, stems: Sequence[str]) -> int:
         if len(stems) == 1 and not is_single_cjk(word):
             return int(self._db.value("SELECT doc FROM vocabulary WHERE term = ?", (stems[0],)) or 0)

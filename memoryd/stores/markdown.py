@@ -160,6 +160,14 @@ class MarkdownStore:
         """How many items pass the query's filters."""
         return self._use(lambda index: index.count(query))
 
+    def document_frequency(self, word: str) -> int:
+        """In how many items the word occurs, by its stem."""
+        return self._use(lambda index: index.document_frequency(word))
+
+    def size(self) -> int:
+        """How many items there are, whatever their status."""
+        return self._use(LiteralIndex.size)
+
     def all(self) -> Iterator[MemoryItem]:
         """Every item, ordered by id."""
         last = ""

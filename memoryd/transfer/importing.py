@@ -13,11 +13,11 @@ import orjson
 
 from memoryd.codec import item_digest, item_from_dict
 from memoryd.daydream.redact import redact
-from memoryd.errors import InputError
+from memoryd.errors import BrokenFileError, InputError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.service import Orchestrator
-from memoryd.stores.front_matter import split_front_matter
+from memoryd.stores.front_matter import parse
 from memoryd.text import normalise, shorten
 from memoryd.types import Evidence, Kind, MemoryItem, Query, Source
 
@@ -96,7 +96,7 @@ def find_transcripts(folder: Path) -> list[Path]:
 
 def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folder: Path, clock: Clock) -> dict[str, Any]:
     """Read `<projects>/<slug>/memory/` folders as imported memories of the project that each belongs to."""
-    counts = {"new": 0, "known": 0, "files": 0, "unknown_project": 0}
+    counts = {"new": 0, "known": 0, "files": 0, "broken": 0, "unknown_project": 0}
     for memory in sorted(folder.glob("*/memory")) or ([folder] if (folder / INDEX_FILE).is_file() else []):
         cwd = _cwd_of(memory.parent)
         if not cwd:
@@ -105,7 +105,12 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
         project = registry.resolve(cwd).id
         for path in sorted(memory.rglob("*.md")):
             counts["files"] += 1
-            for item in _items_of(path, project, clock.now()):
+            try:
+                items = list(_items_of(path, project, clock.now()))
+            except BrokenFileError:
+                counts["broken"] += 1
+                continue
+            for item in items:
                 counts["new" if _keep(service, item) else "known"] += 1
     return counts
 
@@ -127,8 +132,8 @@ def _cwd_of(project_folder: Path) -> str:
 
 
 def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
-    text = path.read_text("utf-8", "replace")
-    values, body = split_front_matter(text)
+    document = parse(path.read_bytes(), str(path))
+    values, body = document.values, document.content
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     metadata = values.get("metadata")
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")

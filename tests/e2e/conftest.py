@@ -1,0 +1,135 @@
+"""The real client in a scratch world: own home, own configuration, scripted model, no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.client import Client
+from memoryd.doctor import daemons_of
+from memoryd.errors import DaemonError
+from memoryd.paths import Paths
+from tests.e2e.model_server import Body, ModelServer, say
+
+ROOT = Path(__file__).parents[2]
+RECALL = "mcp__plugin_memoryd_memoryd__recall"
+WAIT_SECONDS = 30.0
+
+
+def claude_binary() -> str:
+    """The client named by CLAUDE_BIN. These tests are asked for by a marker, so a missing client is a failure."""
+    binary = os.environ.get("CLAUDE_BIN", "")
+    if not binary or not Path(binary).exists():
+        pytest.fail("CLAUDE_BIN does not name the Claude Code client: run 'make e2e', which installs it.")
+    return binary
+
+
+@dataclass
+class World:
+    """One scratch user. `plugin_flags` is how the plugin is loaded; empty once it is installed."""
+
+    folder: Path
+    model: ModelServer
+    plugin_flags: list[str] = field(default_factory=lambda: ["--plugin-dir", str(ROOT)])
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> Paths:
+        return Paths(self.folder / "memoryd")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "CLAUDE_CONFIG_DIR": str(self.folder / ".claude"),
+            "CLAUDE_CODE_TMPDIR": str(self.folder / "t"),
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "MEMORYD_HOME": str(self.paths.home),
+            "MEMORYD_PYTHON": sys.executable,
+            "MEMORYD_LEASE_MINUTES": "5",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        } | self.extra
+
+    def run(self, prompt: str, cwd: Path, *flags: str, timeout: float = 90) -> dict[str, Any]:
+        """One `claude -p` session; its result as JSON."""
+        command = [claude_binary(), "-p", prompt, "--output-format", "json", *self.plugin_flags, *flags]
+        allowed = ["--allowedTools", "mcp__plugin_memoryd_memoryd__*"]
+        done = subprocess.run(
+            command + allowed,
+            cwd=cwd,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    def last_request(self) -> Body:
+        return self.model.main_requests()[-1]
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        return Client(self.paths).call(method, params)
+
+    def wait_for_daydreams(self) -> None:
+        """Until every event is drained and every day dream done."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                status = self.call("memory_status")
+            except DaemonError:
+                time.sleep(0.1)
+                continue
+            if not status["daemon"]["spool_waiting"] and not status["daydreams"]["waiting"]:
+                return
+            time.sleep(0.1)
+        pytest.fail("the day dreams did not end")
+
+    def kill_daemon(self) -> None:
+        for pid in daemons_of(self.paths) or []:
+            os.kill(pid, signal.SIGKILL)
+
+    def repository(self, name: str) -> Path:
+        folder = self.folder / "code" / name
+        folder.mkdir(parents=True)
+        self.git(folder, "init", "-q", "-b", "main")
+        (folder / "README.md").write_text(f"# {name}\n")
+        self.git(folder, "add", ".")
+        self.git(folder, "commit", "-q", "-m", "start")
+        return folder
+
+    def git(self, folder: Path, *arguments: str) -> None:
+        who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        subprocess.run(["git", *who, *arguments], cwd=folder, env=self.environment, check=True, capture_output=True)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    model = ModelServer(lambda body: [say("done")])
+    made = World(tmp_path, model)
+    yield made
+    try:
+        Client(made.paths).stop()
+    except DaemonError:
+        made.kill_daemon()
+    model.close()
+    shutil.rmtree(tmp_path, ignore_errors=True)

@@ -1,0 +1,151 @@
+"""A scripted model behind the Messages API, on loopback. The answer depends on the request alone."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Body = dict[str, Any]
+Block = dict[str, Any]
+Brain = Callable[[Body], list[Block]]
+
+
+def say(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def use(tool: str, **arguments: Any) -> Block:
+    return {
+        "type": "tool_use",
+        "id": f"toolu_{abs(hash((tool, json.dumps(arguments)))):022d}"[:28],
+        "name": tool,
+        "input": arguments,
+    }
+
+
+def texts(content: Any) -> str:
+    """All text of a message's content, tool results included."""
+    if isinstance(content, str):
+        return content
+    out = []
+    for block in content or []:
+        if isinstance(block, dict):
+            out.append(block.get("text") or texts(block.get("content")))
+    return "\n".join(filter(None, out))
+
+
+def conversation(body: Body) -> str:
+    """Everything that the model was given as text: system and messages."""
+    return "\n".join([texts(body.get("system")), *(texts(message["content"]) for message in body.get("messages", []))])
+
+
+def tool_names(body: Body) -> set[str]:
+    return {tool.get("name", "") for tool in body.get("tools") or []}
+
+
+class ModelServer:
+    """Answers with `brain(body)`; keeps the bodies of all requests in `requests`."""
+
+    def __init__(self, brain: Brain) -> None:
+        self.brain = brain
+        self.requests: list[Body] = []
+        Handler = handler_of(self)
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    def main_requests(self) -> list[Body]:
+        """Requests of the main loop: those that carry tools."""
+        return [body for body in self.requests if body.get("tools")]
+
+
+def handler_of(server: ModelServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+        def do_HEAD(self) -> None:
+            self._json({})
+
+        def do_GET(self) -> None:
+            self._json({"data": [], "has_more": False})
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+            path = self.path.split("?")[0]
+            if path.endswith("count_tokens"):
+                self._json({"input_tokens": len(json.dumps(body)) // 4})
+            elif path == "/v1/messages":
+                server.requests.append(body)
+                self._answer(body, server.brain(body))
+            else:
+                self._json({})
+
+        def _json(self, value: Any) -> None:
+            data = json.dumps(value).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(data)
+
+        def _answer(self, body: Body, blocks: list[Block]) -> None:
+            reply = message(body, blocks)
+            if not body.get("stream"):
+                self._json(reply)
+                return
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("connection", "close")
+            self.end_headers()
+            for event in events(reply):
+                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            self.close_connection = True
+
+    return Handler
+
+
+def message(body: Body, blocks: list[Block]) -> Body:
+    return {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model", "scripted"),
+        "content": blocks,
+        "stop_reason": "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": len(json.dumps(body)) // 4, "output_tokens": 10},
+    }
+
+
+def events(reply: Body) -> Iterator[Body]:
+    yield {"type": "message_start", "message": {**reply, "content": [], "stop_reason": None}}
+    for index, block in enumerate(reply["content"]):
+        if block["type"] == "tool_use":
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        else:
+            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+        yield {"type": "content_block_start", "index": index, "content_block": start}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    stop = {"stop_reason": reply["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": stop, "usage": reply["usage"]}
+    yield {"type": "message_stop"}
