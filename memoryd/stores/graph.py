@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from memoryd.codec import ID_PATTERN, is_id, new_id
@@ -17,7 +18,7 @@ from memoryd.db import Database
 from memoryd.entities import find_entities, normalise_entity
 from memoryd.errors import NotFoundError
 from memoryd.migrations import Migrations
-from memoryd.rows import create_index_sql, create_table_sql, from_payload, to_row, upsert_sql, where
+from memoryd.rows import create_index_sql, create_table_sql, from_payload, seconds, to_row, upsert_sql, where
 from memoryd.stores.graph_walk import Neighbours, Reached, damping, walk
 from memoryd.text import keywords
 from memoryd.types import Backend, Hit, LinkType, MemoryItem, Query, Related, Status
@@ -29,7 +30,7 @@ MAX_ALIAS_SHARE = 200
 NAME_WEIGHT, FILE_WEIGHT, WORD_WEIGHT = 1.0, 0.8, 0.4
 _ANY_BUT_BLACKLISTED = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
 _SEPARATOR = re.compile(r"[/\\]")
-_EDGE = "INSERT INTO edge (source, type, target, weight) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET weight = excluded.weight"
+_EDGE = "INSERT OR REPLACE INTO edge (source, type, target, weight, born) VALUES (?, ?, ?, 1.0, ?)"
 
 
 @SCHEMA.step
@@ -41,9 +42,9 @@ def m001_create(db: Database) -> None:
     db.execute("CREATE TABLE node (key TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL) WITHOUT ROWID")
     db.execute(
         "CREATE TABLE edge (source TEXT NOT NULL, type TEXT NOT NULL, target TEXT NOT NULL, weight REAL NOT NULL,"
-        " PRIMARY KEY (source, type, target)) WITHOUT ROWID"
+        " born REAL NOT NULL, PRIMARY KEY (source, type, target)) WITHOUT ROWID"
     )
-    db.execute("CREATE INDEX edge_target ON edge(target)")
+    db.execute("CREATE INDEX edge_target ON edge(target, born DESC, source)")
     db.execute(
         "CREATE TABLE alias (alias TEXT NOT NULL, node TEXT NOT NULL, weight REAL NOT NULL, PRIMARY KEY (alias, node))"
         " WITHOUT ROWID"
@@ -89,7 +90,7 @@ class GraphStore:
         before = self._targets(item.id)
         self._db.execute("DELETE FROM edge WHERE source = ?", (item.id,))
         for type, target in _edges(item):
-            self._db.execute(_EDGE, (item.id, type.value, self._target_key(type, target), 1.0))
+            self._db.execute(_EDGE, (item.id, type.value, self._target_key(type, target), seconds(item.created_at)))
         self._drop_unmentioned(before)
         return item.id
 
@@ -170,9 +171,8 @@ class GraphStore:
             return self._newest(query, k)
         seeds = self._seeds(query)
         reached = walk(Neighbours(self._db, query, ()), seeds, SEARCH_DEPTH) if seeds else {}
-        found = self._items(reached.values(), query)
-        hits = [Hit(item, node.score, Backend.GRAPH, {"graph": node.score}) for node, item in found]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))[:k]
+        found = islice(self._items(reached.values(), query), k)
+        return [Hit(item, node.score, Backend.GRAPH, {"graph": node.score}) for node, item in found]
 
     def related(
         self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10, query: Query | None = None
@@ -187,8 +187,8 @@ class GraphStore:
         query = query or _ANY_BUT_BLACKLISTED
         reached = walk(Neighbours(self._db, query, types), {id: 1.0}, max(1, depth))
         found = self._items((node for node in reached.values() if node.via), query)
-        out = [Related(item, node.score, self._names(node.path), node.via) for node, item in found if node.via]
-        return sorted(out, key=lambda related: (-related.score, related.item.id))[: max(0, k)]
+        best = islice(found, max(0, k))
+        return [Related(item, node.score, self._names(node.path), node.via) for node, item in best if node.via]
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
         condition, parameters = where(query)
@@ -210,9 +210,9 @@ class GraphStore:
         return {key: seeds[key] * (1.0 if is_id(key) else damping(self._db, key)) for key in best}
 
     def _items(self, nodes: Iterable[Reached], query: Query) -> Iterator[tuple[Reached, MemoryItem]]:
-        """The memories among the nodes that pass the filters (seeds have not been filtered yet)."""
+        """The memories among the nodes that pass the filters (seeds have not been filtered yet), best first, then by id."""
         condition, parameters = where(query)
-        for node in nodes:
+        for node in sorted(nodes, key=lambda node: (-node.score, node.key)):
             payload = self._db.value(f"SELECT payload FROM memory WHERE id = ? AND {condition}", [node.key, *parameters])
             if payload is not None:
                 yield node, from_payload(payload)

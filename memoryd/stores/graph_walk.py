@@ -42,35 +42,39 @@ class Reached:
 
 
 class Neighbours:
-    """Edges out of a node in both directions, filtered and capped."""
+    """Edges of a node in both directions, filtered and capped."""
 
     def __init__(self, db: Database, query: Query, types: Sequence[LinkType]) -> None:
         self._db = db
-        self._where, self._parameters = where(query, "i")
-        self._types = tuple(types) or tuple(LinkType)
-        self._marks = ", ".join("?" * len(self._types))
-
-    def of(self, key: str) -> list[Edge]:
-        """At most FAN_OUT memories (heaviest edges first, then newest) and as many entities."""
-        return [*self._memories(key), *self._entities(key)]
-
-    def _memories(self, key: str) -> list[Edge]:
-        side = (
-            "SELECT e.type, i.id AS other, e.weight, i.created_at AS born FROM edge e JOIN memory i ON i.id = e.{end}"
-            f" WHERE e.{{start}} = ? AND e.type IN ({self._marks}) AND {self._where}"
+        self._types = [str(type) for type in types or LinkType]
+        condition, self._parameters = where(query, "i")
+        marks = ", ".join("?" * len(self._types))
+        self._out, self._in = (
+            f"SELECT e.type, i.id, e.weight FROM edge e CROSS JOIN memory i ON i.id = e.{end}"
+            f" WHERE e.{start} = ? AND e.type IN ({marks}) AND {condition} ORDER BY e.born DESC, e.{end} LIMIT {FAN_OUT}"
+            for start, end in (("source", "target"), ("target", "source"))
         )
-        both = " UNION ALL ".join(side.format(start=s, end=e) for s, e in (("source", "target"), ("target", "source")))
-        parameters = [key, *map(str, self._types), *self._parameters] * 2
-        rows = self._db.execute(f"{both} ORDER BY e.weight DESC, born DESC, other LIMIT {FAN_OUT}", parameters)
-        return [Edge(LinkType(row[0]), row[1], row[2] * STEP[LinkType(row[0])]) for row in rows]
-
-    def _entities(self, key: str) -> list[Edge]:
-        rows = self._db.execute(
+        self._named = (
             "SELECT e.type, e.target, e.weight FROM edge e JOIN node n ON n.key = e.target AND n.kind = 'entity'"
-            f" WHERE e.source = ? AND e.type IN ({self._marks}) ORDER BY e.weight DESC, e.target LIMIT {FAN_OUT}",
-            [key, *map(str, self._types)],
+            f" WHERE e.source = ? AND e.type IN ({marks}) ORDER BY e.target LIMIT {FAN_OUT}"
         )
-        return [Edge(LinkType(type), target, weight * damping(self._db, target)) for type, target, weight in rows]
+        self._damping: dict[str, float] = {}
+
+    def memories(self, key: str) -> list[Edge]:
+        """At most FAN_OUT memories that the node points to, and as many that point to it, the newest."""
+        parameters = [key, *self._types, *self._parameters]
+        rows = self._db.execute(self._out, parameters) + self._db.execute(self._in, parameters)
+        return [Edge(LinkType(type), id, weight * STEP[LinkType(type)]) for type, id, weight in rows]
+
+    def entities(self, key: str) -> list[Edge]:
+        """At most FAN_OUT entities that the node mentions."""
+        rows = self._db.execute(self._named, [key, *self._types])
+        return [Edge(LinkType(type), target, weight * self._damp(target)) for type, target, weight in rows]
+
+    def _damp(self, entity: str) -> float:
+        if entity not in self._damping:
+            self._damping[entity] = damping(self._db, entity)
+        return self._damping[entity]
 
 
 def damping(db: Database, entity: str) -> float:
@@ -87,16 +91,20 @@ def walk(neighbours: Neighbours, seeds: Mapping[str, float], depth: int) -> dict
     for seed in sorted(seeds):
         graph.add_node(seed)
     level = sorted(seeds)
-    for _ in range(min(max(depth, 0), MAX_DEPTH)):
-        level = _load_level(graph, neighbours, level)
+    depth = min(max(depth, 0), MAX_DEPTH)
+    for step in range(depth):
+        level = _load_level(graph, neighbours, level, last=step == depth - 1)
     return _score(graph, networkx.topological_sort(graph), seeds)
 
 
-def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str]) -> list[str]:
-    """Add the edges from this level to nodes not seen before; returns the new nodes, sorted."""
+def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, last: bool) -> list[str]:
+    """Add the edges from this level to nodes not seen before; returns the new nodes, sorted.
+
+    The last level takes memories only: nothing goes on from an entity there.
+    """
     seen = set(graph)
     for key in level:
-        for edge in neighbours.of(key):
+        for edge in neighbours.memories(key) + ([] if last else neighbours.entities(key)):
             if edge.target in seen or (edge.target not in graph and len(graph) >= MAX_NODES):
                 continue
             if not graph.has_edge(key, edge.target) or graph[key][edge.target]["weight"] < edge.weight:
