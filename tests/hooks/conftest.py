@@ -1,0 +1,61 @@
+"""Fixtures of the hook tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.fake_daemon import FakeDaemon, base_env, copy_plugin, run_hook
+
+START_MARK = "started"
+
+
+class Hooks:
+    """Runs hooks of a copied plugin in a home of its own. The copy's launcher only leaves a mark."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.data = folder / "data"
+        self.project = folder / "project"
+        self.project.mkdir()
+        self.mark = folder / START_MARK
+        self.plugin = copy_plugin(folder / "the plugin", f'env > "{self.mark}.tmp"; mv "{self.mark}.tmp" "{self.mark}"\n')
+        self.env = base_env(self.home, self.data)
+
+    def payload(self, event: str = "Stop", **more: str) -> bytes:
+        return json.dumps({"session_id": "s1", "cwd": str(self.project), "hook_event_name": event, **more}, indent=1).encode()
+
+    def run(self, event: str, stdin: bytes | None = None, **env: str) -> bytes:
+        """What the hook prints."""
+        body = self.payload(event) if stdin is None else stdin
+        return run_hook(self.plugin, event, body, {**self.env, **env}, self.project).stdout
+
+    def spooled(self) -> list[Path]:
+        return sorted((self.home / "spool").glob("*")) if (self.home / "spool").exists() else []
+
+    def log(self) -> str:
+        path = self.home / "logs" / "hooks.log"
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Hooks:
+    return Hooks(tmp_path)
+
+
+@pytest.fixture
+def daemon(hooks: Hooks) -> Iterator[Callable[..., FakeDaemon]]:
+    """Makes fake daemons in the hooks' home; they are closed at the end."""
+    made: list[FakeDaemon] = []
+
+    def make(**options: object) -> FakeDaemon:
+        made.append(FakeDaemon(hooks.home, **options))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one.listener.fileno() >= 0:
+            one.close()

@@ -1,0 +1,117 @@
+"""A daemon made of one thread and a Unix socket, and ways to run the real hook scripts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+BOUND_SECONDS = 5.0
+
+
+def read_request(link: socket.socket) -> tuple[bytes, bytes]:
+    """First line (two over TCP) and, for a hook, its record."""
+    link.settimeout(BOUND_SECONDS)
+    stream = link.makefile("rb")
+    first = stream.readline()
+    if first.startswith(b"token "):
+        first += stream.readline()
+    words = first.split()
+    record = stream.read(int(words[-1])) if b"hook" in words else b""
+    return first, record
+
+
+class FakeDaemon:
+    """Listens in a home folder. `answer` is what hooks get; `behave(link)` replaces all of that."""
+
+    def __init__(self, home: Path, answer: bytes = b"", behave: Callable[[socket.socket], None] | None = None) -> None:
+        self.home = home
+        self.answer = answer
+        self.requests: list[tuple[bytes, bytes]] = []
+        self.seen = threading.Condition()
+        self._behave = behave or self._serve
+        self._kept: list[socket.socket] = []
+        run = home / "run"
+        run.mkdir(parents=True, exist_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(run / "d.sock"))
+        self.listener.listen(16)
+        (run / "endpoint").write_text(f"unix {run / 'd.sock'}\n")
+        self._thread = threading.Thread(target=self._loop, daemon=True)
+        self._thread.start()
+
+    def _loop(self) -> None:
+        while True:
+            try:
+                link, _ = self.listener.accept()
+            except OSError:
+                return
+            self._kept.append(link)
+            try:
+                self._behave(link)
+            except OSError:
+                continue
+
+    def _serve(self, link: socket.socket) -> None:
+        request = read_request(link)
+        with self.seen:
+            self.requests.append(request)
+            self.seen.notify_all()
+        if b" hook " in request[0]:
+            link.sendall(self.answer)
+        link.shutdown(socket.SHUT_RDWR)
+
+    def wait_for(self, count: int) -> list[tuple[bytes, bytes]]:
+        """The requests, once there are so many."""
+        with self.seen:
+            assert self.seen.wait_for(lambda: len(self.requests) >= count, BOUND_SECONDS), self.requests
+        return self.requests
+
+    def close(self) -> None:
+        """Stop listening; the socket file stays, as after a kill."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self._thread.join(BOUND_SECONDS)
+        for link in self._kept:
+            link.close()
+
+
+def copy_plugin(target: Path, launcher: str = "exit 0\n") -> Path:
+    """The plugin's folder with the real hooks and another launcher, so that no real daemon is started."""
+    shutil.copytree(ROOT / "hooks", target / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", target)
+    (target / "plugin" / "bin").mkdir(parents=True)
+    (target / "plugin" / "bin" / "memoryd").write_text(launcher)
+    return target
+
+
+def real_python() -> str:
+    """The interpreter behind any shim or virtual environment."""
+    return os.path.realpath(sys.executable)
+
+
+def base_env(home: Path, data: Path) -> dict[str, str]:
+    """A small environment with the interpreter cached, as the launcher does it."""
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "python").write_text(real_python() + "\n")
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home.parent),
+        "MEMORYD_HOME": str(home),
+        "CLAUDE_PLUGIN_DATA": str(data),
+    }
+
+
+def run_hook(plugin: Path, event: str, stdin: bytes, env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run the hook as the client does. It must end well and say nothing on stderr, whatever the test is about."""
+    command = ["sh", str(plugin / "hooks" / "hook.sh"), event]
+    done = subprocess.run(command, input=stdin, env=env, cwd=cwd, capture_output=True, timeout=BOUND_SECONDS, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done

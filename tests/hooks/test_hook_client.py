@@ -1,0 +1,155 @@
+"""The hook client with a daemon that answers, and what it leaves on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.conftest import Hooks
+from tests.hooks.fake_daemon import EVENTS, FakeDaemon, read_request
+
+Make = Callable[..., FakeDaemon]
+ANSWER = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"caf\xc3\xa9"}}'
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
+def test_the_answer_of_the_daemon_is_printed(hooks: Hooks, daemon: Make, event: str) -> None:
+    fake = daemon(answer=ANSWER)
+    assert hooks.run(event) == ANSWER + b"\n"
+    first, record = fake.wait_for(1)[0]
+    assert first == f"memoryd/1 hook {event} {len(record)}\n".encode()
+    assert record == b"\n" + hooks.payload(event)
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
+def test_nothing_to_say_prints_nothing(hooks: Hooks, daemon: Make, event: str) -> None:
+    daemon(answer=b"")
+    assert hooks.run(event) == b""
+    assert hooks.log() == ""
+
+
+@pytest.mark.parametrize("event", ["Stop", "SubagentStop", "PreCompact", "SessionEnd"])
+def test_an_event_is_spooled_before_the_daemon_is_poked(hooks: Hooks, daemon: Make, event: str) -> None:
+    fake = daemon()
+    assert hooks.run(event) == b""
+    assert fake.wait_for(1)[0][0] == b"memoryd/1 poke\n"
+    (record,) = hooks.spooled()
+    assert re.fullmatch(r"\d{20}-\d+\." + event, record.name)
+    assert record.read_bytes() == b"\n" + hooks.payload(event)
+
+
+def test_a_record_starts_with_the_options_and_the_project_folder(hooks: Hooks, daemon: Make) -> None:
+    daemon()
+    options = {"CLAUDE_PLUGIN_OPTION_EXTRACTOR": "heuristic", "CLAUDE_PLUGIN_OPTION_NOTE": "two\nlines\x0bmore"}
+    hooks.run("Stop", None, CLAUDE_PROJECT_DIR="/p", ANTHROPIC_API_KEY="hidden", **options)
+    head, body = hooks.spooled()[0].read_bytes().split(b"\n\n", 1)
+    expected = b"CLAUDE_PLUGIN_OPTION_EXTRACTOR=heuristic\nCLAUDE_PLUGIN_OPTION_NOTE=two lines more\nCLAUDE_PROJECT_DIR=/p"
+    assert (head, body) == (expected, hooks.payload("Stop"))
+
+
+def test_the_record_of_an_answered_session_start_is_not_handled_again(hooks: Hooks, daemon: Make) -> None:
+    daemon(answer=ANSWER)
+    hooks.run("SessionStart")
+    assert hooks.spooled() == []
+
+
+def test_a_session_start_without_an_answer_stays_in_the_spool(hooks: Hooks, daemon: Make) -> None:
+    daemon(answer=b"")
+    hooks.run("SessionStart")
+    assert len(hooks.spooled()) == 1
+
+
+def test_a_session_start_is_on_disk_before_the_daemon_is_asked(hooks: Hooks, daemon: Make) -> None:
+    seen: list[int] = []
+
+    def behave(link: socket.socket) -> None:
+        read_request(link)
+        seen.append(len(hooks.spooled()))
+        link.close()
+
+    daemon(behave=behave)
+    hooks.run("SessionStart")
+    assert seen == [1]
+
+
+def test_a_prompt_is_not_written_to_disk(hooks: Hooks, daemon: Make) -> None:
+    daemon(answer=ANSWER)
+    hooks.run("UserPromptSubmit")
+    assert hooks.spooled() == []
+
+
+def test_what_is_written_is_private(hooks: Hooks) -> None:
+    hooks.run("Stop")
+    for folder, _, files in os.walk(hooks.home):
+        assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
+        for name in files:
+            assert stat.S_IMODE((Path(folder) / name).stat().st_mode) == 0o600
+
+
+def test_a_large_prompt_reaches_the_daemon_whole(hooks: Hooks, daemon: Make) -> None:
+    fake = daemon(answer=ANSWER)
+    prompt = hooks.payload("UserPromptSubmit", prompt="x" * 3_000_000)
+    assert hooks.run("UserPromptSubmit", prompt) == ANSWER + b"\n"
+    assert fake.wait_for(1)[0][1] == b"\n" + prompt
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_our_own_runs_are_left_alone(hooks: Hooks, daemon: Make, event: str) -> None:
+    fake = daemon(answer=ANSWER)
+    assert hooks.run(event, MEMORYD_INTERNAL="1") == b""
+    assert (fake.requests, hooks.spooled(), hooks.log()) == ([], [], "")
+
+
+def test_an_unknown_event_does_nothing(hooks: Hooks, daemon: Make) -> None:
+    fake = daemon()
+    assert hooks.run("PostToolUse") == b""
+    assert (fake.requests, hooks.spooled()) == ([], [])
+
+
+def test_the_home_of_the_plugin_option_is_used(hooks: Hooks, tmp_path: Path) -> None:
+    hooks.run("Stop", MEMORYD_HOME="", CLAUDE_PLUGIN_OPTION_HOME="~/chosen")
+    assert len(list((tmp_path / "chosen" / "spool").glob("*.Stop"))) == 1
+
+
+def test_the_daemon_is_reached_over_loopback_with_its_token(hooks: Hooks) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    requests = []
+
+    def serve() -> None:
+        link, _ = listener.accept()
+        with link:
+            requests.append(read_request(link)[0])
+            link.sendall(ANSWER)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    (hooks.home / "run").mkdir(parents=True)
+    (hooks.home / "run" / "endpoint").write_text(f"tcp {listener.getsockname()[1]} abc123\n")
+    with listener:
+        assert hooks.run("UserPromptSubmit") == ANSWER + b"\n"
+        thread.join(5)
+    assert requests[0].startswith(b"token abc123\nmemoryd/1 hook UserPromptSubmit ")
+
+
+def test_nothing_is_compiled_into_the_plugin_folder(hooks: Hooks) -> None:
+    hooks.run("SessionStart")
+    assert list(hooks.plugin.rglob("__pycache__")) == []
+
+
+def test_hooks_at_once_spool_a_record_each(hooks: Hooks) -> None:
+    command = ["sh", str(hooks.plugin / "hooks" / "hook.sh"), "Stop"]
+    running = [subprocess.Popen(command, stdin=subprocess.PIPE, env=hooks.env, cwd=hooks.project) for _ in range(8)]
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write(hooks.payload())
+        one.stdin.close()
+    assert [one.wait(5) for one in running] == [0] * 8
+    assert len([path for path in hooks.spooled() if path.suffix == ".Stop"]) == 8
