@@ -28,7 +28,7 @@ from memoryd.schedule import Scheduler
 from memoryd.server.connection import Connections
 from memoryd.server.contract import ApiLike, Slot
 from memoryd.server.core import Core
-from memoryd.server.endpoint import Endpoint, listen, publish, withdraw
+from memoryd.server.endpoint import BACKLOG, Endpoint, listen, publish, withdraw
 from memoryd.server.threads import in_thread
 
 LOG_NAME = "daemon.log"
@@ -256,5 +256,5 @@ class _Daemon:
 
 async def _serve(connections: Connections, listener: socket.socket) -> asyncio.Server:
     if listener.family == getattr(socket, "AF_UNIX", None):
-        return await asyncio.start_unix_server(connections.accept, sock=listener)
-    return await asyncio.start_server(connections.accept, sock=listener)
+        return await asyncio.start_unix_server(connections.accept, sock=listener, backlog=BACKLOG)
+    return await asyncio.start_server(connections.accept, sock=listener, backlog=BACKLOG)

@@ -23,7 +23,7 @@ from memoryd.text import digest
 SOCKET_NAME = "daemon.sock"
 MAX_SOCKET_PATH_BYTES = 100  # 104 on macOS and 108 on Linux, with the closing zero byte
 LOOPBACK = "127.0.0.1"
-BACKLOG = 256
+BACKLOG = 1024  # a burst of hooks must not be turned away
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,7 @@ from memoryd.server.mcp_server import build_server, serve_lines
 from memoryd.server.tools import TOOLS
 from memoryd.text import token_count
 
-NAMES = [
-    "recall", "remember", "get_memory", "update_memory", "forget", "related", "timeline", "list_memories", "governance", "memory_status",
-]  # fmt: skip
+NAMES = ("recall remember get_memory update_memory forget related timeline list_memories governance memory_status").split()
 GOOD = {
     "recall": {"query": "tests", "k": 3, "kinds": ["rule"]},
     "remember": {"content": "Use uv.", "kind": "rule", "polarity": "do"},
@@ -115,7 +113,11 @@ def test_a_foreseen_fault_becomes_a_tool_error_and_the_connection_goes_on():
 @pytest.mark.parametrize("budget", [300, 1000, 2000])
 def test_an_answer_stays_within_the_budget_and_says_what_it_left_out(budget):
     api = FakeApi()
-    api.answers["recall"] = {"hits": [memory(n, f"fact {n} " + "word " * 60) for n in range(40)], "answer": "found", "left_out": 2}
+    api.answers["recall"] = {
+        "hits": [memory(n, f"fact {n} " + "word " * 60) for n in range(40)],
+        "answer": "found",
+        "left_out": 2,
+    }
     result = talk(lambda client: client.call_tool("recall", {"query": "x"}), api, budget)
     answer = result.structured_content
     assert token_count(result.content[0].text) <= budget
@@ -251,7 +253,9 @@ def test_an_older_version_is_negotiated():
 
 
 def test_garbage_between_messages_is_answered_and_survived():
-    answers = exchange(INITIALIZE, READY, b"{broken", b'{"jsonrpc":"2.0","id":9,"method":5}', {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+    answers = exchange(
+        INITIALIZE, READY, b"{broken", b'{"jsonrpc":"2.0","id":9,"method":5}', {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+    )
     assert answers[None]["error"]["code"] == types.PARSE_ERROR
     assert answers[9]["error"]["code"] == types.INVALID_REQUEST
     assert "result" in answers[3]

@@ -1,0 +1,353 @@
+"""The daemon over its real socket, in a thread of the test's process."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import stat
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import orjson
+import pytest
+from fake_api import FakeApi
+
+from memoryd.client import Client
+from memoryd.clock import SystemClock
+from memoryd.daemon import run_daemon
+from memoryd.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
+from memoryd.server.endpoint import LOOPBACK, connect, read_endpoint
+
+
+def until(condition):
+    deadline = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+
+
+def talk(paths, data, *, half_close=True):
+    """Send bytes, read to the end."""
+    with connect(read_endpoint(paths), 5) as connection:
+        connection.sendall(data)
+        if half_close:
+            connection.shutdown(socket.SHUT_WR)
+        received = b""
+        with contextlib.suppress(ConnectionResetError):  # it hung up on bytes that it had no wish to read
+            while chunk := connection.recv(65536):
+                received += chunk
+        return received
+
+
+def hook(paths, event, payload, options=b""):
+    record = options + b"\n" + orjson.dumps(payload)
+    return talk(paths, b"memoryd/1 hook %s %d\n" % (event, len(record)) + record, half_close=False)
+
+
+def spool(paths, number, event, data):
+    paths.spool.mkdir(parents=True, exist_ok=True)
+    path = paths.spool / f"{number:020}-77.{event}"
+    temporary = paths.spool / f".{path.name}"
+    temporary.write_bytes(data)
+    temporary.rename(path)
+    return path
+
+
+def test_ping_tells_version_and_process(daemon):
+    assert daemon.client.ping() == ("0.1.0", os.getpid())
+
+
+def test_socket_endpoint_and_log_are_private(daemon):
+    endpoint = read_endpoint(daemon.paths)
+    for path in (Path(endpoint.path), daemon.paths.endpoint, daemon.paths.logs / "daemon.log"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    assert stat.S_IMODE(daemon.paths.run.stat().st_mode) == 0o700
+
+
+def test_a_stop_removes_endpoint_and_socket_and_closes_the_api(run):
+    with run() as daemon:
+        path = Path(read_endpoint(daemon.paths).path)
+        assert daemon.client.stop(5) is True
+        daemon.thread.join(5)
+        assert daemon.code == 0 and daemon.api.closed
+        assert not path.exists() and not daemon.paths.endpoint.exists()
+        assert daemon.client.stop(5) is False
+
+
+def test_calls_reach_the_api_and_their_errors_come_back_as_they_were(daemon):
+    assert daemon.client.call("anything", {"a": 1}) == {"ok": True}
+    assert daemon.api.calls == [("anything", {"a": 1})]
+    with pytest.raises(NotFoundError) as caught:
+        daemon.client.call("missing")
+    assert (caught.value.message, caught.value.fix) == ("There is no such memory.", "List them.")
+
+
+def test_an_unforeseen_fault_is_told_without_its_details_and_shown_in_the_status(daemon):
+    with pytest.raises(DaemonError) as caught:
+        daemon.client.call("boom")
+    assert "secret detail" not in str(caught.value) and "RuntimeError" in str(caught.value)
+    status = daemon.client.call("memory_status")
+    assert status["ok"] is True
+    assert status["daemon"]["errors"][0]["where"] == "boom"
+    assert status["daemon"]["pid"] == os.getpid() and status["daemon"]["calls"] == 2
+
+
+def test_a_hook_gets_its_answer_and_its_options_arrive(daemon):
+    options = b"CLAUDE_PLUGIN_OPTION_A=b=c\nCLAUDE_PROJECT_DIR=/p\n"
+    assert hook(daemon.paths, b"SessionStart", {"n": 7}, options) == b"answer to SessionStart 7"
+    assert daemon.api.hooks == [("SessionStart", {"n": 7}, {"CLAUDE_PLUGIN_OPTION_A": "b=c", "CLAUDE_PROJECT_DIR": "/p"})]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"memoryd/1 hook Stop 10\nshort",
+        b"memoryd/1 hook ../x 3\n\n{}",
+        b"memoryd/1 hook Stop 5\n\n[1]\n",
+        b"memoryd/1 hook Stop 7\nno line",
+        b"memoryd/1 hook Stop 99999999999\n",
+        b"memoryd/1 hook Stop -1\n",
+        b'memoryd/1 hook Stop 13\n\n{"boom": 1}\n',
+    ],
+)
+def test_a_broken_hook_request_answers_nothing_and_is_reported(daemon, data):
+    assert talk(daemon.paths, data) == b""
+    assert daemon.client.call("daemon_info")["errors"][-1]["where"].startswith("hook")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x00\xff\xfe\n",
+        b"memoryd/2 ping\n",
+        b"memoryd/1\n",
+        b"memoryd/1 ping extra\n",
+        b"x" * 100_000,
+        b"\n",
+    ],
+)
+def test_garbage_gets_one_error_line_and_the_daemon_goes_on(daemon, data):
+    answer = talk(daemon.paths, data)
+    assert answer.startswith(b"error ") and answer.count(b"\n") == 1
+    assert daemon.client.is_running()
+
+
+def test_a_silent_client_that_leaves_is_no_fault(daemon):
+    assert talk(daemon.paths, b"") == b""
+    assert daemon.client.call("daemon_info")["errors"] == []
+
+
+@pytest.mark.parametrize("line", [b"{broken", b"[]", b'{"id": 4}', b'{"id": 4, "method": "x", "params": [1]}'])
+def test_a_broken_call_is_answered_and_the_next_one_served(daemon, line):
+    answers = talk(daemon.paths, b"memoryd/1 rpc\n" + line + b'\n\n{"id": 5, "method": "x"}\n').splitlines()
+    first, second = map(orjson.loads, answers)
+    assert first["error"]["code"] == "input" and first["error"]["fix"]
+    assert second == {"id": 5, "result": {"ok": True}}
+
+
+def test_fifty_hooks_at_once_are_answered_while_calls_hang(daemon):
+    with ThreadPoolExecutor(60) as pool:
+        slow = [pool.submit(daemon.client.call, "wait", {}, 5) for _ in range(3)]
+        until(lambda: len(daemon.api.calls) == 3)
+        answers = list(pool.map(lambda n: hook(daemon.paths, b"UserPromptSubmit", {"n": n}), range(50)))
+        daemon.api.slow.set()
+        assert [future.result() for future in slow] == [{"ok": True}] * 3
+    assert answers == [b"answer to UserPromptSubmit %d" % n for n in range(50)]
+
+
+def test_a_request_in_flight_is_finished_before_the_end(daemon):
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(daemon.client.call, "wait", {}, 5)
+        until(lambda: daemon.api.calls)
+        daemon.client.call("daemon_stop")
+        until(lambda: not daemon.paths.endpoint.exists())
+        daemon.api.slow.set()
+        assert future.result(5) == {"ok": True}
+    daemon.thread.join(5)
+    assert daemon.api.closed
+
+
+def test_what_waits_in_the_spool_is_drained_at_the_start_in_order(run):
+    daemon = run()
+    for number in (3, 1, 2):
+        spool(daemon.paths, number, "Stop", b'\n{"n": %d}' % number)
+    with daemon:
+        until(lambda: len(daemon.api.drained) == 3)
+        assert daemon.api.drained == [("Stop", {"n": 1}), ("Stop", {"n": 2}), ("Stop", {"n": 3})]
+        until(lambda: not list(daemon.paths.spool.glob("0*")))
+
+
+def test_a_poke_drains_the_spool_and_a_broken_record_is_put_aside(daemon):
+    spool(daemon.paths, 1, "Stop", b"no record")
+    good = spool(daemon.paths, 2, "Stop", b'A=b\n\n{"n": 2}')
+    assert talk(daemon.paths, b"memoryd/1 poke\n") == b""
+    until(lambda: not good.exists())
+    assert daemon.api.drained == [("Stop", {"n": 2})]
+    assert [path.name for path in (daemon.paths.spool / "bad").iterdir()] == [f"{1:020}-77.Stop"]
+    assert daemon.client.call("daemon_info")["spool_bad"] == 1
+
+
+def test_a_record_that_can_not_be_taken_now_stays(daemon):
+    path = spool(daemon.paths, 1, "Stop", b'\n{"full": 1}')
+    talk(daemon.paths, b"memoryd/1 poke\n")
+    until(lambda: daemon.client.call("daemon_info")["errors"])
+    assert path.exists() and daemon.client.call("daemon_info")["spool_waiting"] == 1
+
+
+def test_calls_wait_for_an_api_that_is_still_being_made(run):
+    begun, go = threading.Event(), threading.Event()
+
+    def make(settings):
+        begun.set()
+        assert go.wait(5)
+        return FakeApi()
+
+    with run(make) as daemon, ThreadPoolExecutor(1) as pool:
+        assert begun.wait(5)
+        future = pool.submit(daemon.client.call, "x")
+        assert daemon.client.is_running() and not future.done()
+        go.set()
+        assert future.result(5) == {"ok": True}
+
+
+def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run):
+    def make(settings):
+        raise ConfigError("extractor is wrong.", fix="Mend it.")
+
+    with run(make) as daemon:
+        with pytest.raises(ConfigError, match="Mend it"):
+            daemon.client.call("x")
+        daemon.thread.join(5)
+        assert daemon.code == 1
+
+
+def test_a_second_daemon_says_who_runs_and_ends_with_0(daemon, capsys):
+    assert run_daemon(daemon.settings, lambda _: FakeApi(), SystemClock()) == 0
+    assert f"pid {os.getpid()}" in capsys.readouterr().err
+    assert daemon.client.is_running()
+
+
+def test_the_lease_ends_a_daemon_that_nobody_uses(run):
+    with run(lease_minutes=0.2 / 60) as daemon:
+        daemon.thread.join(5)
+        assert daemon.code == 0 and daemon.api.closed and not daemon.paths.endpoint.exists()
+
+
+@pytest.mark.parametrize("reason", ["connection", "busy", "due"])
+def test_the_lease_does_not_end_a_daemon_in_use(run, reason):
+    with run(lease_minutes=0.1 / 60) as daemon:
+        if reason == "busy":
+            daemon.api.busy = lambda: True
+        if reason == "due":
+            daemon.api.tick = lambda: 0.05
+        if reason == "connection":
+            with connect(read_endpoint(daemon.paths), 5) as connection:
+                connection.sendall(b"memoryd/1 rpc\n")
+                daemon.thread.join(0.6)
+                assert daemon.thread.is_alive()
+        else:
+            daemon.thread.join(0.6)
+            assert daemon.thread.is_alive()
+
+
+def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run):
+    daemon = run()
+    ticked = threading.Event()
+
+    def tick():
+        ticked.set()
+        raise RuntimeError("x")
+
+    daemon.api.tick = tick
+    with daemon:
+        assert ticked.wait(5)
+        until(lambda: [fault["where"] for fault in daemon.client.call("daemon_info")["errors"]][:1] == ["tick"])
+
+
+def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
+    monkeypatch.setattr("memoryd.server.connection.MAX_CONNECTIONS", 10)
+    endpoint = read_endpoint(daemon.paths)
+    held = [connect(endpoint, 5) for _ in range(10)]
+    try:
+        for connection in held:
+            connection.sendall(b"memoryd/1 rpc\n")
+        assert talk(daemon.paths, b"memoryd/1 ping\n").startswith(b"error Too many")
+    finally:
+        for connection in held:
+            connection.close()
+    until(daemon.client.is_running)
+
+
+def test_over_tcp_only_the_token_lets_in(run):
+    with run(listen="tcp") as daemon:
+        endpoint = read_endpoint(daemon.paths)
+        assert len(bytes.fromhex(endpoint.token)) == 32
+        assert daemon.client.call("x") == {"ok": True}
+        for greeting in (
+            b"memoryd/1 ping\n",
+            b"token wrong\nmemoryd/1 ping\n",
+            b"token \nmemoryd/1 ping\n",
+            b"GET / HTTP/1.1\r\n\r\n",
+        ):
+            with socket.create_connection((LOOPBACK, endpoint.port), 5) as connection:
+                connection.sendall(greeting)
+                assert connection.recv(1000).startswith(b"error Wrong token")
+        assert endpoint.token not in (daemon.paths.logs / "daemon.log").read_text()
+
+
+def test_a_home_with_a_long_path_gets_its_socket_elsewhere(run, tmp_path):
+    with run(home=tmp_path / ("long" * 30)) as daemon:
+        path = Path(read_endpoint(daemon.paths).path)
+        assert daemon.client.is_running() and path.parent != daemon.paths.run
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        daemon.client.stop(5)
+        daemon.thread.join(5)
+        assert not path.parent.exists()
+
+
+def test_a_client_without_a_daemon_hears_how_to_start_one(settings):
+    with pytest.raises(DaemonUnavailable, match="memoryd daemon"):
+        Client(settings.paths).call("x")
+
+
+def test_a_client_tells_an_endpoint_that_makes_no_sense(settings):
+    settings.paths.run.mkdir(parents=True)
+    settings.paths.endpoint.write_text("carrier pigeon")
+    with pytest.raises(DaemonError, match="Delete run/endpoint"):
+        Client(settings.paths).call("x")
+    assert not Client(settings.paths).is_running()
+
+
+def test_mcp_over_the_socket_knows_the_working_folder(daemon):
+    async def main():
+        reader, writer = await asyncio.open_unix_connection(read_endpoint(daemon.paths).path)
+        folder = "/päth".encode()
+        writer.write(b"memoryd/1 mcp %d\n" % len(folder) + folder)
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        writer.write(orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}) + b"\n")
+        first = orjson.loads(await reader.readline())
+        writer.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        call = {"name": "recall", "arguments": {"query": "x"}}
+        writer.write(orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}) + b"\n")
+        second = orjson.loads(await reader.readline())
+        counted = await asyncio.to_thread(daemon.client.call, "daemon_info")
+        writer.close()
+        return first, second, counted
+
+    first, second, counted = asyncio.run(asyncio.wait_for(main(), 5))
+    assert first["result"]["serverInfo"]["name"] == "memoryd"
+    assert second["result"]["structuredContent"]["answer"] == "found"
+    assert daemon.api.calls[0] == ("recall", {"query": "x", "cwd": "/päth"})
+    assert counted["mcp_connections"] == 1
+    until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
+
+
+def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
+    monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 1000)
+    assert b"over the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)
+    with pytest.raises(DaemonError):
+        daemon.client.call("x", {"a": "y" * 5000})
+    assert daemon.client.is_running()

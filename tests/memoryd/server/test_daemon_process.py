@@ -1,0 +1,121 @@
+"""The daemon as a process of its own: signals, kill -9, start by a client."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memoryd.client import Client, ensure_daemon
+from memoryd.config import daemon_environment
+from memoryd.daemon import holder_pid
+from memoryd.errors import DaemonUnavailable
+from memoryd.server.endpoint import read_endpoint
+
+COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
+
+
+def until(condition, seconds=5):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+
+
+@pytest.fixture
+def client(settings):
+    client = Client(settings.paths)
+    yield client
+    client.stop(8)
+
+
+def start(settings, **more):
+    environment = daemon_environment(settings) | {"MEMORYD_LEASE_MINUTES": str(settings.lease_minutes), **more}
+    return subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def spool(paths, number):
+    paths.spool.mkdir(parents=True, exist_ok=True)
+    (paths.spool / f"{number:020}-1.Stop").write_bytes(b'\n{"n": %d}' % number)
+
+
+def test_a_killed_daemon_is_replaced_and_its_spool_drained(settings, client):
+    first = start(settings)
+    until(client.is_running)
+    first.kill()
+    first.communicate(timeout=5)
+    assert settings.paths.endpoint.exists() and not client.is_running()
+    spool(settings.paths, 1)
+    second = start(settings)
+    until(client.is_running)
+    assert client.ping()[1] == second.pid == holder_pid(settings.paths)
+    until(lambda: not list(settings.paths.spool.glob("0*")))
+    assert (settings.home / "noted").read_text() == "Stop 1\n"
+    client.stop(5)
+    second.communicate(timeout=5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(settings, client, number):
+    process = start(settings)
+    until(client.is_running)
+    path = Path(read_endpoint(settings.paths).path)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=5)
+    assert (process.returncode, errors) == (0, "")
+    assert not path.exists() and not settings.paths.endpoint.exists()
+    assert (settings.home / "noted").read_text() == "closed\n"
+
+
+def test_the_second_of_two_processes_ends_with_0_and_names_the_first(settings, client):
+    first = start(settings)
+    until(client.is_running)
+    second = start(settings)
+    _, errors = second.communicate(timeout=5)
+    assert second.returncode == 0 and f"pid {first.pid}" in errors
+    assert client.ping()[1] == first.pid
+    client.stop(5)
+    first.communicate(timeout=5)
+
+
+def test_many_clients_that_start_it_at_once_get_one_daemon(settings, client):
+    threads = [threading.Thread(target=ensure_daemon, args=(settings, 10, COMMAND)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    _, pid = client.ping()
+    assert os.getsid(pid) == pid != os.getsid(0)
+    assert stat.S_IMODE((settings.paths.logs / "daemon.out").stat().st_mode) == 0o600
+
+
+def test_a_daemon_that_can_not_start_is_told_with_its_last_words(settings):
+    with pytest.raises(DaemonUnavailable, match="no such luck"):
+        ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])
+
+
+def test_a_process_ends_with_its_lease(settings):
+    process = start(replace(settings, lease_minutes=0.3 / 60))
+    process.communicate(timeout=5)
+    assert process.returncode == 0
+
+
+def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
+    inherited = daemon_environment(
+        settings,
+        {
+            "PATH": "/bin",
+            "ANTHROPIC_API_KEY": "secret",
+            "CLAUDE_CODE_OAUTH_TOKEN": "secret",
+            "CLAUDECODE": "1",
+            "CLAUDE_CONFIG_DIR": "/c",
+            "MEMORYD_INTERNAL": "1",
+        },
+    )
+    assert inherited == {"PATH": "/bin", "CLAUDE_CONFIG_DIR": "/c", "MEMORYD_HOME": str(settings.home)}

@@ -1,0 +1,44 @@
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.errors import DaemonError
+from memoryd.paths import Paths
+from memoryd.server.endpoint import Endpoint, listen, parse_endpoint, publish, read_endpoint, withdraw
+
+
+@pytest.mark.parametrize("endpoint", [Endpoint(path="/a b/ü.sock"), Endpoint(port=1234, token="ab" * 32)])
+def test_an_endpoint_comes_back_as_written(tmp_path, endpoint):
+    paths = Paths(tmp_path)
+    publish(paths, endpoint)
+    assert read_endpoint(paths) == endpoint
+    assert endpoint.token not in endpoint.public() or not endpoint.token
+
+
+@given(st.text(max_size=60))
+def test_any_line_gives_an_endpoint_or_a_daemon_error(line):
+    try:
+        parse_endpoint(line)
+    except DaemonError as error:
+        assert error.fix
+
+
+def test_a_stopping_daemon_leaves_the_endpoint_of_its_successor(tmp_path):
+    paths = Paths(tmp_path)
+    publish(paths, Endpoint(port=2, token="b"))
+    withdraw(paths, Endpoint(port=1, token="a"))
+    assert read_endpoint(paths) == Endpoint(port=2, token="b")
+
+
+def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    paths = Paths(tmp_path / ("long" * 30))
+    first, endpoint = listen(paths, tcp=False)
+    first.close()
+    folder = os.path.dirname(endpoint.path)
+    os.chmod(folder, 0o777)
+    second, other = listen(paths, tcp=False)
+    second.close()
+    assert os.path.dirname(other.path) != folder

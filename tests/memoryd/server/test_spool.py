@@ -1,0 +1,104 @@
+import os
+
+import pytest
+
+from memoryd.errors import StoreError
+from memoryd.server.hook_events import MAX_RECORD_BYTES
+from memoryd.server.spool import MAX_ATTEMPTS, Spool
+
+
+class Taker:
+    def __init__(self):
+        self.taken, self.told, self.fault = [], [], None
+
+    def handle(self, event, record):
+        if self.fault:
+            raise self.fault
+        self.taken.append((event, record.payload))
+
+    def report(self, where, what):
+        self.told.append(what)
+
+
+@pytest.fixture
+def taker():
+    return Taker()
+
+
+@pytest.fixture
+def spool(tmp_path, taker):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    return Spool(folder, taker.handle, taker.report, pause=0.0)
+
+
+def put(spool, number, data=b"\n{}", event="Stop"):
+    path = spool.folder / f"{number:020}-1.{event}"
+    path.write_bytes(data)
+    return path
+
+
+def test_records_are_taken_oldest_first_and_deleted(spool, taker):
+    for number in (2, 1):
+        put(spool, number, b'\n{"n": %d}' % number)
+    assert spool.drain() == 2
+    assert taker.taken == [("Stop", {"n": 1}), ("Stop", {"n": 2})]
+    assert spool.waiting() == [] and not spool.changed()
+
+
+def test_what_was_not_handled_is_not_deleted_and_others_go_on(spool, taker):
+    taker.fault = StoreError("full")
+    path = put(spool, 1)
+    assert spool.drain() == 0 and path.exists() and spool.changed()
+    taker.fault = None
+    assert spool.drain() == 1 and not path.exists()
+
+
+def test_a_retry_waits_for_its_pause(spool, taker):
+    spool.pause = 60.0
+    taker.fault = StoreError("full")
+    put(spool, 1)
+    spool.drain()
+    spool.drain()
+    assert len(taker.told) == 1 and not spool.changed()
+
+
+def test_a_record_that_fails_too_often_is_put_aside(spool, taker):
+    taker.fault = StoreError("full")
+    path = put(spool, 1)
+    for _ in range(MAX_ATTEMPTS):
+        spool.drain()
+    assert not path.exists() and (spool.folder / "bad" / path.name).exists()
+    assert spool.bad == spool.bad_count() == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"no end", b"bad line\n\n{}", b"\n[1]", b"\n{"])
+def test_a_broken_record_is_put_aside_whole(spool, taker, data):
+    path = put(spool, 1, data)
+    spool.drain()
+    assert (spool.folder / "bad" / path.name).read_bytes() == data
+    assert taker.taken == []
+
+
+def test_a_record_over_the_limit_is_put_aside_unread(spool):
+    path = put(spool, 1)
+    os.truncate(path, MAX_RECORD_BYTES + 1)
+    spool.drain()
+    assert spool.bad == 1
+
+
+def test_half_written_and_foreign_files_are_left_alone_and_old_halves_swept(spool, taker):
+    half, note = spool.folder / ".00000000000000000001-1.Stop", spool.folder / "README"
+    half.write_bytes(b"x")
+    note.write_bytes(b"x")
+    spool.drain()
+    spool.sweep(half.stat().st_mtime + 10)
+    assert half.exists()
+    spool.sweep(half.stat().st_mtime + 3601)
+    assert not half.exists() and note.exists() and taker.taken == []
+
+
+def test_a_missing_folder_is_an_empty_spool(tmp_path, taker):
+    spool = Spool(tmp_path / "none", taker.handle, taker.report)
+    assert spool.drain() == 0 and spool.bad_count() == 0
+    spool.sweep()

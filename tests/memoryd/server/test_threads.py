@@ -1,0 +1,66 @@
+import threading
+
+from memoryd.errors import StoreError
+from memoryd.server.threads import BackgroundWorker
+
+
+class Reports:
+    def __init__(self):
+        self.seen, self.came = [], threading.Event()
+
+    def __call__(self, where, error):
+        self.seen.append((where, type(error)))
+        self.came.set()
+
+
+def test_work_runs_one_after_the_other_and_ticks_when_due():
+    names, enough = [], threading.Event()
+
+    def tick():
+        names.append("tick")
+        if names.count("tick") == 3:
+            enough.set()
+        return 0.01 if names.count("tick") < 3 else None
+
+    worker = BackgroundWorker(tick, Reports())
+    worker.submit("dream", lambda: names.append("dream"))
+    worker.start()
+    assert enough.wait(5)
+    assert names == ["dream", "tick", "tick", "tick"]
+    assert worker.stop(5) and not worker.busy() and worker.next_due() is None
+
+
+def test_a_failing_tick_is_reported_and_tried_again_later_others_go_on():
+    reports, ran = Reports(), threading.Event()
+
+    def tick():
+        raise StoreError("full")
+
+    worker = BackgroundWorker(tick, reports)
+    worker.start()
+    assert reports.came.wait(5)
+    worker.submit("other", ran.set)
+    assert ran.wait(5)
+    assert reports.seen == [("tick", StoreError)] and worker.next_due() == 60.0
+    assert worker.stop(5)
+
+
+def test_a_wake_makes_it_look_again():
+    ticks = threading.Semaphore(0)
+    worker = BackgroundWorker(lambda: ticks.release(), Reports())
+    worker.start()
+    assert ticks.acquire(timeout=5)
+    worker.wake()
+    assert ticks.acquire(timeout=5)
+    assert worker.stop(5)
+
+
+def test_work_that_hangs_does_not_hold_up_the_stop():
+    begun, go = threading.Event(), threading.Event()
+    worker = BackgroundWorker(lambda: None, Reports())
+    worker.submit("hangs", lambda: (begun.set(), go.wait(5)))
+    worker.start()
+    assert begun.wait(5) and worker.busy()
+    assert worker.stop(0.05) is False
+    go.set()
+    assert worker.stop(5)

@@ -1,0 +1,88 @@
+import os
+import socket
+import threading
+
+import pytest
+
+from memoryd.client import Client, error_from
+from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, MemorydError, NotFoundError, StoreError
+from memoryd.paths import Paths
+from memoryd.server.endpoint import Endpoint, listen, publish
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """A fake daemon that says what it is told to, once per connection."""
+    paths = Paths(tmp_path)
+    listener, endpoint = listen(paths, tcp=False)
+    publish(paths, endpoint)
+
+    def start(answer):
+        def run():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(65536)
+                    if answer is None:
+                        release.wait(5)
+                    else:
+                        connection.sendall(answer)
+
+        threading.Thread(target=run, daemon=True).start()
+        return Client(paths)
+
+    release = threading.Event()
+    yield start
+    release.set()
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+@pytest.mark.parametrize("answer", [b"hello\n", b"pong 1\n", b"\xff\n", b""])
+def test_somebody_elses_socket_is_no_daemon(serve, answer):
+    client = serve(answer)
+    with pytest.raises(DaemonError) as caught:
+        client.ping()
+    assert caught.value.fix and not client.is_running()
+    with pytest.raises(DaemonError):
+        client.call("x")
+
+
+def test_a_daemon_that_hangs_is_not_waited_for(serve):
+    client = serve(None)
+    with pytest.raises(DaemonError, match="within 0.05 s"):
+        client.call("x", timeout=0.05)
+
+
+def test_a_dead_socket_means_no_daemon(tmp_path):
+    paths = Paths(tmp_path)
+    listener, endpoint = listen(paths, tcp=False)
+    publish(paths, endpoint)
+    listener.close()
+    with pytest.raises(DaemonUnavailable):
+        Client(paths).call("x")
+    os.unlink(endpoint.path)
+    with pytest.raises(DaemonUnavailable):
+        Client(paths).ping()
+    assert Client(paths).stop() is False
+
+
+def test_a_port_nobody_listens_on_means_no_daemon(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    publish(Paths(tmp_path), Endpoint(port=port, token="a"))
+    with pytest.raises(DaemonUnavailable):
+        Client(Paths(tmp_path)).call("x")
+
+
+def test_errors_come_back_as_their_class():
+    error = error_from("not_found", "gone", "look")
+    assert type(error) is NotFoundError and (error.message, error.fix) == ("gone", "look")
+    broken = error_from("broken_file", "/a:b.md:7: no end", "mend")
+    assert isinstance(broken, BrokenFileError) and (broken.path, broken.line) == ("/a:b.md", 7)
+    assert type(error_from("broken_file", "odd", "mend")) is MemorydError
+    assert type(error_from("from the future", "x", "")) is MemorydError
+    assert type(error_from(StoreError.code, "x", "")) is StoreError

@@ -1,0 +1,46 @@
+import logging
+import stat
+
+import pytest
+
+from memoryd.logs import LIMIT_BYTES, start_log, stop_log
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "logs" / "daemon.log"
+    before = {name: logging.getLogger(name).level for name in ("", "memoryd")}
+    handler = start_log(path, "info")
+    yield path
+    stop_log(handler)
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def test_the_log_is_private_and_keeps_to_its_level(log):
+    logging.getLogger("memoryd.x").info("told")
+    logging.getLogger("memoryd.x").debug("not told")
+    logging.getLogger("mcp.server").info("not told")
+    text = log.read_text()
+    assert "INFO memoryd.x: told" in text and "not told" not in text
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "secret", ["sk-ant-api03-abcdefghijkl", "ghp_abcdefghijklmnop1234", "Bearer abc.def", "token=abcdef123", "password=hunter22"]
+)
+def test_what_looks_like_a_secret_is_masked_in_tracebacks_too(log, secret):
+    try:
+        raise ValueError(f"refused {secret} by the server")
+    except ValueError:
+        logging.getLogger("memoryd.x").exception("failed with %s", secret)
+    value = secret.split("=")[-1].split(" ")[-1]
+    assert value not in log.read_text() and "ValueError" in log.read_text()
+
+
+def test_a_large_log_is_rotated_into_private_files(log):
+    for _ in range(3):
+        logging.getLogger("memoryd.x").info("x" * (LIMIT_BYTES // 2))
+    rotated = log.with_name("daemon.log.1")
+    assert rotated.exists() and stat.S_IMODE(rotated.stat().st_mode) == 0o600
+    assert log.stat().st_size < LIMIT_BYTES
