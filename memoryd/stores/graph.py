@@ -104,10 +104,13 @@ class GraphStore:
         if type is not LinkType.MENTIONS or is_id(target):
             return target
         key = target.casefold()
-        if not self._db.value("SELECT 1 FROM node WHERE key = ?", (key,)):
-            self._db.execute("INSERT INTO node (key, name, kind) VALUES (?, ?, 'entity')", (key, target))
+        known = self._db.value("SELECT name FROM node WHERE key = ?", (key,))
+        if known is None or known != target:
+            # Of several spellings the first in code order is shown, whatever the order of writing; all can be searched.
+            name = target if known is None else min(known, target)
+            self._db.execute("INSERT OR REPLACE INTO node (key, name, kind) VALUES (?, ?, 'entity')", (key, name))
             rows = [(alias, key, weight) for alias, weight in aliases(target).items()]
-            self._db.executemany("INSERT INTO alias (alias, node, weight) VALUES (?, ?, ?)", rows)
+            self._db.executemany("INSERT OR IGNORE INTO alias (alias, node, weight) VALUES (?, ?, ?)", rows)
         return key
 
     def _targets(self, id: str) -> list[str]:

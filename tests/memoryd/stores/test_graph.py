@@ -182,6 +182,13 @@ def test_entities_are_listed_by_prefix_of_the_name_or_a_part(store: GraphStore) 
     assert store.entities("", 1) == [("Docker", 2)]
 
 
+@pytest.mark.parametrize("spellings", [("authToken", "AUTHTOKEN"), ("AUTHTOKEN", "authToken")])
+def test_spellings_are_one_name_however_they_came(store: GraphStore, spellings: tuple[str, str]) -> None:
+    store.write_many([make(1, entities=(spellings[0],)), make(2, entities=(spellings[1],))])
+    assert store.entities("auth") == [("AUTHTOKEN", 2)]
+    assert sorted(ids(store.search(Query("the token")))) == [1, 2]
+
+
 def test_aliases_hold_the_name_its_file_and_its_words() -> None:
     assert aliases("src/authToken.py") == {
         "src/authtoken.py": 1.0, "authtoken.py": 0.8, "authtoken": 0.8, "src": 0.4, "auth": 0.4, "token": 0.4,
