@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -76,17 +76,16 @@ class HnswMirror:
             self._index.resize_index(len(self) + len(rowids) + SLACK)
         self._index.add_items(vectors, np.asarray(rowids, dtype=np.int64), num_threads=THREADS)
 
-    def top(self, vector: FloatArray, n: int) -> tuple[list[int], FloatArray]:
-        """Rowids and cosines of about the n nearest, best first."""
-        n = min(n, len(self))
-        if n == 0:
-            return [], np.empty(0, dtype=np.float32)
-        self._index.set_ef(max(SEARCH_WIDTH, n))
-        try:
-            labels, distances = self._index.knn_query(vector[None, :], k=n, num_threads=1)
-        except RuntimeError as error:
-            raise StoreError(f"The HNSW mirror failed: {error}", fix="Run 'memoryd reindex'.") from error
-        return labels[0].tolist(), np.asarray(1.0 - distances[0], dtype=np.float32)
+    def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
+        """For each size n, growing: rowids and cosines of about the n nearest, best first."""
+        for size in sizes:
+            n = min(size, len(self))
+            self._index.set_ef(max(SEARCH_WIDTH, n))
+            try:
+                labels, distances = self._index.knn_query(vector[None, :], k=n, num_threads=1)
+            except RuntimeError as error:
+                raise StoreError(f"The HNSW mirror failed: {error}", fix="Run 'memoryd reindex'.") from error
+            yield labels[0].tolist(), np.asarray(1.0 - distances[0], dtype=np.float32)
 
     def save(self, path: Path) -> None:
         """Write the library's own format; `save_mirror` makes it safe."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,21 +37,25 @@ class VectorMatrix:
         self._vectors[places] = vectors
         self._rowids[places] = rowids
 
-    def top(self, vector: FloatArray, n: int) -> tuple[list[int], FloatArray]:
-        """Rowids and cosines of the n nearest (fewer when there are fewer), best first."""
-        cosines = self._vectors[: len(self)] @ vector
-        if n < len(cosines):
-            chosen = np.argpartition(-cosines, n - 1)[:n]
-            chosen = chosen[np.argsort(-cosines[chosen])]
-        else:
-            chosen = np.argsort(-cosines)
-        return self._rowids[chosen].tolist(), cosines[chosen]
+    def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
+        """For each size n, growing: rowids and cosines of the n nearest (fewer when there are fewer), best first."""
+        cosines = self._cosines(slice(len(self)), vector)
+        most = min(sizes[-1], len(cosines))
+        chosen = np.argpartition(-cosines, most - 1)[:most] if most else np.empty(0, dtype=np.intp)
+        chosen = chosen[np.argsort(-cosines[chosen], kind="stable")]
+        for n in sizes:
+            yield self._rowids[chosen[:n]].tolist(), cosines[chosen[:n]]
 
     def cosines(self, vector: FloatArray, rowids: Sequence[int]) -> dict[int, float]:
         """Cosine of each row that is known."""
         known = [rowid for rowid in rowids if rowid in self._positions]
         places = np.array([self._positions[rowid] for rowid in known], dtype=np.intp)
-        return dict(zip(known, (self._vectors[places] @ vector).tolist(), strict=True))
+        return dict(zip(known, self._cosines(places, vector).tolist(), strict=True))
+
+    def _cosines(self, rows: slice | NDArray[np.intp], vector: FloatArray) -> FloatArray:
+        # Not the product `@`: BLAS starts threads for it that wait for one another when the cores are busy (25 ms
+        # instead of 0.5 for 10,000 rows), and one thread is nearly as fast because memory is the limit.
+        return np.asarray(np.einsum("ij,j->i", self._vectors[rows], vector), dtype=np.float32)
 
     def _reserve(self, rows: int) -> None:
         if rows <= len(self._rowids):

@@ -8,6 +8,7 @@ every candidate is looked up in the table.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,8 +44,8 @@ class Mirror(Protocol):
         """Add or replace rows."""
         ...
 
-    def top(self, vector: FloatArray, n: int) -> tuple[list[int], FloatArray]:
-        """Rowids and cosines, best first."""
+    def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
+        """For each size n, growing: rowids and cosines of the n nearest, best first."""
         ...
 
 
@@ -62,11 +63,9 @@ def dimensions_key(model: str) -> str:
     return f"dimensions:{model}"
 
 
-def read_state(db: Database, model: str) -> State:
-    """The table's state for this model."""
-    counters: dict[str, int] = dict(db.execute("SELECT name, value FROM counter WHERE name IN ('version', ?)", (dimensions_key(model),)))
-    count = db.value("SELECT count(*) FROM memory")
-    return State(int(counters["version"]), int(count), int(counters.get(dimensions_key(model), 0)))
+def read_dimensions(db: Database, model: str) -> int:
+    """Length of the model's vectors in this table, 0 before the first was written."""
+    return int(db.value("SELECT value FROM counter WHERE name = ?", (dimensions_key(model),)) or 0)
 
 
 class Mirrors:
@@ -81,6 +80,16 @@ class Mirrors:
         self._matrix: VectorMatrix | None = None
         self._ann: HnswMirror | None = None
         self._ann_tried = not hnsw_available()
+        self._last = State(-1, 0, 0)
+        self._building = threading.Lock()
+
+    def _state(self) -> State:
+        """The table's state; rows are counted once for each version, which deletions raise too."""
+        version = int(self._db.value("SELECT value FROM counter WHERE name = 'version'"))
+        if version != self._last.version:
+            count = int(self._db.value("SELECT count(*) FROM memory"))
+            self._last = State(version, count, read_dimensions(self._db, self._model))
+        return self._last
 
     def clear(self) -> None:
         """Let go of the vectors in memory."""
@@ -88,7 +97,7 @@ class Mirrors:
 
     def current(self, dimensions: int) -> Mirror | None:
         """The mirror that suits the number of memories, up to date; None when the table itself must be asked."""
-        state = read_state(self._db, self._model)
+        state = self._state()
         if state.dimensions != dimensions:
             return None
         if state.count > self._ann_threshold and (ann := self._current_ann(state)):
@@ -103,18 +112,19 @@ class Mirrors:
 
     def rebuild_ann(self) -> int:
         """See VectorStore.rebuild_ann."""
-        state = read_state(self._db, self._model)
-        if not self._wants_ann(state):
-            return 0
-        mirror = new_mirror(self._identity(state), state.count)
-        self._bring_up(mirror, state)
-        save_mirror(mirror, self._ann_path, self._identity(state))
-        self._ann, self._matrix, self._ann_tried = mirror, None, True
-        return len(mirror)
+        with self._building:
+            state = self._state()
+            if not self._wants_ann(state):
+                return 0
+            mirror = new_mirror(self._identity(state), state.count)
+            self._bring_up(mirror, state)
+            save_mirror(mirror, self._ann_path, self._identity(state))
+            self._ann, self._matrix, self._ann_tried = mirror, None, True
+            return len(mirror)
 
     def ann_missing(self) -> bool:
         """See VectorStore.ann_missing."""
-        state = read_state(self._db, self._model)
+        state = self._state()
         return self._wants_ann(state) and hnsw_available() and self._current_ann(state) is None
 
     def _wants_ann(self, state: State) -> bool:

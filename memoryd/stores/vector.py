@@ -9,6 +9,7 @@ runs in SQL on the table itself, so a mirror that is behind can't show what must
 
 from __future__ import annotations
 
+import heapq
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from memoryd.migrations import Migrations
 from memoryd.protocols import Embedder, FloatArray
 from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, where
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
-from memoryd.stores.mirrors import MATRIX_BYTES, USABLE, Mirrors, dimensions_key, read_state
+from memoryd.stores.mirrors import MATRIX_BYTES, USABLE, Mirrors, dimensions_key, read_dimensions
 from memoryd.stores.vectors import to_blob, unit_vectors
 from memoryd.types import Backend, Hit, MemoryItem, Query
 
@@ -39,6 +40,7 @@ _NORM = (
     "CASE WHEN typeof(embedding) = 'blob' AND length(embedding) = ? AND length(embedding) > 0"
     " THEN vec_distance_L2(embedding, ?) END"
 )
+_NEXT_VERSION = "UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value"
 # Candidates asked of a mirror, in multiples of k, before the filter is taken for narrow.
 _REACH = (8, 64)
 
@@ -112,7 +114,7 @@ class VectorStore:
         blobs = self._embed_contents(items)
         size = len(next(iter(blobs.values())))
         with self._db.transaction():
-            version = self._db.value("UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value")
+            version = self._db.value(_NEXT_VERSION)
             self._db.execute("INSERT OR REPLACE INTO counter VALUES (?, ?)", (dimensions_key(self._model), size // FLOAT_BYTES))
             rows = [(*to_row(item), blobs[item.content], self._model, version) for item in items]
             self._db.executemany(upsert_sql("memory", EXTRA), rows)
@@ -150,7 +152,9 @@ class VectorStore:
 
     def delete(self, id: str) -> None:
         """Remove the item; absent is fine."""
-        self._db.execute("DELETE FROM memory WHERE id = ?", (id,))
+        with self._db.transaction():
+            if self._db.execute("DELETE FROM memory WHERE id = ? RETURNING 1", (id,)):
+                self._db.execute(_NEXT_VERSION)
 
     # Reading
 
@@ -260,26 +264,21 @@ class VectorStore:
         mirror = self._mirrors.current(len(vector))
         if mirror is None:
             return None
-        for reach in _REACH:
-            rowids, cosines = mirror.top(vector, min(reach * k, len(mirror)))
+        for rowids, cosines in mirror.top(vector, [reach * k for reach in _REACH]) if len(mirror) else ():
             rounded = [round(cosine, 6) for cosine in cosines.tolist()]
             ranked = self._passing(dict(zip(rowids, rounded, strict=True)), query)
             whole = mirror.exact and len(rowids) == len(mirror)
             if whole or (len(ranked) >= k and ranked[k - 1][1] > rounded[-1]):
                 return dict(ranked[:k])
-        if isinstance(mirror, VectorMatrix):
-            condition, parameters = where(query)
-            rows = self._db.execute(f"SELECT rowid FROM memory WHERE {condition} AND model = ?", [*parameters, self._model])
-            known = mirror.cosines(vector, [rowid for (rowid,) in rows])
-            best = sorted(known, key=known.__getitem__, reverse=True)
-            return self._best_of(known, best, query, k)
-        return None
+        return self._by_matrix(mirror, vector, query, k) if isinstance(mirror, VectorMatrix) else None
 
-    def _best_of(self, cosines: Mapping[int, float], order: Sequence[int], query: Query, k: int) -> dict[str, float]:
-        """The first k of rows that passed the filter; the cut is widened over ties."""
-        last = round(cosines[order[min(k, len(order)) - 1]], 6) if order else 0.0
-        chosen = {rowid: round(cosines[rowid], 6) for rowid in order if round(cosines[rowid], 6) >= last}
-        return dict(self._passing(chosen, query)[:k])
+    def _by_matrix(self, matrix: VectorMatrix, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
+        """The k best of all rows that pass the filter; the cut is widened over ties, which go by id."""
+        condition, parameters = where(query)
+        rows = self._db.execute(f"SELECT rowid FROM memory WHERE {condition} AND model = ?", [*parameters, self._model])
+        cosines = {row: round(cosine, 6) for row, cosine in matrix.cosines(vector, [row for (row,) in rows]).items()}
+        least = heapq.nlargest(k, cosines.values())[-1] if cosines else 0.0
+        return dict(self._passing({row: cosine for row, cosine in cosines.items() if cosine >= least}, query)[:k])
 
     def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
         """Those of the rows that are there, usable and pass the filter: (id, cosine), in rank order."""
@@ -306,7 +305,7 @@ class VectorStore:
             return self._mirrors.ann_missing()
 
     def _size(self) -> int:
-        return read_state(self._db, self._model).dimensions * FLOAT_BYTES
+        return read_dimensions(self._db, self._model) * FLOAT_BYTES
 
 
 def _json(values: Sequence[str] | Sequence[int]) -> str:
