@@ -100,9 +100,15 @@ def _detect(text: str, found: Counter[str]) -> str:
 def redact(text: str) -> Redacted:
     """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing."""
     found: Counter[str] = Counter()
+    # Secrets that touch hide one another, so look again until there are none. Each round leaves less to look at.
+    while (new := _round(text, found)) != text:
+        text = new
+    return Redacted(text, MappingProxyType(dict(found)))
+
+
+def _round(text: str, found: Counter[str]) -> str:
     folded = text.casefold()
     for rule in RULES:
         if _occurs(rule.words, folded):
             text = _replace(rule, text, found)
-    text = _detect(text, found)
-    return Redacted(text, MappingProxyType(dict(found)))
+    return _detect(text, found)

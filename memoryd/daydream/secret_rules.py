@@ -103,14 +103,14 @@ _IS = r"(?: for [\w.@-]{1,40})?\s{0,2}(?:is|was|ist|lautet|—|-|是|为)\s{0,2}
 _WORD_END = r"(?=[\"'`]?(?:[.,;!?)]*(?:\s|$)|[，。]))"
 _OPTION = r"--(?P<key>password|passwd|token|api-key|secret|auth-token|access-token)(?P<sep>[ =])"
 
-_B64 = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{16,}"
 _GAP = r"(?:\s|\\[nr]|\[…\])"
 _BEGIN = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 _END = r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-# Whole, or only the beginning or the end of one: long outputs are cut in the middle.
-_PRIVATE_KEY = (
-    rf"(?P<secret>{_BEGIN}(?s:.{{0,20000}}?){_END}|{_BEGIN}(?:{_GAP}*[A-Za-z0-9+/=]{{16,}})+"
-    rf"|{_B64}(?:{_GAP}{{1,4}}[A-Za-z0-9+/=]{{1,100}}){{0,80}}{_GAP}*{_END})"
+_B64 = r"[A-Za-z0-9+/=]"
+# Long outputs are cut in the middle: the beginning or the end of a key may stand alone.
+_KEY_HEAD = rf"(?P<secret>{_BEGIN}(?:(?s:.{{0,20000}}?){_END}|(?:{_GAP}*{_B64}{{16,}})+(?:{_GAP}{{1,4}}{_B64}{{1,64}}\b)?))"
+_KEY_TAIL = (
+    rf"(?<!{_B64})(?P<secret>(?:{_B64}{{1,64}}{_GAP}{{1,4}})?{_B64}{{16,}}(?:{_GAP}{{1,4}}{_B64}{{1,100}}){{0,60}}{_GAP}*{_END})"
 )
 
 _PREFIXED = (
@@ -160,7 +160,8 @@ def _rule(
 
 
 RULES: tuple[Rule, ...] = (
-    _rule("private-key", "private", _PRIVATE_KEY, ignore_case=False),
+    _rule("private-key", "-----begin", _KEY_HEAD, ignore_case=False),
+    _rule("private-key", "-----end", _KEY_TAIL, ignore_case=False),
     _rule("password", "://", r"://[^\s:/@'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
     _rule(
         "authorization",
@@ -169,8 +170,8 @@ RULES: tuple[Rule, ...] = (
         _accept_value,
     ),
     _rule("authorization", "bearer", r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", _accept_with_digit),
-    _rule("api-key", _PREFIX_WORDS, rf"(?<![A-Za-z0-9_+/=])(?P<secret>{'|'.join(_PREFIXED)})", ignore_case=False),
-    _rule("jwt", "eyj", r"(?<![\w+/=])(?P<secret>eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?)", ignore_case=False),
+    _rule("api-key", _PREFIX_WORDS, rf"(?<![A-Za-z0-9_+/])(?P<secret>{'|'.join(_PREFIXED)})", ignore_case=False),
+    _rule("jwt", "eyj", r"(?<![\w+/])(?P<secret>eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?)", ignore_case=False),
     _rule("signature", "sig", r"[?&](?:sig|x-amz-signature|x-goog-signature)=(?P<secret>[\w%+/=-]{20,})"),
     _rule(
         "assignment",
@@ -178,7 +179,7 @@ RULES: tuple[Rule, ...] = (
         _KEY + _SEPARATOR + r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300})\\?(?P=quote)",
         _accept_quoted,
     ),
-    _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + r"(?P<secret>[^\s\"'`,;|\\]{4,300})", _accept_bare),
+    _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + r"(?P<secret>(?:[^\s\"'`,;|\\&]|&(?!\w+=)){4,300})", _accept_bare),
     _rule("assignment", "--", _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})", _accept_value),
     _rule("password", _KEY_WORDS, _TOLD_KEY + _IS + r"[\"'`]?(?P<secret>[^\s\"'`，。]{5,200}?)" + _WORD_END, _accept_told),
     _rule(
