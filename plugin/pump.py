@@ -98,8 +98,8 @@ class Pump:
             self._forward(message)
         elif self.standing_by:
             self._answer_alone(message)
-        else:
-            self._hold(message)
+        elif message.is_request or not self.served:
+            self._hold(message)  # what is no request meant the daemon that is gone; the handshake is repeated anyway
 
     def _on_found(self, link):
         if self.link is not None:  # two searches overlapped

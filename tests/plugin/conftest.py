@@ -1,0 +1,137 @@
+"""Fixtures of the launcher and pump tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hooks.fake_daemon import BOUND_SECONDS, ROOT, base_env
+
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def copy_whole_plugin(target: Path) -> Path:
+    """The plugin's own scripts, and sources that are quick to look through."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in ("hooks", "plugin"):
+        shutil.copytree(ROOT / name, target / name, ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", target)
+    (target / "memoryd").mkdir()
+    (target / "memoryd" / "__init__.py").write_text("")
+    return target
+
+
+class Client:
+    """An MCP client on the other end of the pump."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(json.loads(line))
+        self.lines.put(None)
+
+    def send(self, method: str, id: int | None = None, **params: Any) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        self.send_raw(json.dumps(message if id is None else {**message, "id": id}).encode())
+
+    def send_raw(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def next(self, seconds: float = BOUND_SECONDS) -> dict[str, Any]:
+        """The next message from the pump."""
+        message = self.lines.get(timeout=seconds)
+        assert message is not None, "the pump has ended"
+        return message
+
+    def ask(self, method: str, id: int, **params: Any) -> dict[str, Any]:
+        """The answer to a request; it must be the next message."""
+        self.send(method, id, **params)
+        answer = self.next()
+        assert answer["id"] == id
+        return answer
+
+    def greet(self) -> dict[str, Any]:
+        """The whole handshake."""
+        answer = self.ask("initialize", 0, **INITIALIZE)
+        self.send("notifications/initialized")
+        return answer
+
+
+class Pumps:
+    """Runs `bin/memoryd mcp` of a copied plugin. What stands for Python there starts the fake daemon, if it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.project.mkdir()
+        self.plugin = copy_whole_plugin(folder / "plugin")
+        self.python = folder / "fake-python"
+        self.pids = folder / "pids"
+        self.env = {**base_env(self.home, folder / "data"), "MEMORYD_PYTHON": str(self.python)}
+        self.starts_nothing()
+        self.clients: list[Client] = []
+
+    def starts_nothing(self) -> None:
+        """As when the daemon can't be started."""
+        self._write_python("exit 1")
+
+    def starts_a_daemon(self) -> None:
+        """`-I -m memoryd daemon` becomes the fake daemon."""
+        script = Path(__file__).with_name("fake_mcp_daemon.py")
+        self._write_python(f'echo $$ >>"{self.pids}"\nexec "{sys.executable}" -I "{script}" "{self.home}"')
+
+    def _write_python(self, body: str) -> None:
+        self.python.write_text(f"#!/bin/sh\n{body}\n")
+        self.python.chmod(0o755)
+
+    def forget_attempts(self) -> None:
+        """As if the last start were long ago."""
+        (self.home / "run" / "start.stamp").unlink(missing_ok=True)
+
+    def daemon_pids(self) -> list[int]:
+        return [int(line) for line in self.pids.read_text().split()] if self.pids.exists() else []
+
+    def kill_daemons(self) -> None:
+        for pid in self.daemon_pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    def client(self) -> Client:
+        command = [str(self.plugin / "plugin" / "bin" / "memoryd"), "mcp"]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=self.env, cwd=self.project)
+        self.clients.append(Client(process))
+        return self.clients[-1]
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.process.kill()
+            client.process.wait(BOUND_SECONDS)
+        self.kill_daemons()
+
+
+@pytest.fixture
+def pumps(tmp_path: Path) -> Iterator[Pumps]:
+    made = Pumps(tmp_path)
+    yield made
+    made.close()

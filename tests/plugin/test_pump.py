@@ -1,0 +1,231 @@
+"""The MCP pump, run as the client runs it, against a fake daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hooks.fake_daemon import BOUND_SECONDS
+from tests.plugin.conftest import INITIALIZE, Client, Pumps
+from tests.plugin.fake_mcp_daemon import FakeMcpDaemon
+
+
+@pytest.fixture
+def daemon(pumps: Pumps) -> Iterator[FakeMcpDaemon]:
+    made = FakeMcpDaemon(pumps.home)
+    yield made
+    made.close()
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + BOUND_SECONDS
+    while os.path.exists(f"/proc/{pid}"):
+        assert time.monotonic() < deadline, f"process {pid} is left"
+        os.sched_yield()
+
+
+def test_messages_go_to_the_daemon_and_back(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    client = pumps.client()
+    assert client.greet()["result"]["serverInfo"]["version"] == "fake"
+    assert client.ask("tools/call", 7, name="echo", arguments={"text": "käse"})["result"]["content"][0]["text"]
+    assert daemon.methods() == ["initialize", "notifications/initialized", "tools/call"]
+    assert daemon.folders == [str(pumps.project)]
+
+
+def test_the_first_answer_comes_quickly(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    start = time.monotonic()
+    pumps.client().ask("initialize", 0, **INITIALIZE)
+    assert time.monotonic() - start < 1.0  # 0.4 s is wanted; test machines are busy
+
+
+def test_the_project_folder_that_the_client_names_is_told(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    pumps.env["CLAUDE_PROJECT_DIR"] = "/some/where"
+    pumps.client().greet()
+    assert daemon.folders == ["/some/where"]
+
+
+def test_lines_that_are_no_json_are_passed_on_and_survived(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    client = pumps.client()
+    client.greet()
+    client.send_raw(b"")
+    client.send_raw(b'[{"a": 1}]')
+    client.process.kill()
+    assert daemon.methods()[:1] == ["initialize"]
+
+
+def test_a_daemon_is_started_when_there_is_none(pumps: Pumps) -> None:
+    pumps.starts_a_daemon()
+    client = pumps.client()
+    assert client.greet()["result"]["serverInfo"]["name"] == "memoryd"
+    deadline = time.monotonic() + BOUND_SECONDS
+    while True:
+        tools = client.ask("tools/list", 1)["result"]["tools"]
+        if tools[0]["name"] == "recall":
+            break
+        assert time.monotonic() < deadline
+        if client.next().get("method") == "notifications/tools/list_changed":
+            continue
+    assert len(pumps.daemon_pids()) == 1
+
+
+def test_without_a_daemon_the_pump_speaks_for_itself(pumps: Pumps) -> None:
+    client = pumps.client()
+    answer = client.greet()["result"]
+    assert answer["protocolVersion"] == INITIALIZE["protocolVersion"]
+    assert answer["capabilities"] == {"tools": {"listChanged": True}}
+    assert [tool["name"] for tool in client.ask("tools/list", 1)["result"]["tools"]] == ["memory_status"]
+    assert client.ask("ping", 2)["result"] == {}
+    assert client.ask("resources/list", 3)["error"]["code"] == -32601
+    status = client.ask("tools/call", 4, name="memory_status", arguments={})["result"]
+    assert (status["isError"], "launcher.log" in status["content"][0]["text"]) == (False, True)
+    assert client.ask("tools/call", 5, name="recall", arguments={"query": "x"})["result"]["isError"]
+
+
+def test_discovery_before_the_handshake_is_answered_without_a_daemon(pumps: Pumps) -> None:
+    client = pumps.client()
+    client.send_raw(b'{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{}}')
+    assert client.next()["error"]["code"] == -32601
+
+
+def test_a_late_daemon_takes_over_and_the_client_is_told(pumps: Pumps) -> None:
+    client = pumps.client()
+    client.greet()
+    daemon = FakeMcpDaemon(pumps.home)
+    assert client.next()["method"] == "notifications/tools/list_changed"
+    assert daemon.methods() == ["initialize", "notifications/initialized"]
+    assert daemon.received[0]["params"] == INITIALIZE
+    assert [tool["name"] for tool in client.ask("tools/list", 1)["result"]["tools"]] == ["recall"]
+    daemon.close()
+
+
+def replace_daemon(pumps: Pumps, old: FakeMcpDaemon) -> FakeMcpDaemon:
+    old.close()
+    return FakeMcpDaemon(pumps.home)
+
+
+def test_after_the_daemons_end_the_next_request_goes_to_its_successor(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    client = pumps.client()
+    client.greet()
+    successor = replace_daemon(pumps, daemon)
+    assert client.ask("tools/call", 9, name="echo", arguments={"a": 1})["result"]["content"][0]["text"] == '{"a": 1}'
+    assert successor.methods() == ["initialize", "notifications/initialized", "tools/call"]
+    successor.close()
+
+
+def test_the_daemon_is_started_again_for_the_next_request(pumps: Pumps) -> None:
+    pumps.starts_a_daemon()
+    client = pumps.client()
+    client.greet()
+    client.ask("tools/list", 1) if client.lines.empty() else None
+    pumps.kill_daemons()
+    wait_until_gone(pumps.daemon_pids()[0])
+    pumps.forget_attempts()
+    client.send("tools/call", 2, name="echo", arguments={})
+    while (answer := client.next()).get("id") != 2:
+        assert answer.get("method") == "notifications/tools/list_changed"
+    assert answer["result"]["content"][0]["text"] == "{}"
+    assert len(pumps.daemon_pids()) == 2
+
+
+def test_only_a_request_brings_a_daemon_back(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    pumps.starts_a_daemon()
+    client = pumps.client()
+    client.greet()
+    daemon.close()
+    pumps.forget_attempts()
+    client.send("notifications/roots/list_changed")
+    client.send_raw(b'{"jsonrpc":"2.0","id":99,"result":{}}')
+    client.process.stdin.close()  # type: ignore[union-attr]
+    assert client.process.wait(BOUND_SECONDS) == 0
+    assert not (pumps.home / "run" / "start.stamp").exists()
+
+
+def test_a_request_that_may_have_been_done_is_not_done_twice(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    client = pumps.client()
+    client.greet()
+    answer = client.ask("tools/call", 5, name="die", arguments={})
+    assert answer["error"]["code"] == -32000
+    assert "Try again" in answer["error"]["message"]
+    assert client.ask("tools/list", 6)["result"]["tools"]
+
+
+def test_a_reading_request_is_repeated_once(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    daemon._answer = _dying_on("tools/list", daemon, times=1)  # type: ignore[method-assign]
+    client = pumps.client()
+    client.greet()
+    assert client.ask("tools/list", 6)["result"]["tools"]
+    assert daemon.methods().count("tools/list") == 2
+
+
+def test_a_request_that_kills_every_daemon_ends_with_an_error(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    daemon._answer = _dying_on("tools/list", daemon, times=100)  # type: ignore[method-assign]
+    client = pumps.client()
+    client.greet()
+    assert client.ask("tools/list", 6)["error"]["code"] == -32000
+    assert daemon.methods().count("tools/list") == 2
+
+
+def _dying_on(method: str, daemon: FakeMcpDaemon, times: int):  # type: ignore[no-untyped-def]
+    answer = daemon._answer
+
+    def behave(link, message):  # type: ignore[no-untyped-def]
+        nonlocal times
+        if message.get("method") == method and times:
+            times -= 1
+            daemon.received.append(message)
+            raise EOFError
+        answer(link, message)
+
+    return behave
+
+
+def test_a_stranger_at_the_socket_is_not_given_the_session(pumps: Pumps) -> None:
+    daemon = FakeMcpDaemon(pumps.home)
+    daemon._serve = lambda link: link.close()  # type: ignore[method-assign]
+    client = pumps.client()
+    assert client.greet()["result"]["capabilities"] == {"tools": {"listChanged": True}}
+    daemon.close()
+
+
+@pytest.mark.parametrize("with_daemon", [True, False])
+def test_the_pump_ends_with_its_client(pumps: Pumps, with_daemon: bool) -> None:
+    daemon = FakeMcpDaemon(pumps.home) if with_daemon else None
+    client = pumps.client()
+    client.greet()
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    assert client.process.wait(BOUND_SECONDS) == 0
+    assert client.process.stderr is not None
+    assert client.process.stderr.read() == b""
+    if daemon:
+        daemon.close()
+
+
+def test_answers_on_their_way_are_delivered_before_the_end(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    client = pumps.client()
+    for id in range(20):
+        client.send("tools/list", id)
+    client.process.stdin.close()  # type: ignore[union-attr]
+    assert sorted(client.next()["id"] for _ in range(20)) == list(range(20))
+
+
+def test_the_pump_of_our_own_model_run_serves_nothing(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    pumps.env["MEMORYD_INTERNAL"] = "1"
+    client = pumps.client()
+    assert client.process.wait(BOUND_SECONDS) == 0
+    assert daemon.received == []
+
+
+def test_clients_at_once_each_get_their_own_answers(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+    clients = [pumps.client() for _ in range(4)]
+    for number, client in enumerate(clients):
+        client.send("tools/call", number, name="echo", arguments={"n": number})
+
+    def text(client: Client) -> object:
+        return json.loads(client.next()["result"]["content"][0]["text"])
+
+    assert [text(client) for client in clients] == [{"n": number} for number in range(4)]
