@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Coroutine
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from memoryd import __version__
 from memoryd.config import Settings
@@ -23,13 +23,15 @@ from memoryd.errors import DaemonError, MemorydError
 from memoryd.files import make_private_dir, try_lock
 from memoryd.logs import start_log, stop_log
 from memoryd.paths import Paths
-from memoryd.protocols import Clock
 from memoryd.schedule import Scheduler
 from memoryd.server.connection import Connections
 from memoryd.server.contract import ApiLike, Slot
 from memoryd.server.core import Core
 from memoryd.server.endpoint import BACKLOG, Endpoint, listen, publish, withdraw
 from memoryd.server.threads import in_thread
+
+if TYPE_CHECKING:
+    from memoryd.protocols import Clock  # loads numpy, which must not delay the start
 
 LOG_NAME = "daemon.log"
 SPOOL_POLL_SECONDS = 3.0

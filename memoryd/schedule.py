@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memoryd.errors import InputError
-from memoryd.protocols import Clock
+
+if TYPE_CHECKING:
+    from memoryd.protocols import Clock  # loads numpy, which must not delay the start
 
 Work = Callable[[], object]
 

@@ -12,6 +12,7 @@ from memoryd.text import shorten, token_count
 
 DETAILS = ("parts", "evidence", "links", "entities", "backends")
 NOTE_TOKENS = 60
+COUNTER_TOKENS = 8
 SHORTEST = 80
 MIN_BUDGET = 200
 CUT_NOTE = "Long texts were cut (…)."
@@ -40,7 +41,7 @@ def fit(tool: ToolSpec, answer: dict[str, Any], budget: int) -> dict[str, Any]:
         return _with_note(answer, _more_note(tool, answer.get("left_out", 0)))
     notes = [DETAILS_NOTE] if _drop_details(answer, tool.list_key) else []
     room = budget - NOTE_TOKENS
-    dropped = _drop_entries(answer, tool.list_key, room)
+    dropped = _drop_entries(answer, tool.list_key, room - COUNTER_TOKENS)
     if dropped:
         answer["left_out"] = answer.get("left_out", 0) + dropped
     if _cut_texts(answer, room):

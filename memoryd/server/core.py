@@ -11,18 +11,20 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoryd import __version__
 from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.errors import DaemonError, MemorydError
-from memoryd.protocols import Clock
 from memoryd.server.contract import ApiLike, DaemonInfo, Fault
 from memoryd.server.hook_events import Record, check_event, parse_record
 from memoryd.server.spool import Spool
 from memoryd.server.threads import BackgroundWorker, in_thread
 from memoryd.text import one_line, shorten
+
+if TYPE_CHECKING:
+    from memoryd.protocols import Clock  # loads numpy, which must not delay the start
 
 T = TypeVar("T")
 KEPT_FAULTS = 20

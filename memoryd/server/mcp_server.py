@@ -33,6 +33,7 @@ URI = "memory://"
 RECENT = 20
 TITLE_CHARACTERS = 70
 PROMPT = "recall"
+CALLER = "model"
 _logger = logging.getLogger(__name__)
 
 
@@ -80,8 +81,8 @@ class _Handlers:
         self._folder = folder
 
     async def _ask(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """One call; the working folder tells the project when no other is named."""
-        return await self._call(method, {**arguments, "cwd": self._folder} if self._folder else arguments)
+        """One call, marked as a model's; the working folder tells the project when no other is named."""
+        return await self._call(method, {**arguments, "cwd": self._folder, "caller": CALLER})
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool_of(spec) for spec in TOOLS])

@@ -227,7 +227,7 @@ _FORGET = ToolSpec(
     "Forget a memory",
     "Take one memory out of use, when the user asks for it or it is wrong. Its file is kept aside, so that the user can "
     "bring it back.",
-    _input({"id": _ID, "reason": _text("Why, in a few words.", 1_000)}, "id"),
+    _input({"id": _ID}, "id"),
     _output({"id": {"type": "string"}, "status": {"type": "string"}}, "id", "status"),
     read_only=False,
     destructive=True,

@@ -340,7 +340,7 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon):
     first, second, counted = asyncio.run(asyncio.wait_for(main(), 5))
     assert first["result"]["serverInfo"]["name"] == "memoryd"
     assert second["result"]["structuredContent"]["answer"] == "found"
-    assert daemon.api.calls[0] == ("recall", {"query": "x", "cwd": "/päth"})
+    assert daemon.api.calls[0] == ("recall", {"query": "x", "cwd": "/päth", "caller": "model"})
     assert counted["mcp_connections"] == 1
     until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
 

@@ -18,7 +18,7 @@ GOOD = {
     "remember": {"content": "Use uv.", "kind": "rule", "polarity": "do"},
     "get_memory": {"id": "mem_000000000001"},
     "update_memory": {"id": "mem_000000000001", "confidence": 0.5},
-    "forget": {"id": "mem_000000000001", "reason": "wrong"},
+    "forget": {"id": "mem_000000000001"},
     "related": {"entity": "redis"},
     "timeline": {"after": "2026-01-01"},
     "list_memories": {"limit": 5},
@@ -65,7 +65,7 @@ def test_each_tool_answers_with_text_that_equals_the_structured_content(name, mo
     result = talk(lambda client: client.call_tool(name, GOOD[name]), api, mode=mode)
     assert not result.is_error
     assert orjson.loads(result.content[0].text) == result.structured_content
-    assert api.calls[-1] == (name, {**GOOD[name], "cwd": "/proj"})
+    assert api.calls[-1] == (name, {**GOOD[name], "cwd": "/proj", "caller": "model"})
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_bad_arguments_give_a_tool_error_that_says_what_to_do(name, arguments, t
 def test_null_and_whole_floats_are_taken_as_models_mean_them():
     api = FakeApi()
     talk(lambda client: client.call_tool("recall", {"query": "x", "k": 8.0, "project": None}), api)
-    assert api.calls == [("recall", {"query": "x", "k": 8, "cwd": "/proj"})]
+    assert api.calls == [("recall", {"query": "x", "k": 8, "cwd": "/proj", "caller": "model"})]
 
 
 def test_a_foreseen_fault_becomes_a_tool_error_and_the_connection_goes_on():
