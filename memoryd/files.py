@@ -33,6 +33,7 @@ def make_private_dir(path: Path) -> Path:
         if not folder.exists():
             with contextlib.suppress(FileExistsError):
                 folder.mkdir(mode=0o700)
+                sync_dir(folder.parent)
     return path
 
 
@@ -72,8 +73,11 @@ def write_atomic(target: Path, data: bytes) -> None:
         raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
 
 
-def create_exclusive(target: Path, data: bytes) -> bool:
-    """Create the file with these bytes; False when the name is taken. Raises StoreError as above."""
+def create_exclusive(target: Path, data: bytes, *, sync_folder: bool = True) -> bool:
+    """Create the file with these bytes; False when the name is taken. Raises StoreError as above.
+
+    Without `sync_folder` the caller must call `sync_dir` before it promises anything: once for many files.
+    """
     try:
         temporary = _write_temporary(target, data)
         try:
@@ -82,7 +86,8 @@ def create_exclusive(target: Path, data: bytes) -> bool:
             return False
         finally:
             temporary.unlink(missing_ok=True)
-        sync_dir(target.parent)
+        if sync_folder:
+            sync_dir(target.parent)
     except OSError as error:
         raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
     return True

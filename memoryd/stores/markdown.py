@@ -19,7 +19,7 @@ from typing import TypeVar
 from memoryd import codec
 from memoryd.db import remove_database
 from memoryd.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
-from memoryd.files import create_exclusive, locked, write_atomic
+from memoryd.files import create_exclusive, locked, sync_dir, write_atomic
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
@@ -233,6 +233,7 @@ class MarkdownStore:
                     index.put(written)
                 written.append(self._write_file(index, item))
                 named.add(written[-1].item.id)
+            _settle({(self._root / entry.path).parent for entry in written})
             if fresh := [entry for entry in written if not _is_known(index, entry)]:
                 index.put(fresh)
 
@@ -246,7 +247,7 @@ class MarkdownStore:
         if known is None:
             relative = canonical_path(item)
             data = memory_file.render(item)
-            if create_exclusive(self._root / relative, data):
+            if create_exclusive(self._root / relative, data, sync_folder=False):
                 return self._entry(item, relative, data)
             known = Known(relative, _no_stamp(), item.id)
         return self._change(index, item, known)
@@ -256,7 +257,7 @@ class MarkdownStore:
             named = replace(item, id=codec.new_id())
             relative = canonical_path(named)
             data = memory_file.render(named)
-            if index.file_of(named.id) is None and create_exclusive(self._root / relative, data):
+            if index.file_of(named.id) is None and create_exclusive(self._root / relative, data, sync_folder=False):
                 return self._entry(named, relative, data)
         raise StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
 
@@ -364,6 +365,15 @@ def _checked(item: MemoryItem) -> MemoryItem:
     if item.id and not codec.is_id(item.id):
         raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
     return memory_file.storable(item)
+
+
+def _settle(folders: set[Path]) -> None:
+    """Make the names of new files durable."""
+    for folder in sorted(folders):
+        try:
+            sync_dir(folder)
+        except OSError as error:
+            raise StoreError(f"Can't write to {folder}: {error.strerror}.", fix="Check free space and permissions.") from error
 
 
 def _is_known(index: LiteralIndex, entry: Entry) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from memoryd.errors import BrokenFileError
+from memoryd.errors import BrokenFileError, StoreError
 from memoryd.files import make_private_dir, sync_dir
 from memoryd.stores import memory_file
 from memoryd.stores.locations import SUFFIX
@@ -62,11 +62,14 @@ def _number(path: Path) -> int:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename durably within one file system."""
-    make_private_dir(target.parent)
-    source.rename(target)
-    sync_dir(target.parent)
-    sync_dir(source.parent)
+    """Rename durably within one file system. Raises StoreError when the disk refuses."""
+    try:
+        make_private_dir(target.parent)
+        source.rename(target)
+        sync_dir(target.parent)
+        sync_dir(source.parent)
+    except OSError as error:
+        raise StoreError(f"Can't move {source} to {target}: {error.strerror}.", fix="Check the permissions.") from error
 
 
 def remove_empty_parents(path: Path, root: Path) -> None:
