@@ -59,7 +59,8 @@ _TASK_WORDS = frozenset(
         stem,
         """use using go run try look good nice great fix add stop continue commit move let one show explain write create implement
         update change check thanks thank ok yes sure rename start begin finish done redo undo retry proceed again keep right now
-        better first next last new old work help find think see give take put set do file code function""".split(),
+        better first next last new old work help find think see give take put set do file code function
+        related relation connected connection linked associated depend depends""".split(),
     )
 )
 
