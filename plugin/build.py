@@ -6,6 +6,7 @@ folder is removed by the next. A failed build is not repeated before its back-of
 The plugin's folder is only read: the sources are copied before anything is built from them.
 """
 
+import glob
 import json
 import os
 import shutil
@@ -116,9 +117,10 @@ def _record(data, name, state, message, attempts):
 
 
 def _build(folder, data):
-    if os.path.exists(folder):
-        say("removing what an interrupted build left")
-        shutil.rmtree(folder)
+    for path in [folder, *glob.glob(os.path.join(glob.escape(data), "build-*"))]:
+        if os.path.exists(path):
+            say(f"removing {path}, left by an interrupted build")
+            shutil.rmtree(path)
     work = tempfile.mkdtemp(prefix="build-", dir=data)
     try:
         source = _copy_sources(environment.plugin_root(), os.path.join(work, "source"))

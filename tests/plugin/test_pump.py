@@ -96,9 +96,9 @@ def test_a_late_daemon_takes_over_and_the_client_is_told(pumps: Pumps) -> None:
     client.greet()
     daemon = FakeMcpDaemon(pumps.home)
     assert client.next()["method"] == "notifications/tools/list_changed"
-    assert daemon.methods() == ["initialize", "notifications/initialized"]
-    assert daemon.received[0]["params"] == INITIALIZE
     assert [tool["name"] for tool in client.ask("tools/list", 1)["result"]["tools"]] == ["recall"]
+    assert daemon.methods() == ["initialize", "notifications/initialized", "tools/list"]
+    assert daemon.received[0]["params"] == INITIALIZE
     daemon.close()
 
 
