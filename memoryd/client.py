@@ -14,11 +14,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from memoryd import __version__
 from memoryd.config import Settings, daemon_environment
 from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, MemorydError
 from memoryd.files import make_private_dir, try_lock
 from memoryd.paths import Paths
-from memoryd.server.endpoint import Endpoint, connect, read_endpoint
+from memoryd.server.endpoint import Endpoint, connect, holder_pid, read_endpoint
 
 CALL_SECONDS = 30.0
 PING_SECONDS = 1.0
@@ -81,7 +82,7 @@ class Client:
             if sys.platform != "win32":
                 os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + timeout
-        while _is_alive(self._paths, pid):
+        while _is_alive(self._paths):
             if time.monotonic() > deadline:
                 raise DaemonError(
                     f"The daemon (pid {pid}) does not end.", fix=f"End it with 'kill -9 {pid}'; nothing is lost by that."
@@ -127,7 +128,7 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
     return bytes(data)
 
 
-def _is_alive(paths: Paths, pid: int) -> bool:
+def _is_alive(paths: Paths) -> bool:
     """Whether the daemon still holds its lock; the process itself may be a zombie of its starter."""
     lock = try_lock(paths.daemon_lock)
     if lock is None:
@@ -160,14 +161,37 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
     client = Client(settings.paths)
     deadline = time.monotonic() + timeout
     child: subprocess.Popen[bytes] | None = None
-    while not client.is_running():
+    while not _is_fit(client, timeout):
         if time.monotonic() > deadline:
-            raise DaemonUnavailable(
-                f"The daemon did not start within {timeout:g} s. {_last_output(settings.paths)}".strip(), fix=START_FIX
-            )
+            raise _not_started(settings.paths, timeout)
         if child is None or child.poll() is not None:  # an ended one met a predecessor that was about to stop
             child = start_daemon(settings, command)
         time.sleep(PAUSE_SECONDS if child.poll() is None else 10 * PAUSE_SECONDS)
+
+
+def _is_fit(client: Client, timeout: float) -> bool:
+    """Whether a daemon answers that is not older than this client; an older one, from before an update, is ended."""
+    try:
+        version, _ = client.ping()
+    except DaemonError:
+        return False
+    if _version_key(version) >= _version_key(__version__):
+        return True
+    client.stop(timeout)
+    return False
+
+
+def _version_key(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
+    pid = holder_pid(paths)
+    if pid is not None and _is_alive(paths):
+        return DaemonUnavailable(
+            f"A daemon (pid {pid}) runs but does not answer.", fix=f"End it with 'kill -9 {pid}'; nothing is lost by that."
+        )
+    return DaemonUnavailable(f"The daemon did not start within {timeout:g} s. {_last_output(paths)}".strip(), fix=START_FIX)
 
 
 def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.Popen[bytes]:

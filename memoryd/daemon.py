@@ -22,12 +22,11 @@ from memoryd.config import Settings
 from memoryd.errors import DaemonError, MemorydError
 from memoryd.files import make_private_dir, try_lock
 from memoryd.logs import start_log, stop_log
-from memoryd.paths import Paths
 from memoryd.schedule import Scheduler
 from memoryd.server.connection import Connections
 from memoryd.server.contract import ApiLike, Slot
 from memoryd.server.core import Core
-from memoryd.server.endpoint import BACKLOG, Endpoint, listen, publish, withdraw
+from memoryd.server.endpoint import BACKLOG, Endpoint, holder_pid, listen, publish, withdraw
 from memoryd.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -68,17 +67,6 @@ def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Calla
     finally:
         stop_log(handler)
         lock.close()
-
-
-def holder_pid(paths: Paths) -> int | None:
-    """The process that last took the daemon's lock. The first byte is left out: Windows locks it."""
-    try:
-        with paths.daemon_lock.open("rb") as stream:
-            stream.seek(1)
-            text = stream.read(20).strip()
-    except OSError:
-        return None
-    return int(text) if text.isdigit() else None
 
 
 def _note_pid(lock: IO[bytes]) -> None:

@@ -143,3 +143,14 @@ def withdraw(paths: Paths, endpoint: Endpoint) -> None:
     if path.parent != paths.run:
         with contextlib.suppress(OSError):
             path.parent.rmdir()
+
+
+def holder_pid(paths: Paths) -> int | None:
+    """The process that last took the daemon's lock. The first byte is left out: Windows locks it."""
+    try:
+        with paths.daemon_lock.open("rb") as stream:
+            stream.seek(1)
+            text = stream.read(20).strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None

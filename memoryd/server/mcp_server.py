@@ -206,8 +206,17 @@ async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine,
     incoming_send, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as group:
-        group.start_soon(_read, next_line, incoming_send, send)
-        group.start_soon(_write, outgoing_receive, send)
+
+        async def until_lost(work: Awaitable[None]) -> None:
+            """A client that left, or sends what no line can be, ends the connection and is no fault of ours."""
+            try:
+                await work
+            except (ConnectionError, TimeoutError, MemorydError) as error:
+                _logger.info("an MCP client was lost: %s", type(error).__name__)
+                group.cancel_scope.cancel()
+
+        group.start_soon(until_lost, _read(next_line, incoming_send, send))
+        group.start_soon(until_lost, _write(outgoing_receive, send))
         await server.run(incoming, outgoing, server.create_initialization_options())
         group.cancel_scope.cancel()
 

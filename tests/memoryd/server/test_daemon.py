@@ -345,6 +345,35 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon):
     until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
 
 
+@pytest.mark.parametrize("farewell", ["leaves", "sends an endless line"])
+def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, farewell):
+    monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 2000)
+    daemon.api.answers["recall"] = {"hits": [], "answer": "nothing relevant"}
+    slow = daemon.api.call
+
+    def call(method, params):
+        if method == "recall":
+            assert daemon.api.slow.wait(5)
+        return slow(method, params)
+
+    daemon.api.call = call
+    with connect(read_endpoint(daemon.paths), 5) as connection:
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        connection.sendall(
+            b"memoryd/1 mcp 1\n/" + orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        )
+        connection.sendall(b'\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "x"}}}
+        connection.sendall(orjson.dumps(request) + b"\n")
+        until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
+        if farewell != "leaves":
+            connection.sendall(b"x" * 5000)
+            until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
+    daemon.api.slow.set()
+    until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
+    assert daemon.client.call("daemon_info")["errors"] == []
+
+
 def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
     monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 1000)
     assert b"over the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)

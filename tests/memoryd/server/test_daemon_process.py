@@ -14,9 +14,8 @@ import pytest
 
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import daemon_environment
-from memoryd.daemon import holder_pid
 from memoryd.errors import DaemonUnavailable
-from memoryd.server.endpoint import read_endpoint
+from memoryd.server.endpoint import holder_pid, read_endpoint
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
 
@@ -98,6 +97,31 @@ def test_many_clients_that_start_it_at_once_get_one_daemon(settings, client):
 def test_a_daemon_that_can_not_start_is_told_with_its_last_words(settings):
     with pytest.raises(DaemonUnavailable, match="no such luck"):
         ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])
+
+
+def test_a_daemon_that_hangs_is_named(settings, client):
+    process = start(settings)
+    until(client.is_running)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(DaemonUnavailable, match=f"kill -9 {process.pid}"):
+            ensure_daemon(settings, 0.5, COMMAND)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    client.stop(5)
+    process.communicate(timeout=5)
+
+
+def test_a_daemon_from_before_an_update_is_replaced(settings, client, monkeypatch):
+    old = start(settings)
+    until(client.is_running)
+    ensure_daemon(settings, 5, COMMAND)
+    assert client.ping()[1] == old.pid
+    monkeypatch.setattr("memoryd.client.__version__", "0.1.1")
+    with pytest.raises(DaemonUnavailable):  # the one that is started is as old in this test
+        ensure_daemon(settings, 0.3, COMMAND)
+    old.communicate(timeout=5)
+    assert old.returncode == 0
 
 
 def test_a_process_ends_with_its_lease(settings):
