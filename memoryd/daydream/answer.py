@@ -140,11 +140,11 @@ def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candid
     """Candidates whose evidence exists and supports them, in the order of their evidence, and counts of the others."""
     kept: list[tuple[int, Candidate]] = []
     skipped: Counter[str] = Counter()
-    numbers = set(_NUMBER.findall(" ".join(_words(turn) for turn in (*passage.context, *passage.turns))))
+    everything = " ".join(_words(turn) for turn in (*passage.context, *passage.turns))
     for proposal in proposals:
         cited = [n for n in sorted(proposal.evidence) if _is_evidence(n, passage.turns)]
         turns = [passage.turns[n - 1] for n in cited]
-        problem = _problem(proposal, turns, numbers)
+        problem = _problem(proposal, turns, everything)
         if problem:
             skipped[problem] += 1
         else:
@@ -160,12 +160,12 @@ def _words(turn: Turn) -> str:
     return f"{turn.text} {turn.detail}"
 
 
-def _problem(proposal: Proposal, turns: Sequence[Turn], numbers: set[str]) -> str:
+def _problem(proposal: Proposal, turns: Sequence[Turn], everything: str) -> str:
     if not turns:
         return "no valid evidence"
     if support(proposal.content, " ".join(_words(turn) for turn in turns)) < MIN_SUPPORT:
         return "not supported by its evidence"
-    if not set(_NUMBER.findall(proposal.content)) <= numbers:
+    if not all(re.search(rf"(?<!\d){re.escape(number)}(?!\d)", everything) for number in _NUMBER.findall(proposal.content)):
         return "holds a number that nobody said"
     return ""
 

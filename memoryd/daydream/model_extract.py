@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 from memoryd.config import Settings
 from memoryd.daydream.answer import SCHEMA, InvalidAnswerError, ground, parse_answer
@@ -18,6 +19,15 @@ from memoryd.text import shorten
 from memoryd.types import Candidate, Extraction, Message, Passage, Usage
 
 PROMPT_VERSION = "extract_v1"
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Something that may be at work when the daemon stops."""
+
+    def close(self) -> None:
+        """Stop now."""
+        ...
 
 
 class UnusableAnswerError(ModelError):
@@ -76,6 +86,11 @@ class ModelExtractor:
         candidates, skipped = ground(proposals, passage)
         clean, secrets = _without_secrets(candidates)
         return Extraction(clean, _counts(skipped, secrets), self._name, completion.model or self._llm.name, usage)
+
+    def close(self) -> None:
+        """End a model run that is under way, from whatever thread; models over HTTP end by their time-out."""
+        if isinstance(self._llm, Closable):
+            self._llm.close()
 
     def messages(self, passage: Passage) -> list[Message]:
         """What is sent: the instructions, and the redacted passage as data."""

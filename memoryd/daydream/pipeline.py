@@ -18,7 +18,7 @@ from memoryd.config import Settings
 from memoryd.daydream.draft import dry_run
 from memoryd.daydream.extractors import make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
-from memoryd.daydream.model_extract import UnusableAnswerError
+from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.provenance import commit_for
 from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
@@ -110,14 +110,21 @@ class DayDream:
             runs += self._on_failure(job, error)
         return runs
 
+    def close(self) -> None:
+        """End a model run that is under way, from another thread; its job stays and is tried again later."""
+        if isinstance(self._extractor, Closable):
+            self._extractor.close()
+
     def _next_piece(self, job: Job) -> tuple[Run | None, bool]:
         cursor = self._state.cursor(job.transcript)
         piece = read_transcript(Path(job.transcript), cursor, limits=self._limits, final=job.reason in FINAL_REASONS)
         if piece.cursor == cursor:
             return None, False
-        place = self._place(job, piece)
+        cwd = self._folder(job, piece)
+        refused = self._why_not_folder(cwd, piece)
+        place = self._place(job, piece, cwd, named=not refused)
         run = self._blank_run(job, place, piece)
-        refused = self._why_not(place, piece)
+        refused = refused or self._why_not(place)
         if refused:
             run = replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)}))
         elif piece.turns:
@@ -125,21 +132,29 @@ class DayDream:
         self._state.finish_piece(piece.cursor, run)
         return run, piece.more and piece.cursor.offset != piece.start
 
-    def _place(self, job: Job, piece: Piece) -> _Place:
+    def _folder(self, job: Job, piece: Piece) -> str:
+        """The session's first folder: a `cd` in the middle does not move its memories."""
+        record = self._state.session(job.session or piece.session)
+        return (record.cwd if record else "") or job.cwd or piece.cwd
+
+    def _why_not_folder(self, cwd: str, piece: Piece) -> str:
+        for folder in (cwd, piece.cwd):
+            if is_own_run(self._settings, folder, piece):
+                return "own run"
+            if is_excluded(self._settings, folder):
+                return "excluded folder"
+        return ""
+
+    def _place(self, job: Job, piece: Piece, cwd: str, named: bool) -> _Place:
+        """`named` False: the folder must not even be entered into the list of projects."""
         session = piece.session or job.session
         record = self._state.session(job.session or session)
-        # The session's first folder: a `cd` in the middle does not move its memories.
-        cwd = (record.cwd if record else "") or job.cwd or piece.cwd
         if record and record.project:
             return _Place(session, record.project, cwd)
-        return _Place(session, self._projects.resolve(cwd or str(Path(job.transcript).parent)).id, cwd)
+        return _Place(session, self._projects.resolve(cwd or Path(job.transcript).parent).id if named else "", cwd)
 
-    def _why_not(self, place: _Place, piece: Piece) -> str:
-        """Why a piece must not be read, or empty."""
-        if is_own_run(self._settings, place.cwd, piece) or is_own_run(self._settings, piece.cwd, piece):
-            return "own run"
-        if is_excluded(self._settings, place.cwd) or is_excluded(self._settings, piece.cwd):
-            return "excluded folder"
+    def _why_not(self, place: _Place) -> str:
+        """Why the user does not want this read, or empty."""
         if self._state.is_off(place.project):
             return "project off"
         record = self._state.session(place.session)

@@ -7,7 +7,7 @@ leaves work for the dream.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -165,6 +165,7 @@ def to_item(
     """The memory to write: `created_at` is now, `valid_from` when it was said. The id is the store's to give."""
     candidate = restrain(candidate)
     links = (Link(LinkType.CONTRADICTS, decision.target),) if decision and decision.action is Action.CONTRADICTS else ()
+    entities = candidate.entities or find_entities(candidate.content)
     return MemoryItem(
         content=candidate.content,
         kind=candidate.kind,
@@ -175,14 +176,13 @@ def to_item(
         source=candidate.source,
         confidence=min(1.0, max(0.0, candidate.confidence)),
         tags=candidate.tags,
-        entities=candidate.entities or find_entities(candidate.content),
+        entities=entities,
         links=links,
         created_at=now,
         valid_from=candidate.at or now,
-        evidence=Evidence(passage.transcript, candidate.uuids, commit, candidate.paths),
+        evidence=Evidence(passage.transcript, candidate.uuids, commit, candidate.paths or _paths_in(entities)),
     )
 
 
-def as_known(item: MemoryItem, id: str) -> MemoryItem:
-    """The item as if it had been written, for comparing candidates among themselves without a store."""
-    return replace(item, id=id)
+def _paths_in(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if "/" in name and "://" not in name)

@@ -77,6 +77,12 @@ def test_what_the_session_does_not_say_is_dropped_and_counted(proposal: dict[str
     assert (found.candidates, dict(found.skipped)) == ((), {reason: 1})
 
 
+def test_a_shorter_form_of_a_number_that_was_said_is_no_invention() -> None:
+    passage = Passage((Turn(TurnKind.USER, "The image needs Python 3.11.7", "u", 1),))
+    assert len(extract(answer(entry("The image needs Python 3.11", [1])), passage=passage).candidates) == 1
+    assert extract(answer(entry("The image needs Python 3.1", [1])), passage=passage).candidates == ()
+
+
 def test_context_and_interrupts_are_no_evidence() -> None:
     turns = (Turn(TurnKind.INTERRUPT, "run make check"),)
     passage = Passage(turns, context=(Turn(TurnKind.USER, "Run make check", line=1),))

@@ -372,6 +372,40 @@ def test_what_must_not_be_read_is_passed_over_with_the_reason(tmp_path: Path, re
     world.state.close()
 
 
+def test_an_excluded_folder_is_not_even_listed_as_a_project(tmp_path: Path) -> None:
+    world = World(tmp_path, exclude=("/somewhere",))
+    log = Log(tmp_path)
+    log.say(SAID[0])
+    assert world.run(log)[0].project == ""
+    assert not world.settings.paths.projects.exists()
+    world.state.close()
+
+
+def test_a_missing_key_is_on_record_and_the_job_waits(tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    world = World(tmp_path, extractor="openai")
+    log.say(SAID[0])
+    world.state.enqueue(str(log.path), "s1", log.cwd, "Stop")
+    (run,) = DayDream(world.store, world.state, world.settings, world.clock).run_job(world.job())
+    assert "no key" in run.error
+    assert run.extractor == "openai"
+    assert len(world.state.jobs()) == 1
+    world.state.close()
+
+
+def test_closing_reaches_the_model_at_work(world: World) -> None:
+    class Busy(ScriptedLLM):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    llm = Busy()
+    world.dream(ModelExtractor(llm, world.settings)).close()
+    world.dream().close()
+    assert llm.closed
+
+
 def test_a_session_keeps_its_project_after_a_change_of_folder(world: World, log: Log) -> None:
     world.state.touch_session("s1", "p1", "/somewhere/app", str(log.path))
     log.cwd = "/elsewhere"
@@ -421,6 +455,21 @@ def test_a_secret_is_neither_stored_nor_sent(world: World, log: Log) -> None:
     log.say(f"Use the token {token} for releases")
     world.run(log)
     assert token not in "".join(world.store.contents())
+
+
+@pytest.mark.parametrize("field", ["content", "tags", "entities"])
+def test_a_secret_that_an_extractor_brings_in_is_refused(world: World, log: Log, field: str) -> None:
+    token = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
+
+    class Leaky(EveryLine):
+        def extract(self, passage: Passage) -> Extraction:
+            clean = Candidate("Releases need a token", Kind.FACT)
+            leak = replace(clean, **{field: f"The token is {token}" if field == "content" else (token,)})  # type: ignore[arg-type]
+            return Extraction((leak,))
+
+    log.say(SAID[0])
+    (run,) = world.run(log, Leaky())
+    assert (run.kept, run.skipped["holds a secret"]) == (0, 1)
 
 
 def test_one_piece_yields_a_bounded_number_of_memories(world: World, log: Log) -> None:
