@@ -33,6 +33,7 @@ class Database:
         self._lock = threading.RLock()
         self._depth = 0
         make_private_dir(path.parent)
+        path.touch(mode=0o600)  # SQLite gives its write-ahead files the mode of the database
         with self._translated():
             self._connection = apsw.Connection(str(path))
         try:
@@ -52,7 +53,6 @@ class Database:
                 for extension in extensions:
                     self._connection.load_extension(extension)
                 self._connection.enable_load_extension(False)
-        self.path.chmod(0o600)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:

@@ -40,6 +40,10 @@ class Words(Protocol):
         """Hits by words."""
         ...
 
+    def fetch(self, ids: Sequence[str], query: Query | None = None) -> Mapping[str, MemoryItem]:
+        """The items as they are now, of those that pass the filters."""
+        ...
+
     def document_frequency(self, word: str) -> int:
         """In how many items the word occurs."""
         ...
@@ -95,10 +99,12 @@ class Ranker:
         return chosen, self._rank(query, lists, chosen.backend, sources)[:k]
 
     def _rank(self, query: Query, lists: Lists, backend: Backend, sources: Sources) -> list[Hit]:
-        items = {hit.item.id: hit.item for hits in lists.values() for hit in hits}
+        signals = signals_of(lists)
+        # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
+        items = sources.words.fetch(list(signals), query)
+        signals = {id: row for id, row in signals.items() if id in items}
         if not items:
             return []
-        signals = signals_of(lists)
         self._add_cosines(query, signals, sources)
         relevancies = self._relevancies(query, items, signals, sources)
         now = query.now or datetime.now(UTC)

@@ -284,7 +284,8 @@ class Orchestrator:
         old = self.require(old_id)
         link = Link(LinkType.SUPERSEDES, old_id)
         links = new.links if link in new.links else (*new.links, link)
-        id = self.write(replace(new, supersedes=old_id, links=links))
+        since = new.valid_from or self._clock.now()
+        id = self.write(replace(new, supersedes=old_id, links=links, valid_from=since))
         self._close_old(old, self.require(id))
         return id
 

@@ -21,17 +21,18 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.governance import Governance, govern
+from memoryd.router import query_terms
 from memoryd.service import Orchestrator
 from memoryd.state import State
-from memoryd.text import keywords
 from memoryd.types import MemoryItem, Project, Query
 
 CANDIDATES = 200
 PROMPT_CANDIDATES = 8
 PROMPT_MARGIN = 0.1
 PROMPT_CHARACTERS = 2_000
-MIN_KEYWORDS = 2
+MIN_TERMS = 2
 NEW_ITEMS = 6
+NEW_SHARE = 0.2
 PROMPT_REASON = "may bear on this prompt"
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
@@ -89,13 +90,14 @@ class Injector:
         return self._govern_session(event)
 
     def _govern_session(self, event: SessionEvent) -> str:
-        chosen = self.governance(event.project.id)
         seen = self._state.injected(event.session)
+        fresh = [item for item in self._new_items(event) if item.id not in seen]
+        budget = self._settings.session_budget
+        chosen = self.governance(event.project.id, budget - int(budget * NEW_SHARE) if fresh else budget)
         self._state.set_governed(event.session)
         if chosen.ids and set(chosen.ids) <= seen:
             return ""
-        fresh = [item for item in self._new_items(event) if item.id not in seen and item.id not in chosen.ids]
-        kept, _ = fit(fresh, self._settings.session_budget - chosen.tokens - overhead(NEW_REASON))
+        kept, _ = fit([item for item in fresh if item.id not in chosen.ids], budget - chosen.tokens - overhead(NEW_REASON))
         self._state.record_injection(event.session, [*chosen.ids, *(item.id for item in kept)], "SessionStart")
         return "\n".join(filter(None, [chosen.text, fence([item_line(item) for item in kept], NEW_REASON)]))
 
@@ -150,4 +152,4 @@ def cache_key(anchor: str) -> str:
 
 def worth_asking(prompt: str) -> bool:
     """Whether a prompt says enough to look for memories: no commands, no 'ok', no notifications."""
-    return not _NOT_A_PROMPT.match(prompt) and len(keywords(prompt[:PROMPT_CHARACTERS])) >= MIN_KEYWORDS
+    return not _NOT_A_PROMPT.match(prompt) and len(query_terms(prompt[:PROMPT_CHARACTERS])) >= MIN_TERMS

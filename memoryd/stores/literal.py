@@ -230,13 +230,15 @@ class LiteralIndex:
         """The item, or None."""
         return self.fetch([id]).get(id)
 
-    def fetch(self, ids: Sequence[str]) -> dict[str, MemoryItem]:
-        """The items that exist, by id."""
+    def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
+        """The items that exist (and pass the query's filters), by id."""
+        condition, parameters = rows.where(query) if query else ("1", [])
         out: dict[str, MemoryItem] = {}
         for start in range(0, len(ids), _PAGE):
             page = ids[start : start + _PAGE]
             marks = ", ".join("?" * len(page))
-            for id, payload in self.db.execute(f"SELECT id, payload FROM memory WHERE id IN ({marks})", page):
+            sql = f"SELECT id, payload FROM memory WHERE id IN ({marks}) AND {condition}"
+            for id, payload in self.db.execute(sql, (*page, *parameters)):
                 out[id] = rows.from_payload(payload)
         return out
 

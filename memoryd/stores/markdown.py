@@ -148,9 +148,9 @@ class MarkdownStore:
         """The item, or None."""
         return self._use(lambda index: index.get(id))
 
-    def fetch(self, ids: Sequence[str]) -> dict[str, MemoryItem]:
-        """The items that exist, by id."""
-        return self._use(lambda index: index.fetch(ids))
+    def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
+        """The items that exist (and pass the query's filters), by id."""
+        return self._use(lambda index: index.fetch(ids, query))
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
         """At most k hits, best first; `parts` hold `bm25` (the score) and `coverage`, see LiteralSearch."""

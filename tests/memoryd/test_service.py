@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memoryd.config import Settings
+from memoryd.errors import EmbeddingError, NotFoundError
+from memoryd.protocols import FloatArray
+from memoryd.service import Orchestrator
+from memoryd.testing import FakeClock, HashEmbedder
+from memoryd.types import Backend, LinkType, MemoryItem, Query, Status
+
+
+def item(content: str, **fields: object) -> MemoryItem:
+    return replace(MemoryItem(content=content, project="shop", session="s1"), **fields)  # type: ignore[arg-type]
+
+
+def contents(service: Orchestrator, text: str, **filters: object) -> list[str]:
+    return [hit.item.content for hit in service.search(Query(text=text, **filters))]  # type: ignore[arg-type]
+
+
+def answers(service: Orchestrator) -> list[tuple[str, list[tuple[str, float]]]]:
+    """What a set of questions brings, for comparing a store before and after."""
+    service.settle()
+    out = []
+    for text in ("port of the database", "deploy staging", "`make db`", "what is related to Makefile?"):
+        for backend in (None, Backend.MARKDOWN, Backend.VECTOR, Backend.HYBRID):
+            hits = service.search(Query(text=text, backend=backend))
+            out.append((f"{text}/{backend}", [(hit.item.id, round(hit.score, 6)) for hit in hits]))
+    return out
+
+
+@pytest.fixture
+def filled(service: Orchestrator) -> Orchestrator:
+    service.write_many(
+        [
+            item("The test database runs on port 5433, started by `make db`.", entities=("make db", "Makefile")),
+            item("Staging is deployed by pushing the branch staging.", entities=("staging",)),
+            item("The Makefile has a target for the database.", entities=("Makefile",)),
+            item("Invoices are mailed by a job queue in PostgreSQL."),
+        ]
+    )
+    service.settle()
+    return service
+
+
+def test_reindex_from_the_markdown_alone_gives_the_same_answers(filled: Orchestrator) -> None:
+    before = answers(filled)
+    filled.reindex()
+    assert answers(filled) == before
+
+
+@pytest.mark.parametrize("damage", ["delete", "garbage", "truncate"])
+@pytest.mark.parametrize("name", ["literal.db", "vector.db", "graph.db"])
+def test_a_deleted_or_damaged_index_is_noticed_and_rebuilt(
+    filled: Orchestrator, settings: Settings, clock: FakeClock, name: str, damage: str
+) -> None:
+    before = answers(filled)
+    filled.close()
+    path = settings.paths.index / name
+    for side in path.parent.glob(f"{name}-*"):
+        side.unlink()
+    if damage == "delete":
+        path.unlink()
+    elif damage == "garbage":
+        path.write_bytes(b"not a database at all " * 500)
+    else:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    again = Orchestrator(settings, clock, HashEmbedder())
+    again.catch_up()
+    assert answers(again) == before
+    again.close()
+
+
+def test_the_whole_index_folder_may_be_deleted(filled: Orchestrator, settings: Settings, clock: FakeClock) -> None:
+    before = answers(filled)
+    filled.close()
+    shutil.rmtree(settings.paths.index)
+    again = Orchestrator(settings, clock, HashEmbedder())
+    again.catch_up()
+    assert answers(again) == before
+    again.close()
+
+
+def test_a_kill_between_file_and_index_loses_nothing(settings: Settings, clock: FakeClock) -> None:
+    script = (
+        "import os, sys\n"
+        "from memoryd.config import load_settings\n"
+        "from memoryd.service import Orchestrator\n"
+        "from memoryd.stores.literal import LiteralIndex\n"
+        "from memoryd.testing import FakeClock, HashEmbedder\n"
+        "from memoryd.types import MemoryItem\n"
+        "service = Orchestrator(load_settings({}, home=sys.argv[1], embedder='hash'), FakeClock(), HashEmbedder())\n"
+        "LiteralIndex.put = lambda *a: os.kill(os.getpid(), 9)\n"
+        "service.write(MemoryItem(content='The build needs 8 GB.', project='shop'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(settings.home)], check=False)
+    assert done.returncode == -9
+    again = Orchestrator(settings, clock, HashEmbedder())
+    again.catch_up()
+    assert contents(again, "how much memory does the build need") == ["The build needs 8 GB."]
+    again.close()
+
+
+def test_another_embedder_makes_all_vectors_anew(filled: Orchestrator, settings: Settings, clock: FakeClock) -> None:
+    filled.close()
+    again = Orchestrator(settings, clock, HashEmbedder(128))
+    again.catch_up()
+    assert again.settle()
+    assert len(again.search(Query(text="database port", backend=Backend.VECTOR))) == 4
+    assert again.health().embedder == "hash-128"
+    again.close()
+
+
+class BrokenEmbedder(HashEmbedder):
+    def embed(self, texts: Sequence[str]) -> FloatArray:
+        raise EmbeddingError("The model file is gone.", fix="Install it again.")
+
+    embed_queries = embed
+
+
+def test_without_its_embedder_recall_goes_on_by_words(settings: Settings, clock: FakeClock) -> None:
+    service = Orchestrator(settings, clock, BrokenEmbedder())
+    service.catch_up()
+    service.write(item("The test database runs on port 5433."))
+    service.warm()
+    assert contents(service, "database port") == ["The test database runs on port 5433."]
+    assert "model file is gone" in service.health().embedder_error
+    service.close()
+
+
+def test_a_newer_statement_closes_the_older_one_and_as_of_still_finds_it(service: Orchestrator, clock: FakeClock) -> None:
+    old = service.write(item("The API listens on port 80."))
+    before = clock.now()
+    clock.advance(days=1)
+    new = service.supersede(old, item("The API listens on port 8080."))
+    clock.advance(days=1)
+    assert contents(service, "API port") == ["The API listens on port 8080."]
+    assert contents(service, "API port", as_of=before) == ["The API listens on port 80."]
+    assert contents(service, "API port", valid_at=before) == ["The API listens on port 80."]
+    assert service.require(new).supersedes == old
+    assert [entry.item.id for entry in service.related(new, types=(LinkType.SUPERSEDES,))] == [old]
+
+
+def test_a_supersession_that_was_cut_off_is_finished_at_the_next_start(
+    service: Orchestrator, settings: Settings, clock: FakeClock
+) -> None:
+    old = service.write(item("The API listens on port 80."))
+    clock.advance(days=1)
+    service.write(item("The API listens on port 8080.", supersedes=old))
+    service.close()
+    again = Orchestrator(settings, clock, HashEmbedder())
+    again.catch_up()
+    assert again.require(old).status is Status.SUPERSEDED
+    again.close()
+
+
+def test_what_is_forgotten_is_not_recalled_and_can_be_brought_back(filled: Orchestrator) -> None:
+    id = filled.search(Query(text="staging"))[0].item.id
+    filled.forget(id)
+    assert id not in [hit.item.id for hit in filled.search(Query(text="staging deployed"))]
+    assert filled.require(id).status is Status.BLACKLISTED
+    filled.restore(id)
+    assert filled.search(Query(text="staging deployed"))[0].item.id == id
+
+
+def test_a_deleted_memory_comes_back_from_the_trash(filled: Orchestrator) -> None:
+    id = filled.search(Query(text="staging"))[0].item.id
+    filled.delete(id)
+    assert filled.get(id) is None
+    assert filled.restore(id).id == id
+    assert filled.settle()
+    assert filled.search(Query(text="staging deployed"))[0].item.id == id
+
+
+def test_purging_leaves_no_copy(filled: Orchestrator, settings: Settings) -> None:
+    id = filled.search(Query(text="staging"))[0].item.id
+    filled.purge(id)
+    assert not list(settings.home.rglob(f"{id}*.md"))
+    with pytest.raises(NotFoundError):
+        filled.restore(id)
+
+
+def test_a_hand_edit_is_found_by_its_new_words(filled: Orchestrator) -> None:
+    id = filled.search(Query(text="staging deployed"))[0].item.id
+    path = filled.markdown.path_of(id)
+    assert path is not None
+    path.write_text(path.read_text().replace("pushing the branch staging", "tagging a release"))
+    filled.sync([path])
+    filled.settle()
+    assert filled.search(Query(text="tagging a release"))[0].item.id == id
+    path.unlink()
+    filled.sync([path])
+    assert filled.get(id) is None
+    assert id not in [hit.item.id for hit in filled.search(Query(text="tagging a release"))]
+
+
+def test_two_processes_that_write_at_once_lose_nothing(settings: Settings, clock: FakeClock) -> None:
+    script = (
+        "import sys\n"
+        "from memoryd.config import load_settings\n"
+        "from memoryd.service import Orchestrator\n"
+        "from memoryd.clock import SystemClock\n"
+        "from memoryd.testing import HashEmbedder\n"
+        "from memoryd.types import MemoryItem\n"
+        "service = Orchestrator(load_settings({}, home=sys.argv[1], embedder='hash'), SystemClock(), HashEmbedder())\n"
+        "for n in range(25):\n"
+        "    service.write(MemoryItem(content=f'Writer {sys.argv[2]} says fact number {n}.', project='shop'))\n"
+        "service.settle(); service.close()\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", script, str(settings.home), name]) for name in ("one", "two")]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    service = Orchestrator(settings, clock, HashEmbedder())
+    service.catch_up()
+    found = list(service.all())
+    assert len(found) == len({entry.id for entry in found}) == len({entry.content for entry in found}) == 50
+    service.close()
+
+
+def test_each_hit_explains_its_score(filled: Orchestrator) -> None:
+    for hit in filled.search(Query(text="port of the test database")):
+        assert sum(hit.parts.values()) == pytest.approx(hit.score)
+        assert 0 <= hit.relevancy <= 1
+
+
+def test_files_are_private(filled: Orchestrator, settings: Settings) -> None:
+    for path in settings.home.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_nothing_is_written_outside_the_home(filled: Orchestrator, tmp_path: Path) -> None:
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
