@@ -26,9 +26,12 @@ from memoryd.types import Backend, Hit, LinkType, MemoryItem, Query, Related, St
 SCHEMA = Migrations("graph")
 SEARCH_DEPTH = 2
 MAX_SEEDS = 24
+MAX_HINTS = 100
+MAX_WORDS = 32
 MAX_ALIAS_SHARE = 200
 NAME_WEIGHT, FILE_WEIGHT, WORD_WEIGHT = 1.0, 0.8, 0.4
 _ANY_BUT_BLACKLISTED = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
+_FILE_ENDING = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}\b")
 _SEPARATOR = re.compile(r"[/\\]")
 _EDGE = "INSERT OR REPLACE INTO edge (source, type, target, weight, born) VALUES (?, ?, ?, 1.0, ?)"
 
@@ -50,6 +53,7 @@ def m001_create(db: Database) -> None:
         " WITHOUT ROWID"
     )
     db.execute("CREATE INDEX alias_node ON alias(node)")
+    db.execute("CREATE VIRTUAL TABLE word USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61')")
 
 
 class GraphStore:
@@ -87,12 +91,19 @@ class GraphStore:
         item = item if item.id else replace(item, id=self._fresh_id())
         self._db.execute(upsert_sql("memory"), to_row(item))
         self._db.execute("INSERT OR REPLACE INTO node (key, name, kind) VALUES (?, ?, 'memory')", (item.id, item.id))
+        self._index_words(item)
         before = self._targets(item.id)
         self._db.execute("DELETE FROM edge WHERE source = ?", (item.id,))
         for type, target in _edges(item):
             self._db.execute(_EDGE, (item.id, type.value, self._target_key(type, target), seconds(item.created_at)))
         self._drop_unmentioned(before)
         return item.id
+
+    def _index_words(self, item: MemoryItem) -> None:
+        row = self._db.value("SELECT rowid FROM memory WHERE id = ?", (item.id,))
+        text = " ".join(keywords(" ".join((item.content, *item.tags, *item.entities))))
+        self._db.execute("DELETE FROM word WHERE rowid = ?", (row,))
+        self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (row, text))
 
     def _fresh_id(self) -> str:
         while self._db.value("SELECT 1 FROM node WHERE key = ?", (id := new_id(),)):
@@ -126,6 +137,7 @@ class GraphStore:
         """Remove the item, its node and its outgoing edges; edges that point to it stay and dangle."""
         with self._db.transaction():
             before = self._targets(id)
+            self._db.execute("DELETE FROM word WHERE rowid IN (SELECT rowid FROM memory WHERE id = ?)", (id,))
             self._db.execute("DELETE FROM memory WHERE id = ?", (id,))
             self._db.execute("DELETE FROM node WHERE key = ? AND kind = 'memory'", (id,))
             self._db.execute("DELETE FROM edge WHERE source = ?", (id,))
@@ -167,13 +179,15 @@ class GraphStore:
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Memories named in the text, those that mention its names, and those linked to them; parts {"graph": score}."""
+        """Memories that the text names by id, by the names they mention or by their words, and those linked to them.
+
+        Parts: {"graph": score}, 0..1.
+        """
         if k <= 0:
             return []
         if not query.text.strip():
             return self._newest(query, k)
-        seeds = self._seeds(query)
-        reached = walk(Neighbours(self._db, query, ()), seeds, SEARCH_DEPTH) if seeds else {}
+        reached = walk(Neighbours(self._db, query, ()), self._seeds(query), SEARCH_DEPTH, self._hints(query))
         found = islice(self._items(reached.values(), query), k)
         return [Hit(item, node.score, Backend.GRAPH, {"graph": node.score}) for node, item in found]
 
@@ -211,6 +225,19 @@ class GraphStore:
                 seeds[key] = max(seeds.get(key, 0.0), weight * len(rows) ** -0.5)
         best = sorted(seeds, key=lambda key: (-seeds[key], key))[:MAX_SEEDS]
         return {key: seeds[key] * (1.0 if is_id(key) else damping(self._db, key)) for key in best}
+
+    def _hints(self, query: Query) -> dict[str, float]:
+        """Memories that have words of the text, with weights 0..WORD_WEIGHT in proportion to their BM25."""
+        terms = keywords(_FILE_ENDING.sub(" ", query.text))[:MAX_WORDS] or keywords(query.text)[:MAX_WORDS]
+        if not terms:
+            return {}
+        condition, parameters = where(query, "i")
+        rows = self._db.execute(
+            "SELECT i.id, -bm25(word) AS strength FROM word JOIN memory i ON i.rowid = word.rowid"
+            f" WHERE word MATCH ? AND {condition} ORDER BY strength DESC, i.id LIMIT {MAX_HINTS}",
+            [" OR ".join(f'"{term}"' for term in terms), *parameters],
+        )
+        return {id: WORD_WEIGHT * strength / rows[0][1] for id, strength in rows}
 
     def _items(self, nodes: Iterable[Reached], query: Query) -> Iterator[tuple[Reached, MemoryItem]]:
         """The memories among the nodes that pass the filters (seeds have not been filtered yet), best first, then by id."""

@@ -8,7 +8,7 @@ count for more than one, and the score stays in 0..1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from memoryd.types import LinkType, Query
 MAX_DEPTH = 4
 FAN_OUT = 64
 MAX_NODES = 400
+MAX_HINTS_FOLLOWED = 24
 STEP = {LinkType.SUPERSEDES: 0.9, LinkType.CONTRADICTS: 0.9, LinkType.RELATES_TO: 0.8, LinkType.MENTIONS: 0.8}
 
 
@@ -83,18 +84,31 @@ def damping(db: Database, entity: str) -> float:
     return float(max(1, degree) ** -0.5)
 
 
-def walk(neighbours: Neighbours, seeds: Mapping[str, float], depth: int) -> dict[str, Reached]:
-    """All nodes within `depth` edges of the seeds (1..4), with their scores; seeds start with the given weight."""
+def walk(
+    neighbours: Neighbours, seeds: Mapping[str, float], depth: int, hints: Mapping[str, float] | None = None
+) -> dict[str, Reached]:
+    """All nodes within `depth` edges of the seeds (1..4), with their scores; seeds start with the given weight.
+
+    Hints are memories that the words of a query point to, with their weights: they count as
+    one edge away from the query, beside whatever else reaches them.
+    """
     import networkx
 
+    hints = hints or {}
     graph = networkx.DiGraph()
-    for seed in sorted(seeds):
-        graph.add_node(seed)
-    level = sorted(seeds)
-    depth = min(max(depth, 0), MAX_DEPTH)
+    graph.add_nodes_from(sorted(seeds))
+    level, depth = sorted(seeds), min(max(depth, 0), MAX_DEPTH)
     for step in range(depth):
         level = _load_level(graph, neighbours, level, last=step == depth - 1)
-    return _score(graph, networkx.topological_sort(graph), seeds)
+        if step == 0:
+            level = sorted({*level, *_strongest(hints, seeds)})
+            graph.add_nodes_from(sorted(hints))
+    return _score(graph, networkx.lexicographical_topological_sort(graph), seeds, hints)
+
+
+def _strongest(hints: Mapping[str, float], seeds: Mapping[str, float]) -> list[str]:
+    """The hints whose own edges are worth following."""
+    return sorted(hints.keys() - seeds.keys(), key=lambda key: (-hints[key], key))[:MAX_HINTS_FOLLOWED]
 
 
 def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, last: bool) -> list[str]:
@@ -112,19 +126,17 @@ def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, las
     return sorted(set(graph) - seen)
 
 
-def _score(graph: Any, order: Any, seeds: Mapping[str, float]) -> dict[str, Reached]:
+def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: Mapping[str, float]) -> dict[str, Reached]:
     out: dict[str, Reached] = {}
     for key in order:
-        if key in seeds:
-            out[key] = Reached(key, seeds[key], (key,), None)
-            continue
-        arrivals = sorted(
-            ((out[source].score * data["weight"], source, data["type"]) for source, _, data in graph.in_edges(key, data=True)),
-            key=lambda arrival: (-arrival[0], arrival[1]),
-        )
+        arrivals = [
+            (out[source].score * data["weight"], source, data["type"]) for source, _, data in graph.in_edges(key, data=True)
+        ]
+        arrivals += [(weights[key], "", None) for weights in (seeds, hints) if key in weights]
+        arrivals.sort(key=lambda arrival: (-arrival[0], arrival[1]))
         missed = 1.0
         for share, _, _ in arrivals:
             missed *= 1.0 - share
         _, best, via = arrivals[0]
-        out[key] = Reached(key, 1.0 - missed, (*out[best].path, key), via)
+        out[key] = Reached(key, 1.0 - missed, (*out[best].path, key) if via else (key,), via)
     return out

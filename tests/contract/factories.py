@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memoryd.paths import Paths
 from memoryd.protocols import MemoryStore
+from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
 
@@ -17,4 +18,8 @@ def markdown(tmp_path: Path) -> MemoryStore:
     return MarkdownStore(Paths(tmp_path), FakeClock())
 
 
-FACTORIES: dict[str, Factory] = {"markdown": markdown}
+def graph(tmp_path: Path) -> MemoryStore:
+    return GraphStore(tmp_path / "graph.db")
+
+
+FACTORIES: dict[str, Factory] = {"graph": graph, "markdown": markdown}

@@ -53,10 +53,26 @@ def test_a_memory_that_mentions_two_of_the_names_comes_first(store: GraphStore) 
     assert ids(store.search(Query("main.py REDIS_URL")))[0] == 3
 
 
+def test_words_lead_into_the_graph_too(store: GraphStore) -> None:
+    store.write_many(
+        [
+            make(1, "The token cache keeps expired keys.", links=(Link(LinkType.RELATES_TO, make(2).id),)),
+            make(2, "Login fails on Mondays."),
+            make(3, "Nothing here."),
+        ]
+    )
+    assert ids(store.search(Query("what is connected with the token caches?"))) == [1, 2]
+
+
+def test_a_name_counts_more_than_the_same_word(store: GraphStore) -> None:
+    store.write_many([make(1, "mentions redis", entities=("redis",)), make(2, "mentions redis", entities=("other",))])
+    assert ids(store.search(Query("redis"))) == [1, 2]
+
+
 def test_given_entities_take_the_place_of_those_found_in_the_text(store: GraphStore) -> None:
     store.write(make(1, "about main.py", entities=("Kafka",)))
     assert ids(store.search(Query("kafka"))) == [1]
-    assert store.search(Query("main.py")) == []
+    assert store.entities() == [("Kafka", 1)]
 
 
 def test_a_memory_named_by_id_comes_with_what_it_is_linked_to(store: GraphStore) -> None:
