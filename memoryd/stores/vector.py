@@ -51,10 +51,9 @@ def m001_create(db: Database) -> None:
     db.execute(create_table_sql("memory", ["embedding BLOB", "model TEXT NOT NULL", "version INTEGER NOT NULL"]))
     db.execute(
         "CREATE INDEX memory_filter ON memory"
-        "(status, project, scope, kind, session, created_at, expired_at, valid_from, valid_to, tags, model)"
+        "(status, project, scope, kind, session, created_at, expired_at, valid_from, valid_to, tags, model, id)"
     )
     db.execute("CREATE INDEX memory_version ON memory(version)")
-    db.execute("CREATE INDEX memory_created ON memory(created_at)")
     db.execute("CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
     db.execute("INSERT INTO counter VALUES ('version', 0), ('table', abs(random() % 1000000000000000))")
 
@@ -231,8 +230,9 @@ class VectorStore:
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
         condition, parameters = where(query)
+        newest = f"SELECT rowid FROM memory WHERE {condition} ORDER BY created_at DESC, id LIMIT ?"
         rows = self._db.execute(
-            f"SELECT payload FROM memory WHERE {condition} ORDER BY created_at DESC, id LIMIT ?", [*parameters, min(k, 2**31)]
+            f"SELECT payload FROM memory WHERE rowid IN ({newest}) ORDER BY created_at DESC, id", [*parameters, min(k, 2**31)]
         )
         return [Hit(from_payload(payload), 0.0, Backend.VECTOR) for (payload,) in rows]
 
@@ -283,8 +283,10 @@ class VectorStore:
     def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
         """Those of the rows that are there, usable and pass the filter: (id, cosine), in rank order."""
         condition, parameters = where(query)
+        # NOT INDEXED leaves the lookup by rowid as the only plan; SQLite else walks the whole filter index.
         rows = self._db.execute(
-            f"SELECT rowid, id FROM memory WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition} AND model = ?",
+            "SELECT rowid, id FROM memory NOT INDEXED"
+            f" WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition} AND model = ?",
             [_json(list(cosines)), *parameters, self._model],
         )
         return sorted(((id, cosines[rowid]) for rowid, id in rows), key=lambda pair: (-pair[1], pair[0]))

@@ -9,7 +9,8 @@ from memoryd.paths import Paths
 from memoryd.protocols import MemoryStore
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.testing import FakeClock
+from memoryd.stores.vector import VectorStore
+from memoryd.testing import FakeClock, HashEmbedder
 
 Factory = Callable[[Path], MemoryStore]
 
@@ -22,4 +23,12 @@ def graph(tmp_path: Path) -> MemoryStore:
     return GraphStore(tmp_path / "graph.db")
 
 
-FACTORIES: dict[str, Factory] = {"graph": graph, "markdown": markdown}
+def vector(tmp_path: Path) -> MemoryStore:
+    return VectorStore(tmp_path / "vector.db", HashEmbedder())
+
+
+def vector_by_table(tmp_path: Path) -> MemoryStore:
+    return VectorStore(tmp_path / "vector.db", HashEmbedder(), matrix_bytes=0)
+
+
+FACTORIES: dict[str, Factory] = {"graph": graph, "markdown": markdown, "vector": vector, "vector-table": vector_by_table}
