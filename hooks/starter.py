@@ -6,6 +6,7 @@ import sys
 import time
 
 import environment
+import hook
 
 ATTEMPT_SECONDS = 10.0
 LOG_LIMIT = 1_000_000
@@ -14,11 +15,16 @@ KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have cho
 
 
 def daemon_environment(env, home):
-    """The client's environment without its credentials. The daemon lives longer than the session."""
+    """The client's environment without its credentials: the daemon lives longer than the session.
+
+    The plugin's options stay out too. They come with each event, and a copy that is as old as the daemon would
+    overrule them.
+    """
     kept = {}
     for name, value in env.items():
         secret = name.upper().endswith(SECRET_ENDINGS) or name == "ANTHROPIC_CUSTOM_HEADERS"
-        if not secret or name in KEPT_SECRETS or name.startswith(("MEMORYD_", "CLAUDE_PLUGIN_")):
+        ours = name in KEPT_SECRETS or name.startswith("MEMORYD_")
+        if (ours or not secret) and not name.startswith(hook.OPTION_PREFIX):
             kept[name] = value
     kept["MEMORYD_HOME"] = home
     return kept

@@ -187,12 +187,12 @@ def test_a_started_daemon_gets_no_credentials_of_the_client(hooks: Hooks) -> Non
         "DB_PASSWORD",
         "AWS_SECRET",
     ]
-    kept = ["MEMORYD_OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "CLAUDE_PLUGIN_OPTION_X", "LANG"]
+    kept = ["MEMORYD_OPENAI_API_KEY", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "LANG"]
     hooks.run("Stop", None, **dict.fromkeys(secrets + kept, "value"))
     env = wait_for_start(hooks)
     assert [name for name in secrets if name in env] == []
     assert [name for name in kept if name not in env] == []
-    assert env["MEMORYD_HOME"] == str(hooks.home)
+    assert (env["MEMORYD_HOME"], env["CLAUDE_PLUGIN_DATA"]) == (str(hooks.home), str(hooks.data))
 
 
 def test_a_started_daemon_leads_its_own_process_session_and_holds_no_pipe(hooks: Hooks) -> None:
