@@ -213,6 +213,14 @@ def test_every_occurrence_is_replaced_and_counted() -> None:
     assert done.found == {"api-key": 3}
 
 
+def test_secrets_that_touch_are_all_found() -> None:
+    bot, key = "123456789:" + chars(35), "dop" + "_v1_" + chars(64, HEX)
+    done = redact(f"bot {bot}{key}")
+    assert chars(8) not in done.text
+    assert chars(8, HEX) not in done.text
+    assert sum(done.found.values()) == 2
+
+
 def test_nothing_that_was_found_is_logged(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
     caplog.set_level(logging.DEBUG)
     for before, secret, after, _ in POSITIVES:
@@ -224,9 +232,9 @@ def test_nothing_that_was_found_is_logged(caplog: pytest.LogCaptureFixture, caps
 def test_ordinary_text_is_fast() -> None:
     text = "The build failed in src/app/main.py: see the log of step 3, and use the cached wheel from 2024-05-01.\n" * 2_000
     redact("warm up 1234567890")
-    start = time.perf_counter()
+    start = time.process_time()
     redact(text)
-    assert len(text) / (time.perf_counter() - start) > 250_000, "a quarter of what is promised, for busy machines"
+    assert len(text) / (time.process_time() - start) > 250_000, "a quarter of what is promised, for busy machines"
 
 
 @pytest.mark.parametrize(
@@ -242,6 +250,6 @@ def test_ordinary_text_is_fast() -> None:
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     redact(text)
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
