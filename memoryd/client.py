@@ -155,7 +155,7 @@ def error_from(code: str, message: str, fix: str) -> MemorydError:
 def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
     """Return when a daemon answers, starting one when none does. Raises DaemonUnavailable after `timeout` seconds.
 
-    `command` replaces `python -m memoryd daemon`. The daemon runs detached: it outlives the caller, holds none
+    `command` replaces `python -m memoryd.server`. The daemon runs detached: it outlives the caller, holds none
     of its files, and inherits nothing of Claude Code's login.
     """
     client = Client(settings.paths)
@@ -199,7 +199,7 @@ def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.
     make_private_dir(settings.paths.run)
     with _output(settings.paths) as output:
         child = subprocess.Popen(
-            list(command) or [sys.executable, "-m", "memoryd", "daemon"],
+            list(command) or [sys.executable, "-m", "memoryd.server"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -130,6 +130,22 @@ def test_a_process_ends_with_its_lease(settings):
     assert process.returncode == 0
 
 
+def test_a_wrong_setting_is_told_before_anything_starts(settings):
+    environment = daemon_environment(settings) | {"MEMORYD_LEASE_MINUTES": "soon"}
+    done = subprocess.run([sys.executable, "-m", "memoryd.server"], env=environment, capture_output=True, text=True, timeout=5)
+    assert done.returncode == 2 and "MEMORYD_LEASE_MINUTES" in done.stderr
+    assert not settings.paths.run.exists()
+
+
+def test_the_real_daemon_starts_with_nothing_but_a_home(settings, client):
+    ensure_daemon(settings, 8)
+    client.call("remember", {"content": "Deploys happen on Tuesdays.", "cwd": str(settings.home.parent)})
+    client.stop(8)
+    ensure_daemon(settings, 8)
+    listed = client.call("list_memories", {"project": "all"})
+    assert [memory["content"] for memory in listed["memories"]] == ["Deploys happen on Tuesdays."]
+
+
 def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
     inherited = daemon_environment(
         settings,
