@@ -51,7 +51,7 @@ class HashEmbedder:
         out = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in words(text) or [""]:
-                code = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
+                code = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
                 out[row, (code >> 1) % self._dimensions] += 1.0 if code & 1 else -1.0
             if not out[row].any():
                 out[row, 0] = 1.0

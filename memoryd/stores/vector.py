@@ -191,7 +191,8 @@ class VectorStore:
     def search(self, query: Query, k: int = 8) -> list[Hit]:
         """At most k hits by cosine, which is also the score; ties by id. Raises EmbeddingError.
 
-        An empty text gives the newest items that pass the filters, score 0.
+        What is not nearer than a right angle (cosine 0) is no hit. An empty text gives the
+        newest items that pass the filters, score 0.
         """
         if k <= 0:
             return []
@@ -253,7 +254,7 @@ class VectorStore:
             f" WHERE {condition} AND {USABLE} ORDER BY cosine DESC NULLS LAST, id LIMIT ?",
             [blob, *parameters, self._model, len(blob), min(k, 2**31)],
         )
-        return {id: cosine for id, cosine in rows if cosine is not None}
+        return {id: cosine for id, cosine in rows if cosine is not None and cosine > 0}
 
     def _by_mirror(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
         """The k best by a mirror, or None when the table must be asked.
@@ -267,7 +268,7 @@ class VectorStore:
         for rowids, cosines in mirror.top(vector, [reach * k for reach in _REACH]) if len(mirror) else ():
             rounded = [round(cosine, 6) for cosine in cosines.tolist()]
             ranked = self._passing(dict(zip(rowids, rounded, strict=True)), query)
-            whole = mirror.exact and len(rowids) == len(mirror)
+            whole = mirror.exact and (len(rowids) == len(mirror) or rounded[-1] <= 0)
             if whole or (len(ranked) >= k and ranked[k - 1][1] > rounded[-1]):
                 return dict(ranked[:k])
         return self._by_matrix(mirror, vector, query, k) if isinstance(mirror, VectorMatrix) else None
@@ -289,7 +290,8 @@ class VectorStore:
             f" WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition} AND model = ?",
             [_json(list(cosines)), *parameters, self._model],
         )
-        return sorted(((id, cosines[rowid]) for rowid, id in rows), key=lambda pair: (-pair[1], pair[0]))
+        found = ((id, cosines[rowid]) for rowid, id in rows if cosines[rowid] > 0)
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
     # Mirrors
 

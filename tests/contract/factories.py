@@ -24,11 +24,11 @@ def graph(tmp_path: Path) -> MemoryStore:
 
 
 def vector(tmp_path: Path) -> MemoryStore:
-    return VectorStore(tmp_path / "vector.db", HashEmbedder())
+    return VectorStore(tmp_path / "vector.db", HashEmbedder(1024))
 
 
 def vector_by_table(tmp_path: Path) -> MemoryStore:
-    return VectorStore(tmp_path / "vector.db", HashEmbedder(), matrix_bytes=0)
+    return VectorStore(tmp_path / "vector.db", HashEmbedder(1024), matrix_bytes=0)
 
 
 FACTORIES: dict[str, Factory] = {"graph": graph, "markdown": markdown, "vector": vector, "vector-table": vector_by_table}

@@ -46,9 +46,9 @@ def ids(hits):
 
 
 def test_the_nearest_come_first_with_their_cosine_as_score(open_store):
-    store = open_store(HashEmbedder())
+    store = open_store(HashEmbedder(1024))
     near = store.write(MemoryItem(content="the build uses pnpm"))
-    far = store.write(MemoryItem(content="postgres listens on another port"))
+    far = store.write(MemoryItem(content="postgres has the other port"))
     hits = store.search(Query(text="which tool for the build: pnpm"))
     assert ids(hits) == [near, far]
     assert hits[0].backend is Backend.VECTOR and hits[0].parts == {"cosine": hits[0].score} and hits[0].relevancy == 0
@@ -89,6 +89,18 @@ def test_nothing_is_asked_for_with_k_of_zero_or_less(open_store, k):
     store = open_store()
     store.write(item(1))
     assert store.search(Query(text="1"), k) == [] and store.search(Query(), k) == []
+
+
+def test_what_has_nothing_in_common_is_no_hit(open_store):
+    class Axes(ClusterEmbedder):
+        def embed(self, texts):
+            return np.array([[1, 0] if text == "a" else [0, 1] if text == "b" else [-0.6, 0.8] for text in texts], np.float32)
+
+    store = open_store(Axes(2))
+    store.write_many([item(1, "a"), item(2, "b"), item(3, "c")])
+    assert ids(store.search(Query(text="a"))) == [item(1).id]
+    assert ids(store.search(Query(text="b"))) == [item(2).id, item(3).id]
+    assert store.score("a", [item(2).id, item(3).id]) == {item(2).id: 0.0, item(3).id: -0.6}
 
 
 def test_an_empty_store_finds_nothing(open_store):

@@ -11,7 +11,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class ClusterEmbedder:
-    """Unit vectors that depend on the text alone: `12 …` lies in cluster 12, near others of it. Counts its texts."""
+    """Unit vectors that depend on the text alone: `12 …` lies in cluster 12, all at acute angles. Counts its texts."""
 
     def __init__(self, dimensions=16, name="cluster", noise=0.4):
         self.name, self.dimensions, self.noise = name, dimensions, noise
@@ -25,8 +25,8 @@ class ClusterEmbedder:
         return self.embed(texts)
 
     def _one(self, text):
-        centre = np.random.default_rng(zlib.crc32(text.split(" ")[0].encode())).normal(size=self.dimensions)
-        own = np.random.default_rng(zlib.crc32(text.encode())).normal(size=self.dimensions)
+        centre = np.random.default_rng(zlib.crc32(text.split(" ")[0].encode())).random(self.dimensions) ** 3
+        own = np.random.default_rng(zlib.crc32(text.encode())).random(self.dimensions)
         vector = centre / np.linalg.norm(centre) + self.noise * own / np.linalg.norm(own)
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
