@@ -191,7 +191,7 @@ class EntryReader:
             self._skip(reason)
         elif base.sidechain or entry.get("planContent"):
             # The prompt of a subagent, and a plan handed over to a fresh session, were written by the agent.
-            yield from self._said(text, base)
+            yield from self._said(strip_private(text), base)
         else:
             yield from self._typed(text, base)
 
@@ -287,6 +287,9 @@ class EntryReader:
     def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         if entry.get("operation") != "enqueue":
             self._skip("queue_end")
+            return
+        if _by_machine(entry):
+            self._skip("harness")
             return
         text = _joined(entry.get("content"))
         self._check_foreign(text)

@@ -16,19 +16,22 @@ INTERRUPTED = "[Request interrupted by user"
 CONTINUED = "This session is being continued from a previous conversation"
 
 _PRIVATE = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
+_PRIVATE_BLOCK = re.compile(r"<private\s*>.*?</private\s*>", re.DOTALL | re.IGNORECASE)
 _RECALL = re.compile(rf"<{RECALL_TAG}\b[^>]*>.*?(?:</{RECALL_TAG}\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _RECALL_END = re.compile(rf"</{RECALL_TAG}\s*>", re.IGNORECASE)
 _CLIENT_TAGS = (
     "system-reminder|task-notification|local-command-stdout|local-command-stderr|local-command-caveat|command-message|"
     "command-contents|user-prompt-submit-hook|session-start-hook|ide_opened_file|ide_selection|ide_diagnostics|"
     "bash-input|bash-stdout|bash-stderr|post-tool-use-hook|teammate-message|tools-used-before-summary|"
-    "new-diagnostics|background-task-notification|channel-message|total_tokens"
+    "new-diagnostics|background-task-notification|channel|channel-message|total_tokens"
 )
 _CLIENT_BLOCK = re.compile(rf"<({_CLIENT_TAGS})\b[^>]*>.*?</\1\s*>", re.DOTALL)
 _CLIENT_OPEN = re.compile(rf"\A\s*<({_CLIENT_TAGS})\b[^>]*>", re.DOTALL)
 _COMMAND_NAME = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)(?:</command-args>|\Z)", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\[(?:Image #\d+|Image: [^\]\n]*|Pasted text #\d+[^\]\n]*|Audio #\d+)\]")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ERROR_TAG = re.compile(r"</?tool_use_error>")
 _INTERRUPT = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
 _BARE_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*")
 _CLIENT_STARTS = (
@@ -78,14 +81,19 @@ def strip_client(text: str) -> str:
 
 
 def well_formed(text: str) -> str:
-    """Text that can be written as UTF-8: lone surrogates replaced, NULs removed."""
+    """Text that can be written as UTF-8: lone surrogates replaced, NULs and terminal colours removed."""
     text = text.replace("\x00", "")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def clean(text: str) -> str:
-    """For text that is not the user's: injected and client text removed."""
-    return strip_client(strip_recall(well_formed(text))).strip()
+    """For text that is not the user's: injected and client text removed, and private blocks that are repeated whole."""
+    text = strip_recall(well_formed(text))
+    if "<" not in text:
+        return text.strip()
+    return _ERROR_TAG.sub("", strip_client(_PRIVATE_BLOCK.sub("", text))).strip()
 
 
 def is_client_text(text: str) -> bool:
