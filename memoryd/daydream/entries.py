@@ -157,6 +157,8 @@ class EntryReader:
 
     def _safe(self, text: str, limit: int) -> str:
         """Without secrets, then cut; the first, wide cut bounds the work and leaves no half secret in what is kept."""
+        if not text:
+            return ""
         safe = redact(_cut_middle(text, 2 * limit))
         self.redacted.update(safe.found)
         return _cut_middle(safe.text, limit)
