@@ -42,6 +42,7 @@ class MemoryWatcher:
         self._thread: threading.Thread | None = None
         self._observer: BaseObserver | None = None
         self._watched = (0, 0)
+        self._lost = threading.Event()
 
     def start(self) -> None:
         """Begin to watch; a second call does nothing. Returns once events are seen, if the folder is there."""
@@ -65,7 +66,7 @@ class MemoryWatcher:
     def _watch(self) -> bool:
         """Whether the folder was not watched before and is now."""
         identity = _identity(self._folder)
-        if identity == self._watched:
+        if identity == self._watched and not self._lost.is_set():
             return False
         self._unwatch()
         if identity == (0, 0):
@@ -81,12 +82,14 @@ class MemoryWatcher:
             observer.start()
         except OSError as error:  # e.g. the limit of inotify watches
             log.warning("Can't watch %s: %s. Edits are found by the next full sync.", self._folder, error.strerror)
+            self._watched = identity  # one warning is enough
             return False
         self._observer, self._watched = observer, identity
         return True
 
     def _unwatch(self) -> None:
         observer, self._observer, self._watched = self._observer, None, (0, 0)
+        self._lost.clear()
         if observer is not None:
             observer.stop()
             observer.join()
@@ -95,6 +98,8 @@ class MemoryWatcher:
         if event.event_type in _QUIET_EVENTS:
             return
         paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
+        if event.event_type in ("deleted", "moved") and paths[0] == self._folder:
+            self._lost.set()  # a new folder may get the same inode, but no events
         wanted = [path for path in paths if not path.name.startswith(TEMPORARY_PREFIX)]
         # A folder tells that something in it changed, which the file's own event does better.
         if event.is_directory and event.event_type == "modified" or not wanted:
@@ -131,7 +136,7 @@ class MemoryWatcher:
     def _hand_over(self, paths: set[Path]) -> None:
         try:
             self._on_change(paths)
-        except (MemorydError, OSError, ValueError):
+        except (MemorydError, OSError, ValueError, LookupError, RuntimeError):
             log.exception("Changes in %s were not taken in; the next sync tries again.", self._folder)
 
 

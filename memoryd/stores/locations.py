@@ -26,7 +26,7 @@ def safe_name(text: str) -> str:
     name = _FORBIDDEN.sub("-", text).strip(".-")
     if _RESERVED.fullmatch(name):
         name = f"_{name}"
-    if name == text and len(name) <= MAX_NAME and len(name.encode("utf-8")) <= _MAX_BYTES:
+    if name and name == text and len(name) <= MAX_NAME and len(name.encode("utf-8")) <= _MAX_BYTES:
         return name
     short = name[: MAX_NAME - 9].encode("utf-8")[: _MAX_BYTES - 9].decode("utf-8", "ignore").rstrip(".-")
     return f"{short or 'x'}-{digest(text)[:8]}"

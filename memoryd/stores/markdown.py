@@ -79,20 +79,25 @@ class MarkdownStore:
             if index is not None and index.in_place():
                 return index
             self.close()
-            self._index = index = self._load()
-            if not index.fact("complete"):
-                self._catch_up(index, "")
-                index.set_fact("complete", 1)
+            try:
+                index = self._load()
+            except IndexDamagedError as error:
+                log.warning("The literal index is rebuilt: %s", error.message)
+                remove_database(self._paths.index / INDEX_NAME)
+                index = self._load()
+            self._index = index
             return index
 
     def _load(self) -> LiteralIndex:
-        path = self._paths.index / INDEX_NAME
+        index = LiteralIndex(self._paths.index / INDEX_NAME)
         try:
-            return LiteralIndex(path)
-        except IndexDamagedError as error:
-            log.warning("The literal index is rebuilt: %s", error.message)
-            remove_database(path)
-            return LiteralIndex(path)
+            if not index.fact("complete"):
+                self._catch_up(index, "")
+                index.set_fact("complete", 1)
+        except BaseException:
+            index.close()
+            raise
+        return index
 
     def _use(self, work: Callable[[LiteralIndex], T]) -> T:
         """Run the work on the index; when the index proves to be damaged, rebuild it and run it again."""

@@ -12,11 +12,11 @@ from memoryd.files import make_private_dir, sync_dir
 from memoryd.stores import memory_file
 from memoryd.stores.locations import SUFFIX
 
-_NUMBER = re.compile(r"~(\d+)\.md\Z", re.IGNORECASE)
+_NUMBER = re.compile(r"\.~(\d+)~\.md\Z", re.IGNORECASE)
 
 
 class Trash:
-    """Files under `folder`, each at the path that it had under `root`; `~2`, `~3` … when that is taken."""
+    """Files under `folder`, each at the path that it had under `root`; `.~2~`, `.~3~` … before the suffix when that is taken."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
@@ -28,7 +28,7 @@ class Trash:
         number = 1
         while target.exists():
             number += 1
-            target = (self._folder / relative).with_name(f"{Path(relative).stem}~{number}{SUFFIX}")
+            target = (self._folder / relative).with_name(f"{Path(relative).stem}.~{number}~{SUFFIX}")
         source = self._root / relative
         move(source, target)
         remove_empty_parents(source, self._root)

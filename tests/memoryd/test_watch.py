@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd import watch
+from memoryd.errors import StoreError
+from memoryd.watch import MemoryWatcher
+
+LIMIT = 5.0
+
+
+class Receiver:
+    """Collects what a watcher hands over, and waits for it."""
+
+    def __init__(self) -> None:
+        self.calls: list[set[Path]] = []
+        self.failures: list[Exception] = []
+        self._arrived = threading.Condition()
+
+    def __call__(self, paths: set[Path]) -> None:
+        with self._arrived:
+            self.calls.append(paths)
+            self._arrived.notify_all()
+            if self.failures:
+                raise self.failures.pop()
+
+    def wait_for(self, condition: Callable[[set[Path]], bool]) -> bool:
+        with self._arrived:
+            return self._arrived.wait_for(lambda: condition(self.paths), LIMIT)
+
+    @property
+    def paths(self) -> set[Path]:
+        return set().union(*self.calls)
+
+
+@pytest.fixture
+def receiver() -> Receiver:
+    return Receiver()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def watcher(folder: Path, receiver: Receiver) -> Iterator[MemoryWatcher]:
+    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.05)
+    watcher.start()
+    yield watcher
+    watcher.stop()
+
+
+@pytest.mark.usefixtures("watcher")
+def test_new_changed_moved_and_deleted_files_are_told(folder: Path, receiver: Receiver) -> None:
+    file = folder / "a.md"
+    file.write_text("one")
+    assert receiver.wait_for(lambda paths: file in paths)
+    receiver.calls.clear()
+    file.write_text("two")
+    assert receiver.wait_for(lambda paths: file in paths)
+    moved = folder / "b.md"
+    file.rename(moved)
+    assert receiver.wait_for(lambda paths: {file, moved} <= paths)
+    receiver.calls.clear()
+    moved.unlink()
+    assert receiver.wait_for(lambda paths: moved in paths)
+
+
+@pytest.mark.usefixtures("watcher")
+def test_files_in_new_folders_are_told_by_their_own_or_their_folders_path(folder: Path, receiver: Receiver) -> None:
+    file = folder / "user" / "s" / "a.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    assert receiver.wait_for(lambda paths: any(path in (file, *file.parents) for path in paths))
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_storm_is_folded_into_few_calls(folder: Path, receiver: Receiver) -> None:
+    files = [folder / f"{number}.md" for number in range(200)]
+    for file in files:
+        file.write_text("x")
+    assert receiver.wait_for(lambda paths: set(files) <= paths)
+    assert len(receiver.calls) < 50
+
+
+def test_too_many_paths_become_the_folder(folder: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "MAX_PATHS", 10)
+    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.05)
+    watcher.start()
+    try:
+        for number in range(40):
+            (folder / f"{number}.md").write_text("x")
+        assert receiver.wait_for(lambda paths: folder in paths)
+    finally:
+        watcher.stop()
+
+
+@pytest.mark.usefixtures("watcher")
+def test_our_temporary_files_are_not_told_but_what_they_become_is(folder: Path, receiver: Receiver) -> None:
+    temporary = folder / ".tmp-1"
+    temporary.write_text("x")
+    temporary.rename(folder / "a.md")
+    assert receiver.wait_for(lambda paths: folder / "a.md" in paths)
+    assert temporary not in receiver.paths
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_failing_receiver_does_not_end_the_watch(folder: Path, receiver: Receiver) -> None:
+    receiver.failures.append(StoreError("no luck"))
+    (folder / "a.md").write_text("x")
+    assert receiver.wait_for(lambda paths: folder / "a.md" in paths)
+    (folder / "b.md").write_text("x")
+    assert receiver.wait_for(lambda paths: folder / "b.md" in paths)
+
+
+def test_a_folder_that_comes_later_or_is_made_anew_is_watched(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_LOOK_AGAIN_SECONDS", 0.05)
+    folder = tmp_path / "later"
+    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.05)
+    watcher.start()
+    try:
+        folder.mkdir()
+        assert receiver.wait_for(lambda paths: folder in paths)
+        receiver.calls.clear()
+        shutil.rmtree(folder)
+        assert receiver.wait_for(lambda paths: folder in paths)
+        receiver.calls.clear()
+        folder.mkdir()
+        assert receiver.wait_for(lambda paths: folder in paths)
+        (folder / "a.md").write_text("x")
+        assert receiver.wait_for(lambda paths: folder / "a.md" in paths)
+    finally:
+        watcher.stop()
+
+
+def test_start_and_stop_may_be_called_twice_and_again(folder: Path, receiver: Receiver) -> None:
+    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.05)
+    watcher.stop()
+    for _ in range(2):
+        watcher.start()
+        watcher.start()
+        watcher.stop()
+        watcher.stop()
+    assert not [thread for thread in threading.enumerate() if thread.name == "memoryd-watch"]
