@@ -79,11 +79,15 @@ class Sources:
 
 
 class Ranker:
-    """Searches by route and scores what was found."""
+    """Searches by route and scores what was found.
 
-    def __init__(self, settings: Settings, model: RelevanceModel | None = None) -> None:
+    The estimate of relevancy was fitted on one embedder's cosines; those of another only order the hits.
+    """
+
+    def __init__(self, settings: Settings, embedder: str = "", model: RelevanceModel | None = None) -> None:
         self._weights = ScoreWeights(settings.weight_recency, settings.weight_relevancy, settings.recency_days)
         self._model = model or load_model()
+        self._judges_cosine = self._model.knows(embedder)
 
     def search(self, query: Query, k: int, sources: Sources) -> tuple[Route, list[Hit]]:
         """The route taken and at most k hits in the final order."""
@@ -106,7 +110,7 @@ class Ranker:
         if not items:
             return []
         self._add_cosines(query, signals, sources)
-        relevancies = self._relevancies(query, items, signals, sources)
+        relevancies = self._judge(query, items, signals, sources)
         now = query.now or datetime.now(UTC)
         kinds = asked_kinds(query.text)
         hits = []
@@ -123,15 +127,18 @@ class Ranker:
             for id, cosine in sources.meaning.score(query.text, missing).items():
                 signals[id]["cosine"] = cosine
 
-    def _relevancies(
-        self, query: Query, items: Mapping[str, MemoryItem], signals: Mapping[str, Mapping[str, float]], sources: Sources
+    def _judge(
+        self, query: Query, items: Mapping[str, MemoryItem], signals: dict[str, dict[str, float]], sources: Sources
     ) -> dict[str, float]:
+        """The calibrated relevancy of each item; the coverage on the way becomes a signal."""
         weights = term_weights(query.text, sources.words.document_frequency, sources.words.size())
         foreign = is_foreign(query.text)
         out = {}
         for id, item in items.items():
             overlap = overlap_of(weights, item_terms(" ".join((item.content, *item.tags, *item.entities))))
-            out[id] = self._model.estimate(overlap, signals[id].get("cosine"), foreign=foreign)
+            signals[id]["coverage"] = overlap.coverage
+            cosine = signals[id].get("cosine") if self._judges_cosine else None
+            out[id] = self._model.estimate(overlap, cosine, foreign=foreign)
         return out
 
 

@@ -70,7 +70,7 @@ class Orchestrator:
         self._graph = self._open("graph", self._open_graph)
         self._vector = self._open("vector", self._open_vector) if self._embedder else None
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
-        self._ranker = Ranker(settings)
+        self._ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
 
     # Opening, catching up, closing

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from memoryd.cli.root import main
+from memoryd.cli.app import main
 
 __all__ = ["main"]

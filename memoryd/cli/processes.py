@@ -68,15 +68,14 @@ def hook(context: Context, /, event: str) -> None:
 
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
-def completion(shell: str) -> None:
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
     """Print shell completion: e.g. eval "$(memoryd completion bash)"."""
     from click.shell_completion import get_completion_class
 
-    from memoryd.cli.root import cli
-
     kind = get_completion_class(shell)
     if kind is not None:
-        click.echo(kind(cli, {}, "memoryd", "_MEMORYD_COMPLETE").source())
+        click.echo(kind(ctx.find_root().command, {}, "memoryd", "_MEMORYD_COMPLETE").source())
 
 
 COMMANDS = (daemon, mcp, hook, completion)

@@ -78,13 +78,3 @@ json_option = click.option("--json", "as_json", is_flag=True, expose_value=False
 def cli(ctx: click.Context, home: Path | None, as_json: bool) -> None:
     """Long-term memory for Claude Code that you can read."""
     ctx.obj = Context(load_settings(home=str(home) if home else None), Output(as_json))
-
-
-def main() -> None:
-    """Entry point of the `memoryd` script."""
-    from memoryd.cli import admin, memories, processes
-
-    for module in (memories, admin, processes):
-        for command in module.COMMANDS:
-            cli.add_command(command)
-    cli(prog_name="memoryd")

@@ -11,46 +11,29 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.daydream.draft import dry_run
 from memoryd.daydream.extractors import make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
+from memoryd.daydream.keeping import Keeper, KeepingStore
 from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
-from memoryd.daydream.provenance import commit_for
-from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
+from memoryd.daydream.reconcile import Action
 from memoryd.daydream.transcript import Piece, ReadLimits, read_transcript
 from memoryd.errors import MemorydError, TranscriptError
 from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock, Extractor, MemoryStore
+from memoryd.protocols import Clock, Extractor
 from memoryd.state import Job, Run, State
-from memoryd.types import Candidate, MemoryItem, Passage, Status, Usage
+from memoryd.types import Passage, Usage
 
 log = logging.getLogger(__name__)
-NEIGHBOURS = 8
 MISSING_FILE_ATTEMPTS = 3
 UNUSABLE_ATTEMPTS = 6
 # After these events nobody writes to the log any more, so that a last line without an end may be whole.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
-
-
-class DayDreamStore(MemoryStore, Protocol):
-    """What the day dream needs of the service: a store that knows neighbours and closes what is replaced."""
-
-    def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
-        """Memories that may say the same or the opposite, whatever their status, nearest first."""
-        ...
-
-    def supersede(self, old_id: str, new: MemoryItem) -> str:
-        """Write `new` and close the old one; returns the new id."""
-        ...
-
-    def update(self, id: str, **changes: Any) -> MemoryItem:
-        """Change fields of a memory."""
-        ...
 
 
 class BudgetReached(MemorydError):
@@ -73,14 +56,14 @@ class DayDream:
 
     def __init__(
         self,
-        store: DayDreamStore,
+        store: KeepingStore,
         state: State,
         settings: Settings,
         clock: Clock,
         extractor: Extractor | None = None,
         projects: ProjectRegistry | None = None,
     ) -> None:
-        self._store = store
+        self._keeper = Keeper(store, clock)
         self._state = state
         self._settings = settings
         self._clock = clock
@@ -183,7 +166,7 @@ class DayDream:
         except UnusableAnswerError as error:
             return self._give_up_or_raise(job, piece, run, error, extractor.name)
         candidates, refused = admissible(extraction)
-        counts = Counter(self._keep(candidate, passage) for candidate in candidates)
+        counts = Counter(self._keeper.keep(candidate, passage).action for candidate in candidates)
         written = sum(counts[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS))
         skipped = summed(piece.skipped, extraction.skipped, refused, {"refused": counts[Action.REFUSED]})
         return replace(
@@ -211,28 +194,6 @@ class DayDream:
     def _midnight(self) -> str:
         """The start of the local day."""
         return to_iso(self._clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0))
-
-    def _keep(self, candidate: Candidate, passage: Passage) -> Action:
-        decision = reconcile(candidate, self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS))
-        if decision.action is Action.KNOWN:
-            self._finish_supersession(decision)
-        if decision.action in (Action.KNOWN, Action.REFUSED):
-            return decision.action
-        now = self._clock.now()
-        item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
-        if decision.action is Action.SUPERSEDES:
-            self._store.supersede(decision.target, item)
-        else:
-            self._store.write(item)
-        return decision.action
-
-    def _finish_supersession(self, decision: Decision) -> None:
-        """A kill between the two writes of a supersession left the old statement open: close it now."""
-        item = self._store.get(decision.target)
-        old = self._store.get(item.supersedes) if item and item.supersedes else None
-        if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
-            ended = item.valid_from or item.created_at
-            self._store.update(old.id, status=Status.SUPERSEDED, expired_at=item.created_at, valid_to=ended)
 
     # Failures
 

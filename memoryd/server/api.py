@@ -159,6 +159,7 @@ class Api:
     def close(self) -> None:
         """Stop watching and close all stores."""
         self._watcher.stop()
+        self._parts.daydream.close()
         self._service.close()
         self._state.close()
 

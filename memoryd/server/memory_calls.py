@@ -114,7 +114,9 @@ class MemoryCalls:
             query = replace(query, statuses=(Status.ACTIVE, Status.SUPERSEDED))
         params.done()
         route, hits = self._service.explain(query, k)
-        relevant = [hit for hit in hits if hit.relevancy >= self._settings.floor]
+        # What is only linked with the words of the query shares none of them: the floor can't judge it.
+        linked = route.backend is Backend.GRAPH
+        relevant = [hit for hit in hits if linked or hit.relevancy >= self._settings.floor]
         return {
             "answer": "found" if relevant else "nothing relevant",
             "hits": [self._hit(hit) for hit in relevant],
