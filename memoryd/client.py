@@ -199,7 +199,7 @@ def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.
     make_private_dir(settings.paths.run)
     with _output(settings.paths) as output:
         child = subprocess.Popen(
-            list(command) or [sys.executable, "-m", "memoryd.server"],
+            list(command) or [sys.executable, "-P", "-m", "memoryd.server"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -41,7 +41,9 @@ def start(settings, **more):
 
 def spool(paths, number):
     paths.spool.mkdir(parents=True, exist_ok=True)
-    (paths.spool / f"{number:020}-1.Stop").write_bytes(b'\n{"n": %d}' % number)
+    hidden = paths.spool / f".{number:020}-1.Stop"
+    hidden.write_bytes(b'\n{"n": %d}' % number)
+    hidden.rename(paths.spool / hidden.name[1:])
 
 
 def test_a_killed_daemon_is_replaced_and_its_spool_drained(settings, client):
@@ -58,6 +60,23 @@ def test_a_killed_daemon_is_replaced_and_its_spool_drained(settings, client):
     assert (settings.home / "noted").read_text() == "Stop 1\n"
     client.stop(5)
     second.communicate(timeout=5)
+
+
+def test_nothing_spooled_is_lost_over_kills_at_any_point(settings, client):
+    noted, number = settings.home / "noted", 0
+    for kill_after in (1, 7, 20):
+        for number in range(number + 1, number + 41):
+            spool(settings.paths, number)
+        process = start(settings)
+        before = noted.read_text().count("\n") if noted.exists() else 0
+        until(lambda: noted.exists() and noted.read_text().count("\n") >= before + kill_after)
+        process.kill()
+        process.communicate(timeout=5)
+    last = start(settings)
+    until(lambda: not list(settings.paths.spool.glob("0*")))
+    assert {line for line in noted.read_text().splitlines() if line} == {f"Stop {n}" for n in range(1, number + 1)}
+    client.stop(5)
+    last.communicate(timeout=5)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
