@@ -28,22 +28,21 @@ from memoryd.daydream.heuristic import HeuristicExtractor, cues
 from memoryd.daydream.heuristic import extractor as extractor_module
 from memoryd.daydream.heuristic import weights as weights_module
 from memoryd.daydream.heuristic.score import BIAS, Weights
-from memoryd.daydream.heuristic.units import Unit, agent_units, episodes, user_units
+from memoryd.daydream.heuristic.episodes import episodes
+from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
 from memoryd.daydream.heuristic.sentences import size
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.types import Passage, Turn
 
-RIDGE = 10.0
+RIDGE = 8.0
 MATCH = 0.5
 CONTEXT_TURNS = 6
 # What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
 POSITIVE = frozenset(
-    """agreed|repeated in reply|answers question|alone|starts turn|via rejected_tool|via answer|after interrupt|restated|echoed|choice|heading good|
-    about request|near request|like the user's|half like the user's|said twice|nearly said twice|arrow|second sentence|last turn""".replace(
-        "\n    ", ""
-    ).split("|")
+    "agreed|answers question|alone|starts turn|via rejected_tool|via answer|choice|heading good|about request|like the user's|said twice|nearly said twice|"
+    "restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
 )
-NEGATIVE = frozenset("length tiny|length long|length huge|pasted|first message|heading bad|long turn|identifiers 0".split("|"))
+NEGATIVE = frozenset("length tiny|length short|pasted|first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|"))
 
 
 @dataclass(frozen=True)

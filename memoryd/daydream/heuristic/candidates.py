@@ -33,7 +33,7 @@ def candidate(scored: Scored, weights: Weights) -> Candidate:
     unit = scored.unit
     kind = kind_of(unit, scored.sure)
     chance = 0.9 if scored.sure else probability(scored.score)
-    trusted = unit.by_user and "pasted" not in unit.cues
+    trusted = unit.by_user and not unit.pasted
     return Candidate(
         content=worded(unit.text),
         kind=kind,
@@ -52,7 +52,7 @@ def candidate(scored: Scored, weights: Weights) -> Candidate:
 
 def kind_of(unit: Unit, sure: bool) -> Kind:
     """The kind by the strongest sort of cue. Pasted and assistant text never becomes a rule."""
-    return _kind_by_user(unit, sure) if unit.by_user and "pasted" not in unit.cues else _kind_by_agent(unit)
+    return _kind_by_user(unit, sure) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
 
 
 def _kind_by_user(unit: Unit, sure: bool) -> Kind:
@@ -63,7 +63,7 @@ def _kind_by_user(unit: Unit, sure: bool) -> Kind:
         return Kind.PREFERENCE
     if sure or has("standing rule") or has("prohibition"):
         return Kind.RULE
-    if has("decision") or has("correction") or has("opinion") or has("via answer") or has("choice"):
+    if has("norm") or has("alternative") or has("proposal") or has("correction") or has("opinion") or has("via answer") or has("choice"):
         return Kind.DECISION
     return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
 
@@ -74,7 +74,7 @@ def _kind_by_agent(unit: Unit) -> Kind:
         return Kind.FIX
     if _DEAD_END.search(unit.text):
         return Kind.DEAD_END
-    if has("decision"):
+    if has("alternative"):
         return Kind.DECISION
     return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
 

@@ -44,12 +44,20 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"quiero|prefiero|queremos|me gustaría|(?:я )?(?:хочу|хотел\w* бы|предпочитаю)|мы хотим|лучше",
             r"=我希望|=我想要?|=我们希望|=我更喜欢|=希望你?|=最好",
         ),
-        "decision": _words(
-            r"let'?s|lets|we(?:'ll| will| should| can just| decided)|go(?:ing)? with|option \w|I like|instead of|instead|in favou?r of",
-            r"should (?:just |only |also |be |not |have |use )?|must|has to|have to|needs? to|only|just use|use \w+ (?:to|for|as|instead)",
-            r"wir (?:nehmen|machen|sollten)|lass uns|stattdessen|soll(?:te|en)?|muss|on va|prenons|au lieu de|il faut|doit",
-            r"vamos (?:a|con)|usemos|en lugar de|hay que|debe|давай(?:те)?|вместо|нужно|надо|должн\w+|решили|пусть",
-            r"=应该|=我们(?:可以|就|用)|=先|=而不是|=只(?:能|需|要|用)|=改成|=使用|=采用|=就用|=需要",
+        "norm": _words(
+            r"should(?:n'?t| not| only| just| also| always| never)?|must|(?:has|have|needs?|ought|supposed|required|allowed) to|needs? to be|only",
+            r"soll(?:te|ten|en)?|muss|müssen|darf|il faut|doit|doivent|devrait|debe(?:n|ría)?|hay que|solo|sólo|должн\w+|нужно|надо|необходимо|только",
+            r"=应该|=必须|=需要|=只(?:能|需|要|用)|=可以",
+        ),
+        "alternative": _words(
+            r"instead(?: of)?|rather(?: than)?|in favou?r of|replace|not \w+ but|but not|without \w+ing|no longer",
+            r"stattdessen|anstatt|statt|sondern|au lieu de|plutôt|en lugar de|en vez de|sino|вместо|а не",
+            r"=而不是|=改成|=改为|=换成|=替换|=不用",
+        ),
+        "proposal": _words(
+            r"let'?s|lets|we(?:'ll| will| can just| could| decided)|go(?:ing)? with|option \w|I like|keep|use",
+            r"wir (?:nehmen|machen|sollten)|lass uns|on va|prenons|vamos (?:a|con)|usemos|давай(?:те)?|решили|пусть",
+            r"=我们(?:可以|就|用)|=先|=使用|=采用|=就用|=保留",
         ),
         "correction": _words(
             r"^no\b|^nope|actually|not (?:the|that|what|a)|wrong|isn'?t (?:right|correct)|incorrect|should(?: not|n'?t) be|I meant|I mean",
@@ -67,10 +75,6 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"when(?:ever)?|if|unless|only (?:if|when|for|the|first|at)|as long as|in case|for (?:all|each|every|now)|until|before|after",
             r"wenn|falls|sobald|solange|quand|si|lorsque|à moins|cuando|mientras|когда|если|пока|только",
             r"=如果|=当|=只要|=的时候|=时候?，|=除非|=之后",
-        ),
-        "opinion": _words(
-            r"I think|i think|in my opinion|I believe|I feel|seems? (?:better|like)|better (?:to|not)|makes? sense|I suggest|I would suggest",
-            r"ich (?:denke|glaube|finde)|je pense|creo que|я думаю|думаю|считаю|=我觉得|=我认为|=建议",
         ),
         "habit": _words(
             r"I (?:usually|always|never|often|generally|normally)|my (?:usual|preferred|setup|workflow|machine|team)|we (?:usually|always|never)"
@@ -90,8 +94,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "question": re.compile(
-            r"\?\s*$|？\s*$|^(?:so |and |but |ok |hmm+,? )?(?:why|what|how|where|when|who|which|is|are|does|do you|did|can|could|any)\b"
-            r"|吗[？?。]?$|呢[？?。]?$|^(?:为什么|怎么|什么)|^(?:почему|как|что|зачем|где)\b|^(?:warum|wie|was|wo)\b|^(?:pourquoi|comment)\b",
+            r"\?(?:\s|$)|？|^(?:so |and |but |ok |hmm+,? )?(?:why|what|how|where|when|who|which|is|are|does|do you|did|can|could|any)\b|吗[？?。]?$|呢[？?。]?$|^(?:为什么|怎么|什么)|^(?:почему|как|что|зачем|где)\b|^(?:warum|wie|was|wo)\b|^(?:pourquoi|comment)\b",
             _I,
         ),
         "permission": re.compile(
@@ -100,8 +103,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "report": re.compile(
-            r"\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|still (?:see|get|not|the|is)|"
-            r"I (?:get|got|see|am getting|removed|did|tried|just)|getting|seems? (?:to|that)|looks? like|fehler|ошибка)\b|报错|错误|失败",
+            r"\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|there(?:'s| is| are) no|is(?:n'?t| not) (?:working|showing|displayed)|doesn'?t seem|again|fehler|ошибка)\b|报错|错误|失败|没有|还是|看到|收到",
             _I,
         ),
         "uncertain": re.compile(
@@ -109,8 +111,9 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"|可能|也许|大概|不确定",
             _I,
         ),
-        "now": re.compile(
-            r"\b(?:this (?:time|one|commit|branch|pr)|right now|today|again|the (?:pr|branch|commit))\b|现在|今天|这次", _I
+        "terminal": re.compile(
+            r"(?:^|\s)[\w.-]+@[\w.-]+:\S*[$#] |(?:^|\s)[$❯>%] \w+|\bfatal: |\bat \S+:\d+:\d+|^\[?\d\d:\d\d|Traceback",
+            _I,
         ),
     }
 )
@@ -135,11 +138,6 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"need(?:s|ed)? to be|must (?:be|use|have)|die lösung|la solution|la solución|решение)\b|修复|解决(?:方案|办法)|需要先|请改用",
             _I,
         ),
-        "finding": re.compile(
-            r"\b(?:key (?:finding|discovery|insight)|(?:major|critical|important) finding|found (?:it|the|that)|confirm(?:s|ed)|discovered|it turns out|"
-            r"verified that|we (?:tested|found)|the (?:data|logs?|docs?|documentation) (?:show|say)s?|wichtig|entdeckt|обнаруж\w+|выяснил\w+)\b|发现|确认|关键",
-            _I,
-        ),
         "limit": re.compile(
             r"\b(?:does(?: not|n'?t)|do(?: not|n'?t) (?:support|work|have|exist|use)|cannot|can'?t|never|no longer|only (?:when|if|the|works?|supports?|fires?|for|at|on)?|"
             r"not (?:supported|exposed|available|allowed|required|needed)|isn'?t|aren'?t|wasn'?t|won'?t|lacks?|missing|without|must not|nicht|kein\w*|не (?:поддерживает|работает))\b"
@@ -151,23 +149,12 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "behaviour": re.compile(
-            r"\b(?:now|by default|defaults? to|always|automatically|falls? back|fallback|when(?:ever)?|each time|every time|in (?:dev|development|production|prod) mode)\b"
-            r"|现在|自动|默认|每次|以后|当|теперь|по умолчанию|автоматически",
-            _I,
-        ),
-        "decision": re.compile(
-            r"\b(?:agreed|we(?:'ll| will)|decided|decision|got it\s?[-—:,]|single source of truth|approach:|chosen|will (?:be|use|create|only|now))\b"
-            r"|决定|采用|统一|方案|решили|решение",
+            r"\b(?:by default|defaults? to|always|automatically|falls? back|fallback|each time|every time|in (?:dev|development|production|prod) mode)\b|自动|默认|每次|以后|по умолчанию|автоматически|standardmäßig|par défaut|por defecto",
             _I,
         ),
         "verb of state": re.compile(
             r"\b(?:is|are|uses?|reads?|writes?|stores?|stored|runs?|requires?|expects?|returns?|contains?|supports?|converts?|caches?|points? to|lives? (?:in|at)|"
             r"derives?|captures?|shows?|accepts?|handles?|depends?|points?|installs?|creates?|sets?|executes?|logged|rewrites?|fires?|overrid\w+)\b|是|使用|需要|位于",
-            _I,
-        ),
-        "agreement": re.compile(
-            r"^(?:you'?re (?:absolutely |completely )?right|good (?:point|catch|call|question|idea)|fair (?:point|enough)|great (?:point|catch|idea)|excellent (?:catch|point)|agreed|got it|"
-            r"makes sense|understood|exactly|correct|right\b|yes\b|absolutely|du hast recht|tu as raison|tienes razón|вы правы|верно|понял)|^(?:你说得对|对[！!，,]|明白|好的?|没错|这个(?:想法|思路)|是的)",
             _I,
         ),
     }
@@ -196,27 +183,23 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"working tree|is running|are running|is (?:up|complete|ready|clean|done)|complete!?$)\b|^(?:完成|已|搞定|成功|готово|fertig|terminé|listo)",
             _I,
         ),
-        "celebration": re.compile(
-            r"^(?:perfect|excellent|great|awesome|wonderful|good|nice|amazing|fantastic|done|success\w*)\b[^.]{0,40}[!.]|\b(?:zero friction|seamless|professional|robust|comprehensive|production-ready|polished|best practices|benefits?)\b",
-            _I,
-        ),
-        "instruction to user": re.compile(
-            r"\b(?:you (?:can|could|may|should|need|'ll|will|might|want)|try (?:it|the|again|reloading|logging)|your (?:terminal|browser|shell)|open (?:the|a)|make sure|restart|reload|run:|then run|to test)\b|^(?:run|open|go|click|copy|set|start|check|test|ensure|install|navigate|use|try|enter)\b|你可以|试试|请",
-            _I,
-        ),
-        "change log": re.compile(
-            r"^`?[\w./-]+\.(?:\w{1,5})`?(?: ?\([^)]*\))?\s?(?::|[-—–])|^(?:added|created|updated|modified|removed|changed|add|create|update|modify|remove|improved?|enhanced?|new)\b|\(lines? [\d-]+\)|^(?:新增|添加|更新|创建|修改)",
-            _I,
-        ),
-        "narration": re.compile(
-            r"^(?:i (?:see|can see|found|have|notice|understand|now|also|added|fixed|updated|created|removed|made|ran|checked|reviewed|verified)|looking at|here'?s|here is|here are|there(?:'s| is| are)|this (?:is|means|shows|looks|will)|that'?s|those|these|the (?:test|tests|build|diff|output|changes?|file|code|error|following)\b)",
+        "first person": re.compile(
+            r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
             _I,
         ),
         "commit": re.compile(
             r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|https?://|\bPR #?\d+|\bcommit(?:ted)? `?[0-9a-f]{7}", _I
         ),
-        "ends open": re.compile(r"[:：]\s*$"),
     }
+)
+
+# How the assistant starts when the user told it something that it did not know or had wrong.
+AGREEMENT = re.compile(
+    r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|question|idea|thinking)|fair enough|agreed|got it|"
+    r"makes sense|understood|exactly|correct|right\b|yes\b|absolutely|ah\b|i see|sorry|my (?:mistake|bad)|apolog|you raise|that makes|"
+    r"du hast recht|stimmt|verstanden|tu as raison|compris|tienes razón|entendido|вы правы|ты прав|верно|понял\w*)"
+    r"|^(?:你说得对|你说的对|对[！!，,。]|明白|好的|好主意|没错|这个(?:想法|思路)|是的|了解|理解|收到|抱歉)",
+    _I,
 )
 
 GOOD_HEADING = re.compile(

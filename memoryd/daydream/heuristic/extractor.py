@@ -11,7 +11,8 @@ from memoryd.daydream.heuristic.explicit import is_rule
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import Limits, Scored, choose
 from memoryd.daydream.heuristic.sentences import size
-from memoryd.daydream.heuristic.units import Episode, Unit, agent_units, episodes, user_units
+from memoryd.daydream.heuristic.episodes import Episode, episodes
+from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
 from memoryd.types import Extraction, Passage
 
 MIN_WORDS, MAX_WORDS = 3, 60
@@ -42,7 +43,7 @@ class HeuristicExtractor:
         return Extraction(found, MappingProxyType(dict(skipped)), self.name)
 
     def _scored(self, unit: Unit) -> Scored:
-        plain = unit.by_user and "pasted" not in unit.cues
+        plain = unit.by_user and not unit.pasted
         return Scored(unit, self._weights.of(unit), plain and is_rule(unit.text))
 
 

@@ -18,11 +18,11 @@ class Limits:
     one turn. Two units are the same when the smaller one's key words lie in the other's by `same` or more.
     """
 
-    bar: float = -1.3
-    base: float = 2.0
-    per_root: float = 2.6
+    bar: float = -1.5
+    base: float = 1.0
+    per_root: float = 2.0
     per_turn: int = 2
-    same: float = 0.7
+    same: float = 0.6
 
 
 @dataclass(frozen=True, slots=True)

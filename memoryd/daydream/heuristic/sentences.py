@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from memoryd.text import CJK, one_line
 
@@ -109,3 +110,14 @@ def size(text: str) -> int:
     """Length in words; two CJK characters count as one word."""
     wide = len(CJK.findall(text))
     return len(CJK.sub(" ", text).split()) + wide // 2
+
+
+def joined(parts: Sequence[Statement], fits: Callable[[Statement, Statement], bool]) -> list[Statement]:
+    """The statements, with each one that `fits` the one before it joined to that; list items stay apart."""
+    out: list[Statement] = []
+    for part in parts:
+        if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):
+            out[-1] = replace(out[-1], text=f"{out[-1].text} {part.text}")
+        else:
+            out.append(part)
+    return out
