@@ -167,6 +167,10 @@ def as_text(report: dict[str, Any]) -> str:
         lines.append(f"{size['rows']:>7} rows: {size['writes_per_second']} writes/s, {size['disk_mb']} MB")
         for way in ("matrix", "table", "hnsw"):
             lines += [f"        {way:6} {kind:13} {_line(size[way][kind])}" for kind in KINDS if way in size]
+        if ann := size.get("hnsw"):
+            lines.append(
+                f"        hnsw   built {ann['build_per_second']} rows/s, {ann['file_mb']} MB, recall@10 {ann['recall_at_10']}"
+            )
     return "\n".join(lines)
 
 
