@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from memoryd.llm import is_internal_text
+
 RECALL_TAG = "memoryd-recall"
-OWN_RUN_MARKER = "memoryd-internal-run"
 OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer tool for creating searchable memory")
 INTERRUPTED = "[Request interrupted by user"
 CONTINUED = "This session is being continued from a previous conversation"
@@ -120,6 +121,6 @@ def clean_user(text: str) -> UserText:
 
 def foreign_run(text: str) -> str:
     """Why a session that starts with this prompt is not a person's: own_run, observer, or empty."""
-    if OWN_RUN_MARKER in text:
+    if is_internal_text(text.lstrip()):
         return "own_run"
     return "observer" if any(marker in text for marker in OBSERVER_MARKERS) else ""

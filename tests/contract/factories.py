@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from memoryd.config import load_settings
 from memoryd.paths import Paths
 from memoryd.protocols import MemoryStore
+from memoryd.service import Orchestrator
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.vector import VectorStore
 from memoryd.testing import FakeClock, HashEmbedder
+from memoryd.types import Hit, Query
 
 Factory = Callable[[Path], MemoryStore]
 
@@ -31,4 +34,23 @@ def vector_by_table(tmp_path: Path) -> MemoryStore:
     return VectorStore(tmp_path / "vector.db", HashEmbedder(1024), matrix_bytes=0)
 
 
-FACTORIES: dict[str, Factory] = {"graph": graph, "markdown": markdown, "vector": vector, "vector-table": vector_by_table}
+def service(tmp_path: Path) -> MemoryStore:
+    settings = load_settings({}, home=str(tmp_path), embedder="hash")
+    return _Settled(settings, FakeClock(), HashEmbedder(1024))
+
+
+class _Settled(Orchestrator):
+    """The service with its background work done before each search, so that what was just written has its vector."""
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        assert self.settle(5)
+        return super().search(query, k)
+
+
+FACTORIES: dict[str, Factory] = {
+    "graph": graph,
+    "markdown": markdown,
+    "service": service,
+    "vector": vector,
+    "vector-table": vector_by_table,
+}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memoryd.daydream.transcript import Piece, read_all
 from memoryd.daydream.user_text import clean_user, strip_private, strip_recall
+from memoryd.llm import mark
 from memoryd.types import Turn, TurnKind
 
 from .log_lines import REJECTED, Log, write
@@ -244,7 +245,7 @@ def test_a_plan_handed_over_is_the_agents_text(log: Log, reader: Reader) -> None
 
 
 def test_our_own_runs_and_other_observers_give_no_turns(log: Log, reader: Reader) -> None:
-    for prompt in ("memoryd-internal-run 3f9a\nExtract facts.", "You observe.\n<observed_from_primary_session>x"):
+    for prompt in (mark("Extract facts."), "You observe.\n<observed_from_primary_session>x"):
         lines = [
             log.queue("enqueue", content=prompt),
             log.queue("dequeue"),
