@@ -18,7 +18,9 @@ from memoryd.client import Client
 from memoryd.clock import SystemClock
 from memoryd.daemon import run_daemon
 from memoryd.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
+from memoryd.server.contract import Slot
 from memoryd.server.endpoint import LOOPBACK, connect, read_endpoint
+from memoryd.types import EPOCH
 
 
 def until(condition):
@@ -265,6 +267,20 @@ def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run):
     with daemon:
         assert ticked.wait(5)
         until(lambda: [fault["where"] for fault in daemon.client.call("daemon_info")["errors"]][:1] == ["tick"])
+
+
+def test_recurring_work_runs_in_the_background(run):
+    daemon, names = run(), []
+    ran = threading.Semaphore(0)
+
+    def work():
+        names.append(threading.current_thread().name)
+        ran.release()
+
+    daemon.api.slots = lambda: [Slot("flush", work, every_seconds=0.02), Slot("dream", work, daily_at="03:30", last_run=EPOCH)]
+    with daemon:
+        assert all(ran.acquire(timeout=5) for _ in range(3))
+    assert set(names) == {"background"}
 
 
 def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
