@@ -80,7 +80,7 @@ def event_record(env, body):
 
 
 def spool(home, event, data):
-    """Put the event on disk, whole or not at all, and return the file's path. It outlives this process."""
+    """Put the event on disk, whole or not at all, where it outlives this process. Raises OSError."""
     folder = os.path.join(home, "spool")
     name = f"{time_ns():020d}-{os.getpid()}.{event}"
     temporary = os.path.join(folder, "." + name)
@@ -97,9 +97,7 @@ def spool(home, event, data):
         os.fsync(handle)
     finally:
         os.close(handle)
-    target = os.path.join(folder, name)
-    os.rename(temporary, target)
-    return target
+    os.rename(temporary, os.path.join(folder, name))
 
 
 def poke(home):
@@ -183,27 +181,22 @@ def _load_rare():
     return rare
 
 
-def _spool_or_log(home, event, data):
+def spool_or_log(home, event, data):
+    """Spool; a home that can't be written must not keep the session from an answer."""
     try:
-        return spool(home, event, data)
+        spool(home, event, data)
     except OSError as error:
         _load_rare().log(home, event, f"not spooled: {error}")
-        return None
 
 
 def _deliver(home, event, data, start):
     """Spool, then ask or poke. Returns the answer; raises as those do."""
-    spooled = _spool_or_log(home, event, data) if event in SPOOLED else None
-    if event not in ASK_SECONDS:
-        poke(home)
-        return b""
-    answer = ask(home, event, data, start + ASK_SECONDS[event])
-    if answer and spooled:
-        try:  # noqa: SIM105 - importing contextlib costs 2 ms
-            os.unlink(spooled)  # handled; a second time would undo what the answer recorded
-        except FileNotFoundError:
-            pass  # the daemon was quicker
-    return answer
+    if event in SPOOLED:
+        spool_or_log(home, event, data)
+    if event in ASK_SECONDS:
+        return ask(home, event, data, start + ASK_SECONDS[event])
+    poke(home)
+    return b""
 
 
 def _input_fault(body):

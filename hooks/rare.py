@@ -55,8 +55,10 @@ def recover(event, env, body, problem):
     log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
     if event != "SessionStart":
         return b""
-    message = starter.setup_message(home, env) if absent else ""
-    return _with_message(governance.cached_answer(home, env, _working_folder(body)), message)
+    cached = governance.cached_answer(home, env, _working_folder(body))
+    if cached:
+        hook.spool_or_log(home, "GovernanceShown", hook.event_record(env, body))  # so that no prompt brings it again
+    return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
 def announce(env, answer):

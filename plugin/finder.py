@@ -6,6 +6,7 @@ import struct
 import threading
 import time
 
+import environment
 import hook
 import starter
 
@@ -14,6 +15,8 @@ SEND_SECONDS = 10
 EAGER_SECONDS = 60.0
 LASTING_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 30.0
+FIRST_START_PAUSE_SECONDS = 10.0
+LONGEST_START_PAUSE_SECONDS = 320.0
 
 
 def working_folder(env):
@@ -21,26 +24,47 @@ def working_folder(env):
     return env.get("CLAUDE_PROJECT_DIR") or os.getcwd()
 
 
-def _is_ours(home):
-    """Whether what listens answers a ping as memoryd does."""
+def _ping(home):
+    """The version of the daemon that listens. Raises NoDaemonError when it is none, BusyError when it says nothing."""
+    answer = _exchange(home, b"memoryd/1 ping\n").split()
+    if answer[:1] != [b"pong"] or len(answer) < 2:
+        raise hook.NoDaemonError("what listens is not memoryd")
+    return answer[1].decode("ascii", "replace")
+
+
+def _exchange(home, request):
     link = hook.connect(home, CONNECT_SECONDS)
     try:
-        link.sendall(b"memoryd/1 ping\n")
-        return link.recv(100).startswith(b"pong ")
+        link.sendall(request)
+        return link.recv(1000)
     except TimeoutError:
-        raise hook.BusyError("no answer to a ping") from None
-    except OSError:
-        return False
+        raise hook.BusyError("no answer") from None
+    except OSError as error:
+        raise hook.NoDaemonError(str(error)) from None
     finally:
         link.close()
 
 
-def open_link(home, cwd):
+def is_older(version, ours):
+    """Whether a version such as 0.1.0 comes before ours; False for what is no such version."""
+    try:
+        return [int(part) for part in version.split(".")] < [int(part) for part in ours.split(".")]
+    except ValueError:
+        return False
+
+
+def stop_outdated(home, env, version):
+    """After an update: ask a daemon of an older version to end, once the new one could take its place."""
+    if is_older(version, environment.version(environment.plugin_root())) and environment.find_ready(env, home):
+        _exchange(home, b'memoryd/1 rpc\n{"id": 1, "method": "daemon_stop"}\n')
+        raise hook.NoDaemonError(f"the daemon was of version {version}")
+
+
+def open_link(home, env):
     """A connection that speaks MCP. Raises NoDaemonError or BusyError."""
-    if not _is_ours(home):
-        raise hook.NoDaemonError("what listens is not memoryd")
+    stop_outdated(home, env, _ping(home))
     link = hook.connect(home, CONNECT_SECONDS)
-    folder = os.fsencode(cwd)
+    folder = os.fsencode(working_folder(env))
     try:
         link.sendall(b"memoryd/1 mcp %d\n" % len(folder) + folder)
         link.settimeout(None)
@@ -60,6 +84,8 @@ class Finder:
         self.events = events
         self._running = threading.Lock()
         self._found_at = 0.0
+        self._start_at = 0.0  # not before this; the pauses grow while starts are in vain
+        self._start_pause = FIRST_START_PAUSE_SECONDS
         self._short = 0  # links in a row that did not last
 
     def look(self):
@@ -75,13 +101,14 @@ class Finder:
             time.sleep(min(0.25 * 2.0**self._short, LONGEST_PAUSE_SECONDS))
         while link is None:
             try:
-                link = open_link(self.home, working_folder(self.env))
+                link = open_link(self.home, self.env)
             except hook.NoDaemonError:
                 self._start()
                 self._pause(begun)
-            except hook.BusyError:
+            except (hook.BusyError, OSError):  # OSError: the plugin's folder or the working folder is gone
                 self._pause(begun)
         self._found_at = time.monotonic()
+        self._start_at, self._start_pause = 0.0, FIRST_START_PAUSE_SECONDS
         self._running.release()
         self.events.put(("found", link))
 
@@ -92,8 +119,12 @@ class Finder:
         time.sleep(0.03 if waited < 3 else 0.25 if waited < EAGER_SECONDS else 2.0)
 
     def _start(self):
+        if time.monotonic() < self._start_at:
+            return
         pid = starter.start_daemon(self.home, self.env)
         if pid:
+            self._start_at = time.monotonic() + self._start_pause
+            self._start_pause = min(self._start_pause * 2, LONGEST_START_PAUSE_SECONDS)
             threading.Thread(target=_reap, args=(pid,), daemon=True).start()
 
 

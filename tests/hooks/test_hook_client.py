@@ -55,16 +55,11 @@ def test_a_record_starts_with_the_options_and_the_project_folder(hooks: Hooks, d
     assert (head, body) == (expected, hooks.payload("Stop"))
 
 
-def test_the_record_of_an_answered_session_start_is_not_handled_again(hooks: Hooks, daemon: Make) -> None:
-    daemon(answer=ANSWER)
+@pytest.mark.parametrize("answer", [ANSWER, b""])
+def test_a_session_start_is_spooled_although_it_is_answered(hooks: Hooks, daemon: Make, answer: bytes) -> None:
+    daemon(answer=answer)
     hooks.run("SessionStart")
-    assert hooks.spooled() == []
-
-
-def test_a_session_start_without_an_answer_stays_in_the_spool(hooks: Hooks, daemon: Make) -> None:
-    daemon(answer=b"")
-    hooks.run("SessionStart")
-    assert len(hooks.spooled()) == 1
+    assert [path.suffix for path in hooks.spooled()] == [".SessionStart"]
 
 
 def test_a_session_start_is_on_disk_before_the_daemon_is_asked(hooks: Hooks, daemon: Make) -> None:

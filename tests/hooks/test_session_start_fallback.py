@@ -69,7 +69,14 @@ def test_a_hung_daemon_does_not_hide_the_governance(ready: Hooks, daemon: Make) 
     daemon(behave=lambda link: None)
     store(ready, ready.project)
     assert json.loads(ready.run("SessionStart")) == json.loads(CACHED)
-    assert len(ready.spooled()) == 1
+    start, shown = ready.spooled()
+    assert (start.suffix, shown.suffix) == (".SessionStart", ".GovernanceShown")
+    assert shown.read_bytes() == b"\n" + ready.payload("SessionStart")
+
+
+def test_what_was_not_shown_is_not_said_to_be(ready: Hooks) -> None:
+    ready.run("SessionStart")
+    assert [path.suffix for path in ready.spooled()] == [".SessionStart"]
 
 
 def test_other_events_never_print_the_governance(ready: Hooks) -> None:

@@ -29,10 +29,13 @@ def result_of(message: dict[str, Any]) -> dict[str, Any]:
 class FakeMcpDaemon:
     """Serves `memoryd/1 ping` and `memoryd/1 mcp`; everything else is closed. `received` holds the MCP messages."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, version: str = "fake") -> None:
         self.home = home
+        self.version = version
+        self.stopped = False
         self.folders: list[str] = []
         self.received: list[dict[str, Any]] = []
+        self.strange: list[bytes] = []
         self.pings = 0
         self._links: list[socket.socket] = []
         run = home / "run"
@@ -62,11 +65,17 @@ class FakeMcpDaemon:
             words = stream.readline().split()
             if words[1:2] == [b"ping"]:
                 self.pings += 1
-                link.sendall(b"pong fake 1\n")
+                link.sendall(f"pong {self.version} 1\n".encode())
+            elif words[1:2] == [b"rpc"]:
+                self.stopped = json.loads(stream.readline())["method"] == "daemon_stop"
+                link.sendall(b'{"id": 1, "result": {}}\n')
             elif words[1:2] == [b"mcp"]:
                 self.folders.append(os.fsdecode(stream.read(int(words[2]))))
                 for line in stream:
-                    self._answer(link, json.loads(line))
+                    if line.startswith(b"{"):
+                        self._answer(link, json.loads(line))
+                    else:
+                        self.strange.append(line)
         except (OSError, EOFError):
             return
         finally:

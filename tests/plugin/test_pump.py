@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -48,13 +50,13 @@ def test_the_project_folder_that_the_client_names_is_told(pumps: Pumps, daemon: 
     assert daemon.folders == ["/some/where"]
 
 
-def test_lines_that_are_no_json_are_passed_on_and_survived(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+def test_lines_that_are_no_message_are_passed_on_and_survived(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
     client = pumps.client()
     client.greet()
-    client.send_raw(b"")
-    client.send_raw(b'[{"a": 1}]')
-    client.process.kill()
-    assert daemon.methods()[:1] == ["initialize"]
+    for line in (b"", b"no JSON", b'[{"a": 1}]', b"\xff\xfe"):
+        client.send_raw(line)
+    assert client.ask("tools/list", 1)["result"]["tools"]
+    assert daemon.strange == [b"no JSON\n", b'[{"a": 1}]\n', b"\xff\xfe\n"]
 
 
 def test_a_daemon_is_started_when_there_is_none(pumps: Pumps) -> None:
@@ -229,3 +231,24 @@ def test_clients_at_once_each_get_their_own_answers(pumps: Pumps, daemon: FakeMc
         return json.loads(client.next()["result"]["content"][0]["text"])
 
     assert [text(client) for client in clients] == [{"n": number} for number in range(4)]
+
+
+@pytest.mark.parametrize(("version", "stopped"), [("0.0.9", True), ("999.0.0", False), ("fake", False)])
+def test_a_daemon_of_an_older_version_is_asked_to_end(pumps: Pumps, version: str, stopped: bool) -> None:
+    daemon = FakeMcpDaemon(pumps.home, version)
+    pumps.client().greet()
+    assert daemon.stopped == stopped
+    assert (daemon.methods()[:1] == ["initialize"]) != stopped
+    daemon.close()
+
+
+def test_the_launcher_works_through_a_link(pumps: Pumps, daemon: FakeMcpDaemon, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    link = tmp_path / "bin" / "memoryd"
+    link.symlink_to(pumps.plugin / "plugin" / "bin" / "memoryd")
+    (tmp_path / "bin" / "again").symlink_to("memoryd")
+    for name in ("memoryd", "again"):
+        request = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}).encode() + b"\n"
+        command = [str(tmp_path / "bin" / name), "mcp"]
+        done = subprocess.run(command, input=request, env=pumps.env, capture_output=True, timeout=BOUND_SECONDS, check=True)
+        assert json.loads(done.stdout)["id"] == 0
