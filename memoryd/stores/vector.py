@@ -298,7 +298,7 @@ class VectorStore:
     def rebuild_ann(self) -> int:
         """Build the HNSW mirror anew and write it beside the database; returns its rows, 0 below the threshold.
 
-        Meant for the background: about 5,000 rows a second, searches go on meanwhile. Raises
+        Meant for the background: some 3,000 rows a second, searches go on meanwhile. Raises
         DependencyError without hnswlib.
         """
         return self._mirrors.rebuild_ann()
