@@ -42,7 +42,7 @@ class Message:
         self.repeated = False
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         self.value = value if isinstance(value, dict) else {}
         self.method = self.value.get("method")

@@ -38,7 +38,17 @@ class Client:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self.lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the pump if it has not ended, and let go of its pipes."""
+        self.process.kill()
+        self.process.wait(BOUND_SECONDS)
+        self._thread.join(BOUND_SECONDS)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -125,8 +135,7 @@ class Pumps:
 
     def close(self) -> None:
         for client in self.clients:
-            client.process.kill()
-            client.process.wait(BOUND_SECONDS)
+            client.close()
         self.kill_daemons()
 
 
