@@ -1,6 +1,19 @@
-"""`python -m memoryd`."""
+"""`python -m memoryd`. The bare daemon skips the command line, whose imports would delay it by half a second."""
 
-from memoryd.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the daemon, or a command."""
+    if sys.argv[1:] == ["daemon"]:
+        from memoryd.server.__main__ import main as serve
+
+        sys.exit(serve())
+    else:
+        from memoryd.cli import main as command
+
+        command()
+
 
 if __name__ == "__main__":
     main()

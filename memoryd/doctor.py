@@ -170,11 +170,17 @@ def daemons_of(paths: Paths) -> list[int] | None:
             continue
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            if b"memoryd" in words and b"daemon" in words and home in (folder / "environ").read_bytes().split(b"\0"):
+            if _runs_daemon(words) and home in (folder / "environ").read_bytes().split(b"\0"):
                 out.append(int(folder.name))
         except OSError:
             continue  # it ended, or belongs to somebody else
     return out
+
+
+def _runs_daemon(words: list[bytes]) -> bool:
+    """`python -m memoryd.server`, or `memoryd daemon` however it is called; a command with options only talks to one."""
+    named = any(word == b"memoryd" or word.endswith(b"/memoryd") for word in words)
+    return b"memoryd.server" in words or (named and words[-2:-1] == [b"daemon"])
 
 
 def _client(settings: Settings) -> Iterator[Check]:

@@ -13,6 +13,7 @@ import contextlib
 import os
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -142,3 +143,15 @@ def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
             return stream.read().decode("utf-8", "replace").splitlines()[-lines:]
     except FileNotFoundError:
         return []
+
+
+def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> int:
+    """Delete what killed writers left behind; young ones may belong to a writer at work. Returns how many."""
+    horizon = time.time() - older_than_seconds
+    removed = 0
+    for path in folder.rglob(f"{TEMPORARY_PREFIX}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < horizon:
+                path.unlink()
+                removed += 1
+    return removed

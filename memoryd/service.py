@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from memoryd.config import Settings
 from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
+from memoryd.files import remove_stale_temporaries
 from memoryd.indexer import BackgroundIndexer
 from memoryd.protocols import Clock, Embedder
 from memoryd.ranking import Ranker, Sources
@@ -96,6 +97,7 @@ class Orchestrator:
 
     def catch_up(self) -> SyncReport:
         """Bring every index in step with the Markdown; embedding goes on in the background."""
+        remove_stale_temporaries(self.folder)
         report = self.sync()
         self._heal_supersessions()
         self._graph_catch_up()
@@ -359,9 +361,13 @@ class Orchestrator:
         self.markdown.flush()
         return self.health()
 
-    def flush(self) -> None:
-        """Write what is debounced (inverted_index.json)."""
+    def maintain(self) -> None:
+        """Write what is debounced: inverted_index.json, and the vector mirror of a large store."""
         self.markdown.flush()
+        if self._vector is not None and not self._indexer.waiting():
+            with self._mending("vector"):
+                if self._vector.ann_missing():
+                    self._vector.rebuild_ann()
 
     def health(self) -> IndexHealth:
         """Numbers for status and doctor."""

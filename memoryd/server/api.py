@@ -29,7 +29,7 @@ from memoryd.state import State
 from memoryd.watch import MemoryWatcher
 
 log = logging.getLogger(__name__)
-FLUSH_SECONDS = 30.0
+MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
 MODEL = "model"
 Call = Callable[[Params, Caller], dict[str, Any]]
@@ -130,7 +130,7 @@ class Api:
 
     def slots(self) -> Sequence[Slot]:
         """Recurring work."""
-        return [Slot("flush", self._service.flush, every_seconds=FLUSH_SECONDS)]
+        return [Slot("maintain", self._service.maintain, every_seconds=MAINTAIN_SECONDS)]
 
     def tick(self) -> float | None:
         """Do the day dream that is due; seconds until the next, None when none waits."""

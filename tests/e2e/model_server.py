@@ -52,13 +52,8 @@ class ModelServer:
     def __init__(self, brain: Brain) -> None:
         self.brain = brain
         self.requests: list[Body] = []
-        Handler = handler_of(self)
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 256
-
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.model = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -73,53 +68,61 @@ class ModelServer:
         return [body for body in self.requests if body.get("tools")]
 
 
-def handler_of(server: ModelServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    model: ModelServer
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
 
-        def do_HEAD(self) -> None:
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def model(self) -> ModelServer:
+        assert isinstance(self.server, _Server)
+        return self.server.model
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self._json({})
+
+    def do_GET(self) -> None:
+        self._json({"data": [], "has_more": False})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        path = self.path.split("?")[0]
+        if path.endswith("count_tokens"):
+            self._json({"input_tokens": len(json.dumps(body)) // 4})
+        elif path == "/v1/messages":
+            self.model.requests.append(body)
+            self._answer(body, self.model.brain(body))
+        else:
             self._json({})
 
-        def do_GET(self) -> None:
-            self._json({"data": [], "has_more": False})
+    def _json(self, value: Any) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-            path = self.path.split("?")[0]
-            if path.endswith("count_tokens"):
-                self._json({"input_tokens": len(json.dumps(body)) // 4})
-            elif path == "/v1/messages":
-                server.requests.append(body)
-                self._answer(body, server.brain(body))
-            else:
-                self._json({})
-
-        def _json(self, value: Any) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(data)
-
-        def _answer(self, body: Body, blocks: list[Block]) -> None:
-            reply = message(body, blocks)
-            if not body.get("stream"):
-                self._json(reply)
-                return
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("connection", "close")
-            self.end_headers()
-            for event in events(reply):
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
-            self.close_connection = True
-
-    return Handler
+    def _answer(self, body: Body, blocks: list[Block]) -> None:
+        reply = message(body, blocks)
+        if not body.get("stream"):
+            self._json(reply)
+            return
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for event in events(reply):
+            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        self.close_connection = True
 
 
 def message(body: Body, blocks: list[Block]) -> Body:

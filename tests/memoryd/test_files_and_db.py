@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -10,7 +11,15 @@ import pytest
 
 from memoryd.db import Database, remove_database
 from memoryd.errors import IndexDamagedError, StoreError
-from memoryd.files import append_line, create_exclusive, locked, make_private_dir, try_lock, write_atomic
+from memoryd.files import (
+    append_line,
+    create_exclusive,
+    locked,
+    make_private_dir,
+    remove_stale_temporaries,
+    try_lock,
+    write_atomic,
+)
 from memoryd.migrations import Migrations
 
 
@@ -43,6 +52,15 @@ def test_a_write_that_is_killed_half_way_leaves_the_old_bytes(tmp_path: Path) ->
     result = subprocess.run([sys.executable, "-c", script, str(target)], check=False)
     assert result.returncode == -9
     assert target.read_bytes() == b"old"
+
+
+def test_what_a_killed_writer_left_is_swept_once_it_is_old(tmp_path: Path) -> None:
+    old, young = tmp_path / "a" / ".tmp-old", tmp_path / "a" / ".tmp-young"
+    write_atomic(old, b"x")
+    write_atomic(young, b"x")
+    os.utime(old, (0, 0))
+    assert remove_stale_temporaries(tmp_path) == 1
+    assert (old.exists(), young.exists()) == (False, True)
 
 
 def test_only_one_of_many_creators_gets_the_name(tmp_path: Path) -> None:

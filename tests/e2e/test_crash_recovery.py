@@ -1,0 +1,152 @@
+"""Eight sessions at once through the real hooks, while the daemon is killed again and again: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from memoryd.client import Client
+from memoryd.doctor import daemons_of
+from memoryd.errors import DaemonError
+from memoryd.paths import Paths
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+SESSIONS = 8
+TURNS = 25
+MIN_KILLED = 5
+LEASE_SECONDS = 6.0
+WAIT_SECONDS = 120.0
+
+
+def word(random_: random.Random) -> str:
+    return "".join(random_.choice("bdfgklmnprst") + random_.choice("aeiou") for _ in range(4))
+
+
+class Session:
+    """A session log that grows by a turn at a time, and the hooks that go with it."""
+
+    def __init__(self, folder: Path, home: Path, number: int) -> None:
+        self.id = f"session-{number}"
+        self.log = folder / "projects" / f"{self.id}.jsonl"
+        self.cwd = folder / "shop"
+        self.home = home
+        self.random = random.Random(number)
+        self.statements: list[str] = []
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home.parent),
+            "CLAUDE_PLUGIN_ROOT": str(ROOT),
+            "MEMORYD_HOME": str(self.home),
+            "MEMORYD_PYTHON": sys.executable,
+            "MEMORYD_EMBEDDER": "hash",
+            "MEMORYD_LEASE_MINUTES": str(LEASE_SECONDS / 60),
+        }
+
+    def hook(self, event: str, **more: str) -> None:
+        payload = {"session_id": self.id, "transcript_path": str(self.log), "cwd": str(self.cwd), "hook_event_name": event} | more
+        done = subprocess.run(
+            ["sh", str(ROOT / "hooks" / "hook.sh"), event],
+            input=json.dumps(payload).encode(), env=self.environment(), capture_output=True, timeout=10, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def turn(self, number: int) -> None:
+        a, b, c, d, e, f = (word(self.random) for _ in range(6))
+        statement = f"From now on always {a} the {b} {c} with {d} {e} {f}."
+        self.statements.append(statement)
+        with self.log.open("a") as stream:
+            for role, text in (("user", statement), ("assistant", "Understood.")):
+                line = {
+                    "type": role, "uuid": f"{self.id}-{number}-{role}", "sessionId": self.id, "cwd": str(self.cwd),
+                    "timestamp": f"2026-01-02T10:{number:02}:00Z", "message": {"role": role, "content": text},
+                }  # fmt: skip
+                stream.write(json.dumps(line) + "\n")
+                stream.flush()
+        self.hook("Stop")
+
+    def live(self) -> None:
+        self.log.parent.mkdir(exist_ok=True)
+        self.hook("SessionStart", source="startup")
+        for number in range(TURNS):
+            self.hook("UserPromptSubmit", prompt="What comes next in the plan?")
+            self.turn(number)
+        self.hook("SessionEnd", reason="other")
+
+
+def kill_at_random(session: Session, stop: threading.Event, killed: list[int]) -> None:
+    """Kill the daemon at random moments; another client (here the command line) brings it back at once."""
+    random_ = random.Random(7)
+    paths = Paths(session.home)
+    while not stop.wait(random_.uniform(0.02, 0.3)):
+        for pid in daemons_of(paths) or []:
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+        subprocess.run([sys.executable, "-m", "memoryd", "daemon", "--start"], env=session.environment(), check=True)
+
+
+def wait_until_read(paths: Paths, session: Session) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        session.hook("UserPromptSubmit", prompt="wake up")
+        try:
+            status = Client(paths).call("memory_status")
+            if not status["daemon"]["spool_waiting"] and not status["daydreams"]["waiting"]:
+                return
+        except DaemonError:
+            pass
+        time.sleep(0.2)
+    pytest.fail("the day dreams did not end")
+
+
+def test_nothing_is_lost_or_doubled_and_no_process_stays(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    paths = Paths(home)
+    (tmp_path / "shop").mkdir()
+    sessions = [Session(tmp_path, home, number) for number in range(SESSIONS)]
+    failures: list[BaseException] = []
+
+    def guarded(session: Session) -> None:
+        try:
+            session.live()
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    stop = threading.Event()
+    killed: list[int] = []
+    killer = threading.Thread(target=kill_at_random, args=(sessions[0], stop, killed))
+    threads = [threading.Thread(target=guarded, args=(session,)) for session in sessions]
+    killer.start()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_SECONDS)
+    stop.set()
+    killer.join(15)
+    assert not failures
+    assert len(set(killed)) >= MIN_KILLED
+    wait_until_read(paths, sessions[0])
+
+    kept = Counter(path.read_text().split("\n---\n", 1)[1].strip() for path in paths.memories.rglob("mem_*.md"))
+    said = {statement for session in sessions for statement in session.statements}
+    assert len(said) == SESSIONS * TURNS
+    assert {statement for statement in said if kept[statement] != 1} == set()
+    assert not [path for path in paths.spool.iterdir() if path.is_file()]
+
+    deadline = time.monotonic() + LEASE_SECONDS * 4
+    while daemons_of(paths) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert daemons_of(paths) == []
