@@ -9,6 +9,7 @@ The plugin's folder is only read: the sources are copied before anything is buil
 import glob
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import time
 
 import environment
 
+READY = "memoryd is ready: from now on sessions are remembered. /memoryd:memory-status tells how it is doing."
 FIRST_RETRY_SECONDS = 60.0
 LONGEST_RETRY_SECONDS = 86_400.0
 BUSY, NOT_YET, FAILED = 75, 75, 1  # 75: EX_TEMPFAIL
@@ -101,7 +103,7 @@ def _build_and_record(folder, data, status):
         raise SetupError(f"setup failed: {error}") from error
     seconds = time.monotonic() - started
     _record(data, name, "ready", f"Built in {seconds:.0f} s.", 0)
-    write_file(os.path.join(data, "announce"), "memoryd is ready: from now on sessions are remembered.")
+    write_file(os.path.join(data, "announce"), READY)
     say(f"ready after {seconds:.0f} s: {folder}")
     remove_unused(data, folder)
     return environment.bin_python(folder)
@@ -196,23 +198,44 @@ def find_python():
     raise SetupError(f"memoryd needs Python 3.11 or newer{found}. Install it, or uv, which brings its own.")
 
 
-def cache_interpreter(env, home, python):
-    """Remember the real interpreter behind `python` for the hooks, for which a shim is too slow."""
-    data = environment.data_folder(env, home)
-    path = os.path.join(data, "python")
-    real = os.path.realpath(sys.executable if env.get("MEMORYD_PYTHON") else python)
+def _keep_file(path, text, mode=0o600):
+    """Write the file unless it says that already. A failure is only said: memoryd runs without it."""
     try:
         with open(path, encoding="utf-8") as stream:
-            known = stream.read().strip()
-    except OSError:
-        known = ""
-    if known == real:
-        return
+            if stream.read() == text:
+                return
+    except (OSError, ValueError):
+        pass  # not there, or something else: it is written
     try:
-        os.makedirs(data, 0o700, exist_ok=True)
-        write_file(path, real + "\n")
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        write_file(path, text)
+        os.chmod(path, mode)
     except OSError as error:
-        say(f"the interpreter's path can't be cached: {error}")
+        say(f"{path} can't be written: {error}")
+
+
+def cache_interpreter(env, home, python):
+    """Remember the real interpreter behind `python` for the hooks, for which a shim is too slow."""
+    real = os.path.realpath(sys.executable if env.get("MEMORYD_PYTHON") else python)
+    _keep_file(os.path.join(environment.data_folder(env, home), "python"), real + "\n")
+
+
+def keep_command(env, home):
+    """Put a `memoryd` for people into the home folder: the plugin's own path changes with every update."""
+    data = env.get("CLAUDE_PLUGIN_DATA")
+    if not data or sys.platform == "win32":
+        return
+    launcher = os.path.join(environment.plugin_root(), "plugin", "bin", "memoryd")
+    lines = [
+        "#!/bin/sh",
+        "# Written by memoryd's plugin.",
+        f"MEMORYD_HOME=${{MEMORYD_HOME:-{shlex.quote(home)}}}",
+        f"CLAUDE_PLUGIN_DATA={shlex.quote(data)}",
+        "export MEMORYD_HOME CLAUDE_PLUGIN_DATA",
+        f'exec {shlex.quote(launcher)} "$@"',
+    ]
+    text = "\n".join(lines) + "\n"
+    _keep_file(os.path.join(home, "bin", "memoryd"), text, 0o700)
 
 
 def _commands():

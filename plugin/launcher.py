@@ -47,6 +47,8 @@ def main(arguments):
             print(f"memoryd: {error}", file=sys.stderr)
             return error.code
     build.cache_interpreter(env, home, python)
+    if in_background:
+        build.keep_command(env, home)
     return run(python, arguments)
 
 

@@ -241,6 +241,24 @@ def test_the_real_interpreter_is_cached_for_the_hooks(launchers: Launchers) -> N
     assert subprocess.run([cached, "-I", "-S", "-c", "pass"], check=False).returncode == 0
 
 
+def test_the_home_folder_gets_a_command_for_people(launchers: Launchers) -> None:
+    launchers.run("daemon")
+    python = launchers.data / launchers.environments()[0] / "bin" / "python"
+    python.write_text(f'#!/bin/sh\n[ "$2" = -S ] && exec {real_python()} "$@"\necho "$MEMORYD_HOME: $5"\n')
+    command = launchers.home / "bin" / "memoryd"
+    for extra, home in (({}, launchers.home), ({"MEMORYD_HOME": "/else where"}, "/else where")):
+        env = {"PATH": "/usr/bin:/bin", **extra}
+        done = subprocess.run([command, "search", "two words"], env=env, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, f"{home}: two words\n")
+    assert launchers.builds() == 1
+
+
+def test_without_the_plugins_folder_no_command_is_written(launchers: Launchers) -> None:
+    launchers.run("daemon", CLAUDE_PLUGIN_DATA="")
+    assert not (launchers.home / "bin").exists()
+    assert list((launchers.home / "plugin").glob("venv-*"))
+
+
 def test_a_python_that_is_too_old_is_named(launchers: Launchers, tmp_path: Path) -> None:
     old = tmp_path / "old"
     old.mkdir()
