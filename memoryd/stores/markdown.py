@@ -11,7 +11,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -19,16 +19,15 @@ from typing import TypeVar
 from memoryd import codec
 from memoryd.db import remove_database
 from memoryd.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
-from memoryd.files import create_exclusive, locked, sync_dir, write_atomic
+from memoryd.files import locked
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
-from memoryd.stores.literal import Entry, Known, LiteralIndex, Stamp
-from memoryd.stores.locations import canonical_path
-from memoryd.stores.memory_file import MemoryFile
+from memoryd.stores.file_writer import FileWriter
+from memoryd.stores.literal import Entry, Known, LiteralIndex
 from memoryd.stores.scan import look, relative_paths
-from memoryd.stores.sync import Synchroniser, SyncReport, content_hash
-from memoryd.stores.trash import Trash, move, remove_empty_parents
+from memoryd.stores.sync import Synchroniser, SyncReport
+from memoryd.stores.trash import Trash
 from memoryd.types import Hit, MemoryItem, Query
 
 __all__ = ["MarkdownStore", "SyncReport"]
@@ -36,7 +35,6 @@ __all__ = ["MarkdownStore", "SyncReport"]
 log = logging.getLogger(__name__)
 INDEX_NAME = "literal.db"
 _CHUNK = 1_000
-_TRIES = 100
 T = TypeVar("T")
 
 
@@ -51,6 +49,7 @@ class MarkdownStore:
         self._paths = paths
         self._clock = clock
         self._root = paths.memories
+        self._writer = FileWriter(paths.memories)
         self._trash = Trash(paths.memories, paths.trash)
         self._index: LiteralIndex | None = None
         self._backlog: dict[str, str | None] = {}
@@ -191,7 +190,7 @@ class MarkdownStore:
         None when there is no copy; StoreError when another file has taken its place.
         """
         with self._exclusive():
-            return self._use(lambda index: self._restore(index, id))
+            return self._use(lambda index: self._restore(index, id)) if codec.is_id(id) else None
 
     # Beside it
 
@@ -233,76 +232,23 @@ class MarkdownStore:
         def work(index: LiteralIndex) -> None:
             # Files that are written stay so when the index breaks in between: the second run goes on behind them.
             named = {entry.item.id for entry in written}
-            for item in items[len(written) :]:
-                if item.id in named:
-                    index.put(written)
-                written.append(self._write_file(index, item))
-                named.add(written[-1].item.id)
-            _settle({(self._root / entry.path).parent for entry in written})
-            if fresh := [entry for entry in written if not _is_known(index, entry)]:
-                index.put(fresh)
+            try:
+                for item in items[len(written) :]:
+                    if item.id in named:
+                        index.put(written)
+                    written.append(self._writer.write(index, item, self._find(index, item.id)))
+                    named.add(written[-1].item.id)
+            finally:  # also when a later item can't be written
+                self._writer.settle(written)
+                if fresh := [entry for entry in written if not _is_known(index, entry)]:
+                    index.put(fresh)
 
         self._use(work)
         return [entry.item.id for entry in written]
 
-    def _write_file(self, index: LiteralIndex, item: MemoryItem) -> Entry:
-        if not item.id:
-            return self._create(index, item)
-        known = self._find(index, item.id)
-        if known is None:
-            relative = canonical_path(item)
-            data = memory_file.render(item)
-            if create_exclusive(self._root / relative, data, sync_folder=False):
-                return self._entry(item, relative, data)
-            known = Known(relative, _no_stamp(), item.id)
-        return self._change(index, item, known)
-
-    def _create(self, index: LiteralIndex, item: MemoryItem) -> Entry:
-        for _ in range(_TRIES):
-            named = replace(item, id=codec.new_id())
-            relative = canonical_path(named)
-            data = memory_file.render(named)
-            if index.file_of(named.id) is None and create_exclusive(self._root / relative, data, sync_folder=False):
-                return self._entry(named, relative, data)
-        raise StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
-
-    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
-        data, file = self._read(known.path)
-        if file.item.id != item.id:
-            raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
-        if known.hash and known.hash != content_hash(data):
-            item = _merged(index.get(item.id), file.item, item)
-        relative = self._new_place(file, item, known.path)
-        changed = memory_file.update(file, item, str(self._root / relative), relative)
-        if relative != known.path:
-            # Before the bytes change: a crash between leaves the old memory in its new place, whole.
-            move(self._root / known.path, self._root / relative)
-            remove_empty_parents(self._root / known.path, self._root)
-        if changed != data:
-            write_atomic(self._root / relative, changed)
-        return self._entry(item, relative, changed)
-
-    def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
-        """Where the file goes. One that somebody filed by hand stays where it was put."""
-        target = canonical_path(item)
-        at_home = relative == canonical_path(file.item)
-        return target if at_home and not (self._root / target).exists() else relative
-
-    def _read(self, relative: str) -> tuple[bytes, MemoryFile]:
-        path = self._root / relative
-        try:
-            data = path.read_bytes()
-            mtime_ns = path.stat().st_mtime_ns
-        except OSError as error:
-            raise StoreError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
-        return data, memory_file.read(data, str(path), relative, mtime_ns)
-
-    def _entry(self, item: MemoryItem, relative: str, data: bytes) -> Entry:
-        return Entry(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
-
     def _find(self, index: LiteralIndex, id: str) -> Known | None:
         """Where the file is; one that was moved by hand is looked for."""
-        known = index.file_of(id)
+        known = index.file_of(id) if id else None
         if known is not None and look(self._root / known.path) is None:
             self._catch_up(index, "")
             known = index.file_of(id)
@@ -362,23 +308,10 @@ class MarkdownStore:
             index.set_fact("flushed", revision)
 
 
-def _no_stamp() -> Stamp:
-    return Stamp(0, 0, 0)
-
-
 def _checked(item: MemoryItem) -> MemoryItem:
     if item.id and not codec.is_id(item.id):
         raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
     return memory_file.storable(item)
-
-
-def _settle(folders: set[Path]) -> None:
-    """Make the names of new files durable."""
-    for folder in sorted(folders):
-        try:
-            sync_dir(folder)
-        except OSError as error:
-            raise StoreError(f"Can't write to {folder}: {error.strerror}.", fix="Check free space and permissions.") from error
 
 
 def _is_known(index: LiteralIndex, entry: Entry) -> bool:
@@ -393,11 +326,3 @@ def _is_damaged(index: LiteralIndex, error: StoreError) -> bool:
     except StoreError:
         return True
     return False
-
-
-def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
-    """The wanted item with what was edited on disk since `base`, except where both changed: then the wanted value."""
-    if base is None:
-        return wanted
-    untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
-    return replace(wanted, **{name: getattr(disk, name) for name in untouched})

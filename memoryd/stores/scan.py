@@ -20,10 +20,13 @@ def stamp_of(stat: os.stat_result) -> Stamp:
 
 
 def look(path: Path) -> Stamp | None:
-    """The stamp of a file; None when it is no file or gone."""
+    """The stamp of a file; None when it is no file, gone, or in a folder that may not be entered."""
     try:
         return stamp_of(path.stat()) if path.is_file() else None
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        log.warning("Can't look at %s: %s", path, error.strerror)
         return None
 
 
@@ -64,8 +67,8 @@ def _visit(entry: os.DirEntry[str], prefix: str) -> Iterator[tuple[str, Stamp]]:
             yield relative, stamp_of(entry.stat())
         except UnicodeEncodeError:
             log.warning("The name of %r is not valid UTF-8; rename the file to have it indexed.", entry.path)
-        except FileNotFoundError:
-            return
+        except OSError as error:  # a link to nowhere, or just deleted
+            log.info("Can't look at %s: %s", entry.path, error.strerror)
 
 
 def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:

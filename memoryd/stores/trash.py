@@ -36,7 +36,9 @@ class Trash:
 
     def newest(self, id: str) -> tuple[Path, str] | None:
         """The copy of this memory that was put here last, and the relative path that it had."""
-        copies = [(path, relative) for path, relative in self._copies() if self._id(path, relative) == id]
+        copies = [copy for copy in self._copies(f"*{id}*{SUFFIX}") if self._id(*copy) == id]
+        # Files of other tools are named freely: then every copy has to be read.
+        copies = copies or [copy for copy in self._copies(f"*{SUFFIX}") if self._id(*copy) == id]
         return max(copies, key=lambda copy: (copy[0].stat().st_ctime_ns, _number(copy[0])), default=None)
 
     def take(self, copy: Path, relative: str) -> None:
@@ -44,8 +46,8 @@ class Trash:
         move(copy, self._root / relative)
         remove_empty_parents(copy, self._folder)
 
-    def _copies(self) -> Iterator[tuple[Path, str]]:
-        for path in sorted(self._folder.rglob(f"*{SUFFIX}")):
+    def _copies(self, pattern: str) -> Iterator[tuple[Path, str]]:
+        for path in sorted(self._folder.rglob(pattern)):
             if path.is_file():
                 yield path, _NUMBER.sub(SUFFIX, path.relative_to(self._folder).as_posix())
 

@@ -12,7 +12,7 @@ import pytest
 
 from memoryd.db import Database, remove_database
 from memoryd.errors import IndexDamagedError, MemorydError, StoreError
-from memoryd.stores import markdown
+from memoryd.stores import file_writer
 from memoryd.stores.literal import LiteralIndex
 from memoryd.stores.markdown import MarkdownStore
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, ids, open_store, put_file
@@ -162,7 +162,7 @@ def test_a_crash_between_file_and_index_is_healed_by_sync(tmp_path: Path, monkey
 def test_a_crash_in_the_middle_of_a_move_leaves_one_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(markdown, "write_atomic", killed)
+        patch.setattr(file_writer, "write_atomic", killed)
         with pytest.raises(Killed):
             store.write(an_item(1, "moved and changed", session="s2"))
     again = open_store(tmp_path)

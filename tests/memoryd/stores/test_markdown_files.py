@@ -113,6 +113,17 @@ def test_a_bad_item_in_a_batch_stops_it_before_anything_is_written(tmp_path: Pat
     assert list(store.all()) == []
 
 
+def test_what_was_written_before_a_failing_item_is_kept_and_found(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.write(an_item(2))
+    path = store.path_of(an_id(2))
+    assert path is not None
+    path.write_bytes(b"---\nid: [\n---\n")
+    with pytest.raises(BrokenFileError):
+        store.write_many([an_item(1, "first"), an_item(2, "second"), an_item(3, "third")])
+    assert ids(store, "first second third") == [an_id(1)]
+
+
 def test_digests_follow_the_items_and_leave_out_backends(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1))

@@ -1,0 +1,106 @@
+"""Writing memory files: new ones by exclusive creation, old ones by careful replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from pathlib import Path
+
+from memoryd import codec
+from memoryd.errors import StoreError
+from memoryd.files import create_exclusive, sync_dir, write_atomic
+from memoryd.stores import memory_file
+from memoryd.stores.literal import Entry, Known, LiteralIndex, Stamp
+from memoryd.stores.locations import canonical_path
+from memoryd.stores.memory_file import MemoryFile
+from memoryd.stores.scan import look
+from memoryd.stores.sync import content_hash
+from memoryd.stores.trash import move, remove_empty_parents
+from memoryd.types import MemoryItem
+
+_TRIES = 100
+
+
+class FileWriter:
+    """Writes below one folder. The caller holds the store's lock and records the entries in the index."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> Entry:
+        """Write one item, whose file is `known` if it has one; the entry for the index.
+
+        The name of a new file is durable after `settle` only. Raises as MarkdownStore.write does.
+        """
+        if not item.id:
+            return self._create(index, item)
+        if known is None:
+            relative = canonical_path(item)
+            data = memory_file.render(item)
+            if create_exclusive(self._root / relative, data, sync_folder=False):
+                return self._entry(item, relative, data)
+            known = Known(relative, _no_stamp(), item.id)
+        return self._change(index, item, known)
+
+    def _create(self, index: LiteralIndex, item: MemoryItem) -> Entry:
+        for _ in range(_TRIES):
+            named = replace(item, id=codec.new_id())
+            relative = canonical_path(named)
+            data = memory_file.render(named)
+            if index.file_of(named.id) is None and create_exclusive(self._root / relative, data, sync_folder=False):
+                return self._entry(named, relative, data)
+        raise StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
+
+    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
+        data, file = self._read(known.path)
+        if file.item.id != item.id:
+            raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
+        if known.hash and known.hash != content_hash(data):
+            item = _merged(index.get(item.id), file.item, item)
+        relative = self._new_place(file, item, known.path)
+        changed = memory_file.update(file, item, str(self._root / relative), relative)
+        if relative != known.path:
+            # Before the bytes change: a crash between leaves the old memory in its new place, whole.
+            move(self._root / known.path, self._root / relative)
+            remove_empty_parents(self._root / known.path, self._root)
+        if changed != data:
+            write_atomic(self._root / relative, changed)
+        return self._entry(item, relative, changed)
+
+    def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
+        """Where the file goes. One that somebody filed by hand stays where it was put."""
+        target = canonical_path(item)
+        at_home = relative == canonical_path(file.item)
+        return target if at_home and not (self._root / target).exists() else relative
+
+    def _read(self, relative: str) -> tuple[bytes, MemoryFile]:
+        path = self._root / relative
+        try:
+            data = path.read_bytes()
+            mtime_ns = path.stat().st_mtime_ns
+        except OSError as error:
+            raise StoreError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
+        return data, memory_file.read(data, str(path), relative, mtime_ns)
+
+    def _entry(self, item: MemoryItem, relative: str, data: bytes) -> Entry:
+        return Entry(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
+
+    def settle(self, entries: Iterable[Entry]) -> None:
+        """Make the names of new files durable."""
+        try:
+            for folder in sorted({(self._root / entry.path).parent for entry in entries}):
+                sync_dir(folder)
+        except OSError as error:
+            raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
+
+
+def _no_stamp() -> Stamp:
+    return Stamp(0, 0, 0)
+
+
+def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
+    """The wanted item with what was edited on disk since `base`, except where both changed: then the wanted value."""
+    if base is None:
+        return wanted
+    untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
+    return replace(wanted, **{name: getattr(disk, name) for name in untouched})
