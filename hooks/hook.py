@@ -220,7 +220,7 @@ def handle(event, env, start):
             problem = error
     if problem is not None:
         answer = _load_rare().recover(event, env, body, problem)
-    elif event == "SessionStart" and os.path.exists(os.path.join(env.get("CLAUDE_PLUGIN_DATA", ""), "announce")):
+    elif event == "SessionStart" and os.path.exists(env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"):
         answer = _load_rare().announce(env, answer)
     if answer:
         os.write(1, answer + b"\n")

@@ -4,7 +4,7 @@
 # A pyenv shim costs more than the whole hook, so the launcher caches the real interpreter's path.
 [ -n "${MEMORYD_INTERNAL:-}" ] && exit 0
 python=${MEMORYD_PYTHON:-}
-if [ -z "$python" ] && [ -r "${CLAUDE_PLUGIN_DATA:-}/python" ]; then
+if [ -z "$python" ] && [ -n "${CLAUDE_PLUGIN_DATA:-}" ] && [ -r "$CLAUDE_PLUGIN_DATA/python" ]; then
     IFS= read -r python <"$CLAUDE_PLUGIN_DATA/python"
 fi
 [ -x "$python" ] || python=$(command -v python3 || command -v python)

@@ -63,7 +63,7 @@ def recover(event, env, body, problem):
 
 def announce(env, answer):
     """Say once that the first setup is done."""
-    path = os.path.join(env["CLAUDE_PLUGIN_DATA"], "announce")
+    path = env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"
     try:
         with open(path, encoding="utf-8") as stream:
             message = stream.read(1000).strip()

@@ -96,7 +96,24 @@ def _spawn(command, env, output):
     actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     actions += [(os.POSIX_SPAWN_DUP2, output, target) for target in (1, 2)]
     defaults = [signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD]
-    return os.posix_spawn(command[0], command, env, file_actions=actions, setsid=True, setsigdef=defaults)
+    try:
+        return os.posix_spawn(command[0], command, env, file_actions=actions, setsid=True, setsigdef=defaults)
+    except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
+        return _fork(command, env, output)
+
+
+def _fork(command, env, output):
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.execve(command[0], command, env)
+    finally:
+        os._exit(127)  # the child must not go on as a second hook
 
 
 def setup_message(home, env):

@@ -162,7 +162,7 @@ def make_environment(folder, source, work):
 
 
 def _run(command, work):
-    """Run a step of the build, its output going to our stderr. Raises SetupError with the last line."""
+    """Run a step of the build, its output going to our stderr. Raises SetupError with the last lines."""
     say(" ".join(command))
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "close_fds": False}
     done = subprocess.run(command, cwd=work, check=False, **options)
@@ -170,8 +170,8 @@ def _run(command, work):
     if output:
         print(output, file=sys.stderr, flush=True)
     if done.returncode:
-        last = output.splitlines()[-1] if output else "no output"
-        raise SetupError(f"{os.path.basename(command[0])} ended with {done.returncode}: {last[:300]}")
+        last = " ".join(line.strip() for line in output.splitlines()[-3:]) or "no output"
+        raise SetupError(f"{os.path.basename(command[0])} ended with {done.returncode}: {last[-300:]}")
 
 
 def probe(python):

@@ -17,6 +17,11 @@ from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon
 
 Make = Callable[..., FakeDaemon]
 GENEROUS_SECONDS = 1.5  # the limit is 0.3 s; test machines are busy. benchmarks/hooks.py measures
+UNABLE = """
+
+def _unable(*arguments, **options):
+    raise NotImplementedError
+"""
 SPOOLED = [event for event in EVENTS if event != "UserPromptSubmit"]
 
 
@@ -195,7 +200,11 @@ def test_a_started_daemon_gets_no_credentials_of_the_client(hooks: Hooks) -> Non
     assert (env["MEMORYD_HOME"], env["CLAUDE_PLUGIN_DATA"]) == (str(hooks.home), str(hooks.data))
 
 
-def test_a_started_daemon_leads_its_own_process_session_and_holds_no_pipe(hooks: Hooks) -> None:
+@pytest.mark.parametrize("can_spawn", [True, False])
+def test_a_started_daemon_leads_its_own_process_session_and_holds_no_pipe(hooks: Hooks, can_spawn: bool) -> None:
+    if not can_spawn:
+        starter = hooks.plugin / "hooks" / "starter.py"
+        starter.write_text(starter.read_text().replace("os.posix_spawn(", "_unable(") + UNABLE)
     launcher = hooks.plugin / "plugin" / "bin" / "memoryd"
     launcher.write_text(
         f'ps -o sid= -p $$ > "{hooks.mark}.tmp"; echo $$ >> "{hooks.mark}.tmp"; mv "{hooks.mark}.tmp" "{hooks.mark}"; sleep 1\n'
@@ -232,3 +241,35 @@ def test_a_cached_interpreter_that_is_gone_is_not_used(hooks: Hooks, daemon: Mak
     daemon(answer=b'{"a": 1}')
     (hooks.data / "python").write_text("/nowhere/python\n")
     assert hooks.run("UserPromptSubmit") == b'{"a": 1}\n'
+
+
+def test_without_the_plugins_data_folder_nothing_of_the_project_is_taken_for_it(hooks: Hooks, daemon: Make) -> None:
+    daemon(answer=b'{"a": 1}')
+    (hooks.project / "announce").write_text("not ours")
+    (hooks.project / "python").write_text("/bin/false")
+    assert hooks.run("SessionStart", CLAUDE_PLUGIN_DATA="") == b'{"a": 1}\n'
+    assert (hooks.project / "announce").exists()
+
+
+def test_hooks_that_fail_at_once_start_one_daemon(hooks: Hooks) -> None:
+    launcher = hooks.plugin / "plugin" / "bin" / "memoryd"
+    launcher.write_text(f'echo x >>"{hooks.mark}"\n')
+    command = ["sh", str(hooks.plugin / "hooks" / "hook.sh"), "Stop"]
+    running = [subprocess.Popen(command, stdin=subprocess.PIPE, env=hooks.env, cwd=hooks.project) for _ in range(6)]
+    for one in running:
+        one.communicate(hooks.payload(), timeout=BOUND_SECONDS)
+    wait_for_start(hooks)
+    assert hooks.log().count("starting a daemon") == 1
+
+
+def test_a_hook_that_is_killed_while_it_writes_leaves_no_half_record(hooks: Hooks) -> None:
+    (hooks.home / "spool").mkdir(parents=True)
+    python = hooks.data / "python"
+    code = (
+        "import os, sys; sys.path[:0] = [sys.argv[1]]; import hook\n"
+        "os.fsync = lambda handle: os.kill(os.getpid(), 9)\n"
+        "hook.spool(sys.argv[2], 'Stop', b'x' * 100000)\n"
+    )
+    command = [python.read_text().strip(), "-I", "-B", "-c", code, str(hooks.plugin / "hooks"), str(hooks.home)]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert [path.name[0] for path in (hooks.home / "spool").iterdir()] == ["."]
