@@ -16,6 +16,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +26,11 @@ from typing import Any
 import numpy as np
 
 from memoryd.daydream.heuristic import HeuristicExtractor, cues
-from memoryd.daydream.heuristic import extractor as extractor_module
 from memoryd.daydream.heuristic import weights as weights_module
 from memoryd.daydream.heuristic.score import BIAS, Weights
 from memoryd.daydream.heuristic.episodes import episodes
-from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
-from memoryd.daydream.heuristic.sentences import size
+from memoryd.daydream.heuristic.extractor import passage_units
+from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.types import Passage, Turn
 
@@ -113,9 +113,7 @@ def predict(session: Session, weights: Weights, mode: str) -> list[str]:
 
 def session_units(session: Session) -> list[Unit]:
     """All units of a session, before any choice."""
-    parts = episodes(session.turns)
-    low, high = extractor_module.MIN_WORDS, extractor_module.MAX_WORDS
-    return [u for p in parts for u in (*user_units(p), *agent_units(p)) if low <= size(u.text) <= high]
+    return list(passage_units(episodes(session.turns), Counter()))
 
 
 def is_hit(text: str, gold: Mapping[str, Any], scorer: ModuleType) -> bool:

@@ -86,8 +86,8 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "request": re.compile(
-            r"^(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|cool|thanks?|now|and|also|so|please|pls|hmm+|well|alright)?[\s,.]*"
-            r"(?:can|could|would|will) (?:you|we)\b|^(?:please |now |ok,? )*(?:run|check|commit|push|continue|proceed|try|show|look|read|write|"
+            r"^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|cool|thanks?|now|and|also|so|please|pls|hmm+|well|alright)?[\s,.]*"
+            r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:please |now |first |ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
             r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|go ahead|do it|help|test|"
             r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate)\b"
             r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
@@ -111,6 +111,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"|可能|也许|大概|不确定",
             _I,
         ),
+        "quote": re.compile(r"^(?:you (?:wrote|said|say|mentioned|told)|du (?:schriebst|sagtest)|tu as (?:écrit|dit)|dijiste|ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]", _I),
         "terminal": re.compile(
             r"(?:^|\s)[\w.-]+@[\w.-]+:\S*[$#] |(?:^|\s)[$❯>%] \w+|\bfatal: |\bat \S+:\d+:\d+|^\[?\d\d:\d\d|Traceback",
             _I,

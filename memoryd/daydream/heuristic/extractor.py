@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 
 from memoryd.daydream.heuristic.candidates import candidate
 from memoryd.daydream.heuristic.explicit import is_rule
+from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import Limits, Scored, choose
 from memoryd.daydream.heuristic.sentences import size
@@ -37,20 +38,36 @@ class HeuristicExtractor:
         """Candidates in the order of their evidence; an empty passage gives none."""
         skipped: Counter[str] = Counter()
         parts = episodes(passage.turns, passage.context)
-        scored = [self._scored(unit) for unit in _units(parts, skipped)]
-        kept = choose(scored, sum(1 for part in parts if part.user), self._limits, skipped)
+        units = list(passage_units(parts, skipped))
+        wrong = refuted(units, parts)
+        skipped["refuted"] += len(wrong)
+        scored = [self._scored(unit) for index, unit in enumerate(units) if index not in wrong]
+        kept = choose(scored, passage.turns, self._limits, skipped)
         found = tuple(candidate(one, self._weights) for one in kept)
-        return Extraction(found, MappingProxyType(dict(skipped)), self.name)
+        return Extraction(found, MappingProxyType(dict(+skipped)), self.name)
 
     def _scored(self, unit: Unit) -> Scored:
         plain = unit.by_user and not unit.pasted
         return Scored(unit, self._weights.of(unit), plain and is_rule(unit.text))
 
 
-def _units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterable[Unit]:
+def passage_units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterator[Unit]:
+    """The units that may be kept, in order; counts in `skipped` why others may not."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
-            if MIN_WORDS <= size(unit.text) <= MAX_WORDS:
-                yield unit
+            reason = _unfit(unit)
+            if reason:
+                skipped[reason] += 1
             else:
-                skipped["length"] += 1
+                yield unit
+
+
+def _unfit(unit: Unit) -> str:
+    """Why a unit can't be a memory whatever else speaks for it, or empty."""
+    if not MIN_WORDS <= size(unit.text) <= MAX_WORDS:
+        return "length"
+    if not unit.by_user and "noise question" in unit.cues:
+        return "question"
+    if unit.text.endswith((":", "：")) and not unit.by_user:
+        return "unfinished"
+    return next((n for n in ("terminal", "quote") if unit.by_user and f"noise {n}" in unit.cues), "")

@@ -8,21 +8,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoryd.daydream.heuristic.units import Unit
+from memoryd.types import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`bar`: least log odds. A long passage offers much to choose from, so its bar may be lower and its number is capped.
+    """What is kept of a passage.
 
-    At most `base + per_root * sqrt(n)` units are kept of a passage in which the user spoke n times, and `per_turn` of
-    one turn. Two units are the same when the smaller one's key words lie in the other's by `same` or more.
+    A session of n lines has room for about `start + per_root * sqrt(n)` memories: long ones hold more, but fewer per
+    line. A passage out of the middle gets its part of that. `bar` is the least log odds; where there is room for less
+    than one memory it rises by `steep` times the log of the lack.
+    Two units are the same when the key words of one lie in the other's by `within`, or their token F1 is `alike`.
     """
 
     bar: float = -1.5
-    base: float = 1.0
-    per_root: float = 2.0
+    start: float = 2.5
+    per_root: float = 0.28
+    steep: float = 0.15
     per_turn: int = 2
-    same: float = 0.6
+    within: float = 0.8
+    alike: float = 0.4
+
+    def room(self, turns: Sequence[Turn]) -> float:
+        """How many memories the turns have room for, by their place in the log."""
+        lines = [turn.line for turn in turns if turn.line > 0] or [1, len(turns)]
+        first, last = min(lines), max(lines)
+        part = self.per_root * (math.sqrt(last) - math.sqrt(first - 1))
+        return part + (self.start if first <= OPENING_LINES else 0.0)
+
+    def raised(self, room: float) -> float:
+        """The bar for a passage with that room."""
+        return self.bar + self.steep * max(0.0, math.log(1.0 / max(room, 0.05)))
+
+
+# The lines with which a log opens (settings, snapshots) before anybody speaks.
+OPENING_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +54,34 @@ class Scored:
     sure: bool = False
 
 
-def covered(a: frozenset[str], b: frozenset[str]) -> float:
-    """The share of the smaller set that lies in the larger one, 0..1."""
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0
-
-
-def choose(scored: Sequence[Scored], spoken: int, limits: Limits, skipped: Counter[str]) -> list[Scored]:
+def choose(scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skipped: Counter[str]) -> list[Scored]:
     """The kept ones in the order of their place. Counts in `skipped` why others were left out."""
-    room = max(1, round(limits.base + limits.per_root * math.sqrt(max(1, spoken))))
+    room = limits.room(turns)
+    places, bar = max(1, math.ceil(room) if room < 2 else round(room)), limits.raised(room)
     kept: list[Scored] = []
-    turns: Counter[int] = Counter()
     for one in sorted(scored, key=lambda s: (not s.sure, -s.score)):
-        reason = _refusal(one, kept, turns, room, limits)
+        reason = _repeats(one, kept, limits) or ("" if one.sure else _refusal(one, kept, bar, places, limits))
         if reason:
             skipped[reason] += 1
-            continue
-        turns[id(one.unit.turn)] += 1
-        kept.append(one)
-    places = {id(s): index for index, s in enumerate(scored)}
-    return sorted(kept, key=lambda s: places[id(s)])
+        else:
+            kept.append(one)
+    order = {id(s): index for index, s in enumerate(scored)}
+    return sorted(kept, key=lambda s: order[id(s)])
 
 
-def _refusal(one: Scored, kept: Sequence[Scored], turns: Counter[int], room: int, limits: Limits) -> str:
-    if any(covered(one.unit.words, other.unit.words) >= limits.same for other in kept):
-        return "repeated"
-    if one.sure:
-        return ""
-    if one.score < limits.bar:
+def _repeats(one: Scored, kept: Sequence[Scored], limits: Limits) -> str:
+    return "repeated" if any(same(one.unit.words, k.unit.words, limits) for k in kept) else ""
+
+
+def _refusal(one: Scored, kept: Sequence[Scored], bar: float, places: int, limits: Limits) -> str:
+    if one.score < bar:
         return "weak"
-    if turns[id(one.unit.turn)] >= limits.per_turn:
+    if sum(k.unit.turn is one.unit.turn for k in kept) >= limits.per_turn:
         return "enough of this message"
-    return "enough of this passage" if len(kept) >= room else ""
+    return "enough of this passage" if len(kept) >= places else ""
+
+
+def same(a: frozenset[str], b: frozenset[str], limits: Limits) -> bool:
+    """Whether two sets of key words stand for the same statement."""
+    both = len(a & b)
+    return both > 0 and (both >= limits.within * min(len(a), len(b)) or 2 * both >= limits.alike * (len(a) + len(b)))

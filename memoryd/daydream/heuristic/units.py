@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memoryd.daydream.heuristic import cues
+from memoryd.daydream.heuristic.choices import offered, picked
 from memoryd.daydream.heuristic.episodes import Episode
 from memoryd.daydream.heuristic.sentences import Statement, joined, size, statements
 from memoryd.text import keywords, one_line
@@ -99,11 +100,18 @@ def user_units(episode: Episode) -> list[Unit]:
         about |= {"agreed"} if agreed and not pasted else set()
         about |= {"answers question"} if asked else set()
         about |= {"first message"} if episode.first else set()
-        parts = user_statements(turn)
+        parts = _with_choice(turn, user_statements(turn), episode.before)
         for index, statement in enumerate(parts):
             names = about | ({"starts turn"} if index == 0 else set()) | ({"alone"} if len(parts) == 1 else set())
             out.append(_user_unit(turn, statement, names, echo))
     return out
+
+
+def _with_choice(turn: Turn, parts: list[Statement], before: Turn | None) -> list[Statement]:
+    """The statements, the one that picks an option with the text of that option."""
+    number = picked(turn.text) if before and turn.via != "answer" else ""
+    option = offered(before.text, number) if before and number else ""
+    return [replace(s, text=f"{s.text}: {option}") if option and picked(s.text) else s for s in parts]
 
 
 def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozenset[str]) -> Unit:
