@@ -25,7 +25,7 @@ from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
 from memoryd.stores.file_writer import FileWriter
 from memoryd.stores.literal import Entry, Known, LiteralIndex
-from memoryd.stores.scan import look, relative_paths
+from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
 from memoryd.stores.sync import Synchroniser, SyncReport
 from memoryd.stores.trash import Trash
 from memoryd.types import Hit, MemoryItem, Query
@@ -35,6 +35,7 @@ __all__ = ["MarkdownStore", "SyncReport"]
 log = logging.getLogger(__name__)
 INDEX_NAME = "literal.db"
 _CHUNK = 1_000
+_STALE_SECONDS = 3_600
 T = TypeVar("T")
 
 
@@ -55,6 +56,7 @@ class MarkdownStore:
         self._backlog: dict[str, str | None] = {}
         self._mutex = threading.RLock()
         self._depth = 0
+        self._tidied = False
 
     # Locking, and the life of the index
 
@@ -287,7 +289,11 @@ class MarkdownStore:
         report = run.report()
         if "" not in targets:
             return report
-        index.set_fact("synced", int(self._clock.now().timestamp()))
+        now = self._clock.now().timestamp()
+        index.set_fact("synced", int(now))
+        if not self._tidied:  # once is enough: only a killed process leaves temporaries
+            remove_stale_temporaries(self._root, now - _STALE_SECONDS)
+            self._tidied = True
         return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
 
     def _catch_up(self, index: LiteralIndex, target: str) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from memoryd.files import TEMPORARY_PREFIX
 from memoryd.stores.literal import Stamp
 from memoryd.stores.locations import is_memory_path
 
 log = logging.getLogger(__name__)
+_TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{12}")
 _INODE_BITS = (1 << 63) - 1  # SQLite's integers are signed
 
 
@@ -69,6 +72,19 @@ def _visit(entry: os.DirEntry[str], prefix: str) -> Iterator[tuple[str, Stamp]]:
             log.warning("The name of %r is not valid UTF-8; rename the file to have it indexed.", entry.path)
         except OSError as error:  # a link to nowhere, or just deleted
             log.info("Can't look at %s: %s", entry.path, error.strerror)
+
+
+def remove_stale_temporaries(root: Path, before: float) -> int:
+    """Delete what writers that were killed left behind, older than `before` (seconds since 1970); how many."""
+    removed = 0
+    for path in root.rglob(f"{TEMPORARY_PREFIX}*"):
+        try:
+            if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < before:
+                path.unlink()
+                removed += 1
+        except OSError as error:
+            log.info("Can't remove %s: %s", path, error.strerror)
+    return removed
 
 
 def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:

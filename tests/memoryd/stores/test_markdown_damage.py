@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from memoryd.errors import IndexDamagedError, MemorydError, StoreError
 from memoryd.stores import file_writer
 from memoryd.stores.literal import LiteralIndex
 from memoryd.stores.markdown import MarkdownStore
+from memoryd.testing import FakeClock
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, ids, open_store, put_file
 
 
@@ -184,6 +186,19 @@ def test_a_crash_after_the_move_to_the_trash_is_healed_by_sync(tmp_path: Path, m
     again = open_store(tmp_path)
     assert again.sync().removed == (an_id(1),)
     assert again.restore(an_id(1)) == an_item(1, "Fact number 1 about redis")
+
+
+def test_what_a_killed_writer_left_is_tidied_up_after_an_hour(tmp_path: Path) -> None:
+    now = FakeClock().now().timestamp()
+    old, new = (put_file(tmp_path, f"user/s/.tmp-{digit * 12}", "half") for digit in "ab")
+    os.utime(old, (now - 4_000, now - 4_000))
+    os.utime(new, (now - 60, now - 60))
+    others = put_file(tmp_path, ".tmp-notes.md", "not ours")
+    os.utime(others, (0, 0))
+    open_store(tmp_path).sync()
+    assert not old.exists()
+    assert new.exists()
+    assert others.exists()
 
 
 # Two processes
