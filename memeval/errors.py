@@ -1,0 +1,60 @@
+"""One tree of errors. Each says what happened, where, and in `fix` what to do.
+
+MemevalError
+├── ConfigError       a YAML file, flag or variable is wrong (file, line and key named)
+├── DataError         a benchmark's data is missing or broken (file, record and field named)
+├── ProviderError     a memory system failed; `transient` says whether to retry
+├── ModelError        a model failed; `transient` likewise
+├── BudgetError       the next call would pass the budget
+├── RunError          a run can't start, resume or be found
+└── DependencyError   a library or program is missing
+"""
+
+from __future__ import annotations
+
+
+class MemevalError(Exception):
+    """Root of all foreseeable faults."""
+
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} Fix: {self.fix}" if self.fix else self.message
+
+
+class ConfigError(MemevalError):
+    """A configuration file, flag or variable is wrong."""
+
+
+class DataError(MemevalError):
+    """A benchmark's data is missing or broken."""
+
+
+class _Transient(MemevalError):
+    def __init__(self, message: str, *, fix: str = "", transient: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message, fix=fix)
+        self.transient = transient
+        self.retry_after = retry_after
+
+
+class ProviderError(_Transient):
+    """A memory system failed. `retry_after` in seconds, if it said so."""
+
+
+class ModelError(_Transient):
+    """A model failed. `retry_after` in seconds, if it said so."""
+
+
+class BudgetError(MemevalError):
+    """The next call would pass the budget."""
+
+
+class RunError(MemevalError):
+    """A run can't start, resume or be found."""
+
+
+class DependencyError(MemevalError):
+    """A library or program is missing."""

@@ -1,0 +1,178 @@
+"""Every value that crosses a module border of the benchmark platform. All frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class QuestionType(StrEnum):
+    """What a question asks of a memory, the same over all benchmarks."""
+
+    FACT_RECALL = "fact_recall"
+    MULTI_HOP = "multi_hop"
+    TEMPORAL = "temporal"
+    INFERENCE = "inference"
+    PREFERENCE = "preference"
+    KNOWLEDGE_UPDATE = "knowledge_update"
+    ABSTENTION = "abstention"
+
+
+class Phase(StrEnum):
+    """The five phases, in order."""
+
+    INGEST = "ingest"
+    SEARCH = "search"
+    ANSWER = "answer"
+    EVALUATE = "evaluate"
+    REPORT = "report"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing said. `id` is unique within its case; `role` is user or assistant, `speaker` a name if there is one."""
+
+    id: str
+    role: str
+    text: str
+    speaker: str = ""
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A conversation. `id` is opaque: ids of data sets leak the gold answers, so loaders replace them
+    and keep the original in `source_id`, which no system under test ever sees.
+    """
+
+    id: str
+    turns: tuple[Turn, ...]
+    at: datetime | None = None
+    source_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its gold. `answers` empty: no gold answer; `evidence_*` empty: not known.
+
+    Evidence ids are ids of sessions and turns of the case. `category` is the benchmark's own name for the type.
+    """
+
+    id: str
+    text: str
+    type: QuestionType
+    answers: tuple[str, ...] = ()
+    at: datetime | None = None
+    evidence_sessions: tuple[str, ...] = ()
+    evidence_turns: tuple[str, ...] = ()
+    category: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def is_abstention(self) -> bool:
+        """Whether the right answer is that nothing is known."""
+        return self.type is QuestionType.ABSTENTION
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A memory scope: the sessions to ingest, and the questions to ask of them."""
+
+    id: str
+    sessions: tuple[Session, ...]
+    questions: tuple[Question, ...]
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What a provider is asked. `granularity` is session, round or turn."""
+
+    text: str
+    k: int
+    at: datetime | None = None
+    granularity: str = "turn"
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """One retrieved piece, best first in a list. `sessions` and `turns` name where it comes from, as far as
+    the provider can tell; without them retrieval metrics are unscored, not zero.
+    """
+
+    text: str
+    score: float = 0.0
+    sessions: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What model calls used. Cost in US dollars; None means unknown, which is not free."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    cached_calls: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Sum; an unknown cost stays unknown."""
+        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            cost,
+            self.cached_calls + other.cached_calls,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to a model."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer."""
+
+    text: str
+    model: str
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A hypothesis for a question, with the hash of the prompt that brought it."""
+
+    text: str
+    model: str
+    prompt_hash: str
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One judgement. `value` None means unscored (the judge failed, or the question has no gold): not wrong."""
+
+    metric: str
+    value: float | None
+    reason: str = ""
+    judge: str = ""
+    usage: Usage = Usage()
