@@ -9,6 +9,7 @@ import environment
 import hook
 
 ATTEMPT_SECONDS = 10.0
+STAMP_SECONDS = 0.05  # the folder is marked as changed by the stamp itself, at nearly the same time
 LOG_LIMIT = 1_000_000
 SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "ACCESS_KEY")
 KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen the openai extractor
@@ -40,11 +41,12 @@ def _modified(path):
 def may_try(home):
     """Whether it is this process's turn to start a daemon: one attempt in ATTEMPT_SECONDS, whoever makes it.
 
-    An attempt that gave a daemon (its endpoint file is newer) does not count: that daemon ended since.
+    An attempt that gave a daemon does not count: that one has ended since. It shows by the folder, which changed when
+    the daemon made its socket or removed it. What is started once too often ends at the daemon's lock.
     """
     stamp = os.path.join(home, "run", "start.stamp")
     tried = _modified(stamp)
-    came_up = _modified(os.path.join(home, "run", "endpoint")) > tried
+    came_up = _modified(os.path.dirname(stamp)) > tried + STAMP_SECONDS
     if tried and not came_up and abs(time.time() - tried) < ATTEMPT_SECONDS:
         return False
     try:

@@ -174,11 +174,14 @@ def test_starts_are_tried_once_in_ten_seconds(hooks: Hooks) -> None:
     assert hooks.log().count("starting a daemon") == 2
 
 
-def test_a_daemon_that_came_up_and_was_killed_is_replaced_at_once(hooks: Hooks, daemon: Make) -> None:
+@pytest.mark.parametrize("tidy", [False, True])
+def test_a_daemon_that_came_up_and_ended_is_replaced_at_once(hooks: Hooks, daemon: Make, tidy: bool) -> None:
     hooks.run("Stop")
     wait_for_start(hooks)
     os.utime(hooks.home / "run" / "start.stamp", (time.time() - 2, time.time() - 2))
     daemon().close()
+    if tidy:
+        (hooks.home / "run" / "endpoint").unlink()
     hooks.run("Stop")
     assert hooks.log().count("starting a daemon") == 2
 
