@@ -48,8 +48,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A conversation. `id` is opaque: ids of data sets leak the gold answers, so loaders replace them
-    and keep the original in `source_id`, which no system under test ever sees.
+    """A conversation.
+
+    `id` is opaque: ids of data sets leak the gold answers, so loaders replace them and keep
+    the original in `source_id`, which no system under test ever sees.
     """
 
     id: str
@@ -104,8 +106,10 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """One retrieved piece, best first in a list. `sessions` and `turns` name where it comes from, as far as
-    the provider can tell; without them retrieval metrics are unscored, not zero.
+    """One retrieved piece, best first in a list.
+
+    `sessions` and `turns` name where it comes from, as far as the provider can tell; without
+    them retrieval metrics are unscored, not zero.
     """
 
     text: str
