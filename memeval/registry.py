@@ -1,0 +1,113 @@
+"""Names for the parts that are code: providers, benchmark loaders, judges, metrics and models.
+
+A part registers itself with a decorator; the built-in ones do it in the same way as those of a plug-in:
+
+    @registry.provider("bm25")
+    class Bm25Provider: ...
+
+A registry fills itself when it is first asked: it imports the modules of its package, then the entry points of
+its group (`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.models`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, TypeVar
+
+from memeval.errors import ConfigError
+
+Part = TypeVar("Part", bound=Callable[..., Any])
+
+
+class Registry:
+    """The parts of one kind, by name. Calling it with a name gives the decorator that registers."""
+
+    def __init__(self, kind: str, package: str, group: str) -> None:
+        self.kind = kind
+        self.group = group
+        self._package = package
+        self._parts: dict[str, Any] = {}
+        self._found = False
+        self._lock = RLock()
+
+    def __call__(self, name: str) -> Callable[[Part], Part]:
+        """A decorator that registers a class or function under `name`; a name that is taken is a ValueError."""
+
+        def register(part: Part) -> Part:
+            known = self._parts.setdefault(name, part)
+            if known is not part and not _is_reload(known, part):
+                raise ValueError(f"{self.kind} {name!r} is registered twice: {known!r} and {part!r}")
+            self._parts[name] = part
+            return part
+
+        return register
+
+    def get(self, name: str) -> Any:
+        """The part of that name. Raises ConfigError with the nearest names."""
+        self._find()
+        try:
+            return self._parts[name]
+        except KeyError:
+            raise unknown_name(self.kind, name, self.names()) from None
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        self._find()
+        return sorted(self._parts)
+
+    def __contains__(self, name: object) -> bool:
+        self._find()
+        return name in self._parts
+
+    def _find(self) -> None:
+        with self._lock:
+            if self._found:
+                return
+            self._found = True
+            try:
+                _import_package(self._package)
+                self._load_entry_points()
+            except BaseException:
+                self._found = False
+                raise
+
+    def _load_entry_points(self) -> None:
+        for entry in importlib.metadata.entry_points(group=self.group):
+            part = entry.load()
+            if callable(part):
+                self._parts.setdefault(entry.name, part)
+
+
+def _is_reload(known: Any, part: Any) -> bool:
+    """Whether both are the same definition, met again when its module was imported a second time."""
+    return (known.__module__, known.__qualname__) == (part.__module__, part.__qualname__)
+
+
+def _import_package(name: str) -> None:
+    if importlib.util.find_spec(name) is None:
+        return
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+        if not module.name.rsplit(".", 1)[-1].startswith("__"):
+            importlib.import_module(module.name)
+
+
+def unknown_name(kind: str, name: str, known: list[str]) -> ConfigError:
+    """The error for a name that nothing has: it says what is near and what there is."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    return ConfigError(f"There is no {kind} named {name!r}.", fix=f"{hint}Known: {', '.join(known) or 'none'}.")
+
+
+provider = Registry("provider", "memeval.providers", "memeval.providers")
+benchmark_loader = Registry("benchmark loader", "memeval.benchmarks", "memeval.benchmarks")
+judge = Registry("judge", "memeval.judges", "memeval.judges")
+metric = Registry("metric", "memeval.metrics", "memeval.metrics")
+model = Registry("model", "memeval.models", "memeval.models")
+"""Models register a factory `(name, options) -> Model` under the part of the name before the first slash."""
