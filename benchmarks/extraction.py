@@ -27,9 +27,9 @@ import numpy as np
 
 from memoryd.daydream.heuristic import HeuristicExtractor, cues
 from memoryd.daydream.heuristic import weights as weights_module
-from memoryd.daydream.heuristic.score import BIAS, Weights
 from memoryd.daydream.heuristic.episodes import episodes
 from memoryd.daydream.heuristic.extractor import passage_units
+from memoryd.daydream.heuristic.score import BIAS, Weights
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.types import Passage, Turn
@@ -39,10 +39,12 @@ MATCH = 0.5
 CONTEXT_TURNS = 6
 # What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
 POSITIVE = frozenset(
-    "agreed|answers question|alone|starts turn|via rejected_tool|via answer|choice|heading good|about request|like the user's|said twice|nearly said twice|"
-    "restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
+    "agreed|answers question|alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|said twice|"
+    "nearly said twice|restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
 )
-NEGATIVE = frozenset("length tiny|length short|pasted|first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|"))
+NEGATIVE = frozenset(
+    "length tiny|length short|pasted|first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|")
+)
 
 
 @dataclass(frozen=True)

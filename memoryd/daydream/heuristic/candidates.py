@@ -11,15 +11,19 @@ from memoryd.daydream.heuristic.units import Unit
 from memoryd.types import Candidate, Kind, Polarity, Scope, Source
 
 _PATH = re.compile(
-    r"(?<![\w/:.@-])(?:[~.]{0,2}/)?(?:[\w.@-]+/)*[\w@-]+(?:\.[\w-]+)*\.(?:[a-z]{1,5}\d?)(?![\w/(])|(?<![\w/:.-])[~.]{0,2}/[\w./@-]{3,}"
+    r"(?<![\w/:.@-])(?:[~.]{0,2}/)?(?:[\w.@-]+/)*[\w@-]+(?:\.[\w-]+)*\.(?:[a-z]{1,5}\d?)(?![\w/(])|"
+    r"(?<![\w/:.-])[~.]{0,2}/[\w./@-]{3,}"
 )
 _ENVIRONMENT = re.compile(
-    r"\b(?:localhost|docker|port|host|server|proxy|vpn|ssh|sudo|tty|shell|path|env(?:ironment)?(?: var\w*)?|\.env\w*|version|installed|python ?\d|node ?\d|"
-    r"macos|windows|linux|wsl|homebrew|brew|pre-?(?:commit|push) hook|ci|machine|\d{1,3}(?:\.\d{1,3}){3})\b|:\d{4,5}\b|环境|镜像|端口|服务器",
+    r"\b(?:localhost|docker|port|host|server|proxy|vpn|ssh|sudo|tty|shell|path|env(?:ironment)?(?: var\w*)?|\.env\w*|"
+    r"version|installed|python ?\d|node ?\d|"
+    r"macos|windows|linux|wsl|homebrew|brew|pre-?(?:commit|push) hook|ci|machine|\d{1,3}(?:\.\d{1,3}){3})\b|"
+    r":\d{4,5}\b|环境|镜像|端口|服务器",
     re.I,
 )
 _DEAD_END = re.compile(
-    r"\b(?:revert(?:ed)?|abandon(?:ed)?|gave up|dead end|did(?: not|n'?t) work|does(?: not|n'?t) work|won'?t work|not possible|impossible)\b|行不通|不支持|放弃|回滚",
+    r"\b(?:revert(?:ed)?|abandon(?:ed)?|gave up|dead end|did(?: not|n'?t) work|does(?: not|n'?t) work|won'?t work|"
+    r"not possible|impossible)\b|行不通|不支持|放弃|回滚",
     re.I,
 )
 _TODO = re.compile(
@@ -63,7 +67,15 @@ def _kind_by_user(unit: Unit, sure: bool) -> Kind:
         return Kind.PREFERENCE
     if sure or has("standing rule") or has("prohibition"):
         return Kind.RULE
-    if has("norm") or has("alternative") or has("proposal") or has("correction") or has("opinion") or has("via answer") or has("choice"):
+    if (
+        has("norm")
+        or has("alternative")
+        or has("proposal")
+        or has("correction")
+        or has("opinion")
+        or has("via answer")
+        or has("choice")
+    ):
         return Kind.DECISION
     return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
 

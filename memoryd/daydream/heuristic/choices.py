@@ -10,11 +10,13 @@ from memoryd.text import shorten
 _NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
 _PICK = re.compile(
     r"\b(?:options?|choice|approach|variante?|opci[oó]n|вариант)\s*#?(?P<number>\d|[a-d])\b|(?:选项|方案|选)\s*(?P<han>\d)"
-    r"|\bthe (?P<ordinal>first|second|third|fourth) (?:one|option|approach)\b|^\s*(?P<bare>\d)(?=\s*[.,!]?\s*$|\s+(?:please|does|is|sounds|looks|seems)\b)",
+    r"|\bthe (?P<ordinal>first|second|third|fourth) (?:one|option|approach)\b|^\s*(?P<bare>\d)(?=\s*[.,!]?\s*$|"
+    r"\s+(?:please|does|is|sounds|looks|seems)\b)",
     re.I,
 )
 _REFUSED = re.compile(
-    r"\b(?:not|n't|dont|without|instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|不|吗|为什么|не |kein|pas\b|no me\b",
+    r"\b(?:not|n't|dont|without|instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|不|吗|为什么|не |"
+    r"kein|pas\b|no me\b",
     re.I,
 )
 _DETAIL_CHARS = 220
@@ -34,7 +36,8 @@ def offered(text: str, number: str) -> str:
     lines = without_code(text).splitlines()
     letter = chr(ord("a") + int(number) - 1) if number != "0" else "0"
     named = re.compile(
-        rf"^[\W_]*(?:option|choice|approach|variante?|opci[oó]n|вариант|选项|方案)\s*(?:{number}|{letter})\s*(?:[:.)—–-]|\*\*|$)[\W_]*(?P<title>.*)$",
+        rf"^[\W_]*(?:option|choice|approach|variante?|opci[oó]n|вариант|选项|方案)\s*(?:{number}|{letter})\s*(?:[:.)—–-]|"
+        rf"\*\*|$)[\W_]*(?P<title>.*)$",
         re.I,
     )
     listed = re.compile(rf"^\s*(?:#+\s*)?(?:\*\*)?{number}[.)]\s*(?P<title>.+)$")

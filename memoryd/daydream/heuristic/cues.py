@@ -1,5 +1,8 @@
-"""Named cues: words that show that a statement is worth keeping, or that it is not. English first; German, French,
-Spanish, Russian and Chinese where a cue has a stock phrase. A cue is general: it names no project, tool or person."""
+"""Named cues: words that show that a statement is worth keeping, or that it is not.
+
+English first; German, French, Spanish, Russian and Chinese where a cue has a stock phrase. A cue is general: it names
+no project, tool or person.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def _words(*patterns: str) -> re.Pattern[str]:
 USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "standing rule": _words(
-            r"always|never|from now on|in (?:the )?future|going forward|every time|whenever|remember(?: that| to)?|keep in mind",
+            r"always|never|from now on|in (?:the )?future|going forward|every time|whenever|remember(?: that| to)?|"
+            r"keep in mind",
             r"make sure (?:to|that|you)|at all times|by default|no matter what|under no circumstances|not allowed|forbidden",
             r"immer|niemals|nie|ab jetzt|künftig|in Zukunft|merk dir|denk daran|standardmäßig|verboten",
             r"toujours|jamais|désormais|à l'avenir|dorénavant|souviens-toi|par défaut|interdit",
@@ -31,22 +35,28 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"=以后|=永远|=从现在开始|=每次|=总是|=一律|=记住|=默认|=禁止|=绝不|=务必|=不允许|=必须",
         ),
         "prohibition": _words(
-            r"do not|don'?t|dont|never|no longer|must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|without \w+ing",
+            r"do not|don'?t|dont|never|no longer|must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|"
+            r"without \w+ing",
             r"not to \w+|can ?not|not allowed|rather not|no need (?:to|for)",
             r"nicht|kein\w*|niemals|vermeide?|ne \w+ pas|n'\w+ pas|éviter?|no (?:uses|hagas|pongas|quiero)|evita",
             r"не (?:надо|нужно|делай|используй|трогай|стоит|должн\w+)|нельзя|без",
             r"=不要|=别(?!人)|=不用|=不能|=不应该|=不需要|=没有必要|=不允许|=禁止|=不许|=避免",
         ),
         "wish": _words(
-            r"I (?:would|'d|d)?\s?(?:really )?(?:only )?(?:want|like|prefer|need|love|wish|expect)|I'd (?:rather|like|prefer|want)|I would",
-            r"we (?:only )?(?:want|need|prefer|would (?:like|want))|i want|would (?:like|want|prefer)|prefer(?:ably|red)?|perferably|rather",
-            r"ich (?:möchte|will|bevorzuge|hätte gern\w*)|lieber|wir (?:wollen|möchten)|je (?:veux|préfère|voudrais)|nous voulons|plutôt",
+            r"I (?:would|'d|d)?\s?(?:really )?(?:only )?(?:want|like|prefer|need|love|wish|expect)|I'd (?:rather|like|"
+            r"prefer|want)|I would",
+            r"we (?:only )?(?:want|need|prefer|would (?:like|want))|i want|would (?:like|want|prefer)|prefer(?:ably|"
+            r"red)?|perferably|rather",
+            r"ich (?:möchte|will|bevorzuge|hätte gern\w*)|lieber|wir (?:wollen|möchten)|je (?:veux|préfère|voudrais)|"
+            r"nous voulons|plutôt",
             r"quiero|prefiero|queremos|me gustaría|(?:я )?(?:хочу|хотел\w* бы|предпочитаю)|мы хотим|лучше",
             r"=我希望|=我想要?|=我们希望|=我更喜欢|=希望你?|=最好",
         ),
         "norm": _words(
-            r"should(?:n'?t| not| only| just| also| always| never)?|must|(?:has|have|needs?|ought|supposed|required|allowed) to|needs? to be|only",
-            r"soll(?:te|ten|en)?|muss|müssen|darf|il faut|doit|doivent|devrait|debe(?:n|ría)?|hay que|solo|sólo|должн\w+|нужно|надо|необходимо|только",
+            r"should(?:n'?t| not| only| just| also| always| never)?|must|(?:has|have|needs?|ought|supposed|required|"
+            r"allowed) to|needs? to be|only",
+            r"soll(?:te|ten|en)?|muss|müssen|darf|il faut|doit|doivent|devrait|debe(?:n|ría)?|hay que|solo|sólo|"
+            r"должн\w+|нужно|надо|необходимо|только",
             r"=应该|=必须|=需要|=只(?:能|需|要|用)|=可以",
         ),
         "alternative": _words(
@@ -60,24 +70,30 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"=我们(?:可以|就|用)|=先|=使用|=采用|=就用|=保留",
         ),
         "correction": _words(
-            r"^no\b|^nope|actually|not (?:the|that|what|a)|wrong|isn'?t (?:right|correct)|incorrect|should(?: not|n'?t) be|I meant|I mean",
-            r"doesn'?t work|that'?s not|thats not|but (?:this|that|the|we|it)|you (?:forgot|missed|should have|didn'?t)|instead of|misunderst\w+",
+            r"^no\b|^nope|actually|not (?:the|that|what|a)|wrong|isn'?t (?:right|correct)|incorrect|should(?: not|"
+            r"n'?t) be|I meant|I mean",
+            r"doesn'?t work|that'?s not|thats not|but (?:this|that|the|we|it)|you (?:forgot|missed|should have|"
+            r"didn'?t)|instead of|misunderst\w+",
             r"^nein|falsch|eigentlich|sondern|stimmt nicht|^non\b|faux|en fait|pas \w+ mais|^no,|en realidad|equivocad\w+|sino",
             r"^нет|неправильно|на самом деле|а не|не так|ошибк\w+",
             r"=^不[，,。是对]|=不对|=不是|=错了|=其实|=而不是|=应该是|=为什么不是|=我的意思",
         ),
         "reason": _words(
-            r"because|since|so that|that'?s why|as (?:that|this|it|we)|given (?:the|that)|due to|otherwise|so (?:we|it|that|I)|the reason",
-            r"weil|damit|sonst|deshalb|denn|parce que|car|sinon|pour que|porque|ya que|para que|si no|потому что|так как|чтобы|иначе|поэтому",
+            r"because|since|so that|that'?s why|as (?:that|this|it|we)|given (?:the|that)|due to|otherwise|so (?:we|"
+            r"it|that|I)|the reason",
+            r"weil|damit|sonst|deshalb|denn|parce que|car|sinon|pour que|porque|ya que|para que|si no|потому что|"
+            r"так как|чтобы|иначе|поэтому",
             r"=因为|=所以|=否则|=这样|=由于|=导致|=以便",
         ),
         "condition": _words(
-            r"when(?:ever)?|if|unless|only (?:if|when|for|the|first|at)|as long as|in case|for (?:all|each|every|now)|until|before|after",
+            r"when(?:ever)?|if|unless|only (?:if|when|for|the|first|at)|as long as|in case|for (?:all|each|every|now)|"
+            r"until|before|after",
             r"wenn|falls|sobald|solange|quand|si|lorsque|à moins|cuando|mientras|когда|если|пока|только",
             r"=如果|=当|=只要|=的时候|=时候?，|=除非|=之后",
         ),
         "habit": _words(
-            r"I (?:usually|always|never|often|generally|normally)|my (?:usual|preferred|setup|workflow|machine|team)|we (?:usually|always|never)"
+            r"I (?:usually|always|never|often|generally|normally)|my (?:usual|preferred|setup|workflow|machine|team)|"
+            r"we (?:usually|always|never)"
         ),
     }
 )
@@ -86,32 +102,47 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "request": re.compile(
-            r"^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|cool|thanks?|now|and|also|so|please|pls|hmm+|well|alright)?[\s,.]*"
-            r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:please |now |first |ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
-            r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|go ahead|do it|help|test|"
+            r"^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|cool|thanks?|now|"
+            r"and|also|so|please|pls|hmm+|well|alright)?[\s,.]*"
+            r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:please |now |first |"
+            r"ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
+            r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|"
+            r"go ahead|do it|help|test|"
             r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate)\b"
             r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
             _I,
         ),
         "question": re.compile(
-            r"\?(?:\s|$)|？|^(?:so |and |but |ok |hmm+,? )?(?:why|what|how|where|when|who|which|is|are|does|do you|did|can|could|any)\b|吗[？?。]?$|呢[？?。]?$|^(?:为什么|怎么|什么)|^(?:почему|как|что|зачем|где)\b|^(?:warum|wie|was|wo)\b|^(?:pourquoi|comment)\b",
+            r"\?(?:\s|$)|？|^(?:so |and |but |ok |hmm+,? )?(?:why|what|how|where|when|who|which|is|are|does|do you|did|"
+            r"can|could|any)\b|吗[？?。]?$|呢[？?。]?$|^(?:为什么|怎么|什么)|^(?:почему|как|что|зачем|где)\b|^(?:warum|wie|was|"
+            r"wo)\b|^(?:pourquoi|comment)\b",
             _I,
         ),
         "permission": re.compile(
-            r"^(?:ok(?:ay)?|yes|yeah|yep|sure|go ahead|do it|sounds good|perfect|great|thanks?|lgtm|please do|continue|its? perfect|"
+            r"^(?:ok(?:ay)?|yes|yeah|yep|sure|go ahead|do it|sounds good|perfect|great|thanks?|lgtm|please do|"
+            r"continue|its? perfect|"
             r"ja|oui|sí|да|好的?|可以|是的|嗯)[\s.,!。，]*$|\b(?:allow|you (?:can|may)|feel free)\b",
             _I,
         ),
         "report": re.compile(
-            r"\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|there(?:'s| is| are) no|is(?:n'?t| not) (?:working|showing|displayed)|doesn'?t seem|again|fehler|ошибка)\b|报错|错误|失败|没有|还是|看到|收到",
+            r"\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|"
+            r"still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|"
+            r"edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|"
+            r"there(?:'s| is| are) no|is(?:n'?t| not) (?:working|showing|displayed)|doesn'?t seem|again|fehler|"
+            r"ошибка)\b|报错|错误|失败|没有|还是|看到|收到",
             _I,
         ),
         "uncertain": re.compile(
-            r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|I guess|could be|possibly|probably|vielleicht|peut-être|quizás|может быть|наверное)\b"
+            r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|I guess|could be|possibly|probably|vielleicht|"
+            r"peut-être|quizás|может быть|наверное)\b"
             r"|可能|也许|大概|不确定",
             _I,
         ),
-        "quote": re.compile(r"^(?:you (?:wrote|said|say|mentioned|told)|du (?:schriebst|sagtest)|tu as (?:écrit|dit)|dijiste|ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]", _I),
+        "quote": re.compile(
+            r"^(?:you (?:wrote|said|say|mentioned|told)|du (?:schriebst|sagtest)|tu as (?:écrit|dit)|dijiste|"
+            r"ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]",
+            _I,
+        ),
         "terminal": re.compile(
             r"(?:^|\s)[\w.-]+@[\w.-]+:\S*[$#] |(?:^|\s)[$❯>%] \w+|\bfatal: |\bat \S+:\d+:\d+|^\[?\d\d:\d\d|Traceback",
             _I,
@@ -124,38 +155,49 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "root cause": re.compile(
             r"\b(?:root cause|the (?:real |actual |core |underlying )?(?:cause|issue|problem|bug|culprit|reason|error)"
-            r"(?: here| now)?(?: is| was|:| turns out)|(?:is|was) caused by|happen(?:s|ed) because|fail(?:s|ed)? because|that'?s why|this is why|"
-            r"the reason\b|due to|turns? out|what happened:|wasn'?t (?:being )?(?:passed|set|called|receiving)|isn'?t (?:being )?(?:passed|set|receiving))"
+            r"(?: here| now)?(?: is| was|:| turns out)|(?:is|was) caused by|happen(?:s|ed) because|fail(?:s|"
+            r"ed)? because|that'?s why|this is why|"
+            r"the reason\b|due to|turns? out|what happened:|wasn'?t (?:being )?(?:passed|set|called|receiving)|"
+            r"isn'?t (?:being )?(?:passed|set|receiving))"
             r"|^(?:cause|problem|issue|ursache|das problem|la cause|le problème|la causa|el problema)\b.{0,3}[:—-]"
-            r"|(?:die )?ursache (?:ist|war)|la cause (?:est|était)|la causa (?:es|era)|причин[аы]|проблема (?:в|была)|根因|根本原因|原因是|问题是|问题在于|是因为|由于|导致",
+            r"|(?:die )?ursache (?:ist|war)|la cause (?:est|était)|la causa (?:es|era)|причин[аы]|проблема (?:в|была)|"
+            r"根因|根本原因|原因是|问题是|问题在于|是因为|由于|导致",
             _I,
         ),
         "because": re.compile(
-            r"\b(?:because|since|so that|which (?:means|causes?|caused|is why)|, so\b|as a result|therefore|otherwise)\b|因此|所以|因为|потому|поэтому|weil|parce que|porque",
+            r"\b(?:because|since|so that|which (?:means|causes?|caused|is why)|, so\b|as a result|therefore|"
+            r"otherwise)\b|因此|所以|因为|потому|поэтому|weil|parce que|porque",
             _I,
         ),
         "fix": re.compile(
-            r"\b(?:the (?:real |simplest |correct |proper )?(?:fix|solution|workaround)\b|fixed (?:by|it by)|(?:is|was) to (?:use|replace|point)|resolved by|works? (?:by|if|when|only)|"
+            r"\b(?:the (?:real |simplest |correct |proper )?(?:fix|solution|workaround)\b|fixed (?:by|it by)|(?:is|"
+            r"was) to (?:use|replace|point)|resolved by|works? (?:by|if|when|only)|"
             r"need(?:s|ed)? to be|must (?:be|use|have)|die lösung|la solution|la solución|решение)\b|修复|解决(?:方案|办法)|需要先|请改用",
             _I,
         ),
         "limit": re.compile(
-            r"\b(?:does(?: not|n'?t)|do(?: not|n'?t) (?:support|work|have|exist|use)|cannot|can'?t|never|no longer|only (?:when|if|the|works?|supports?|fires?|for|at|on)?|"
-            r"not (?:supported|exposed|available|allowed|required|needed)|isn'?t|aren'?t|wasn'?t|won'?t|lacks?|missing|without|must not|nicht|kein\w*|не (?:поддерживает|работает))\b"
+            r"\b(?:does(?: not|n'?t)|do(?: not|n'?t) (?:support|work|have|exist|use)|cannot|can'?t|never|no longer|"
+            r"only (?:when|if|the|works?|supports?|fires?|for|at|on)?|"
+            r"not (?:supported|exposed|available|allowed|required|needed)|isn'?t|aren'?t|wasn'?t|won'?t|lacks?|"
+            r"missing|without|must not|nicht|kein\w*|не (?:поддерживает|работает))\b"
             r"|不支持|不能|无法|不会|没有|不存在|已弃用|只(?:有|能)",
             _I,
         ),
         "contrast": re.compile(
-            r"\b(?:instead of|rather than|not (?:the|just|only)|but (?:the|it|not)|unlike|whereas|while)\b|而不是|而非|вместо|statt|au lieu",
+            r"\b(?:instead of|rather than|not (?:the|just|only)|but (?:the|it|not)|unlike|whereas|while)\b|而不是|而非|"
+            r"вместо|statt|au lieu",
             _I,
         ),
         "behaviour": re.compile(
-            r"\b(?:by default|defaults? to|always|automatically|falls? back|fallback|each time|every time|in (?:dev|development|production|prod) mode)\b|自动|默认|每次|以后|по умолчанию|автоматически|standardmäßig|par défaut|por defecto",
+            r"\b(?:by default|defaults? to|always|automatically|falls? back|fallback|each time|every time|in (?:dev|"
+            r"development|production|prod) mode)\b|自动|默认|每次|以后|по умолчанию|автоматически|standardmäßig|par défaut|por defecto",
             _I,
         ),
         "verb of state": re.compile(
-            r"\b(?:is|are|uses?|reads?|writes?|stores?|stored|runs?|requires?|expects?|returns?|contains?|supports?|converts?|caches?|points? to|lives? (?:in|at)|"
-            r"derives?|captures?|shows?|accepts?|handles?|depends?|points?|installs?|creates?|sets?|executes?|logged|rewrites?|fires?|overrid\w+)\b|是|使用|需要|位于",
+            r"\b(?:is|are|uses?|reads?|writes?|stores?|stored|runs?|requires?|expects?|returns?|contains?|supports?|"
+            r"converts?|caches?|points? to|lives? (?:in|at)|"
+            r"derives?|captures?|shows?|accepts?|handles?|depends?|points?|installs?|creates?|sets?|executes?|logged|"
+            r"rewrites?|fires?|overrid\w+)\b|是|使用|需要|位于",
             _I,
         ),
     }
@@ -164,24 +206,44 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "plan": re.compile(
-            r"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i can|i want to|we need to|we should|going to|next,|first,|step \d)\b|^now (?:let|i|we|update|add|the|set|use|for|fix|create|run|also)\b"
+            r"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i can|i want to|we need to|we should|"
+            r"going to|next,|first,|step \d)\b|^now (?:let|i|we|update|add|the|set|use|for|fix|create|run|also)\b"
             r"|让我|我(?:来|先|会|将|需要|现在)|接下来|现在(?:让|来|我|修)|давай|сейчас|теперь (?:я|обнов)|lass mich|ich werde|je vais|voy a",
             _I,
         ),
         "question": re.compile(
-            r"[?？]\s*$|\b(?:would you like|do you want|want me to|shall i|should i|let me know|which (?:one|option|approach|would)|what would you)\b|要我|需要我|你(?:想|要|觉得)",
+            r"[?？]\s*$|\b(?:would you like|do you want|want me to|shall i|should i|let me know|which (?:one|option|"
+            r"approach|would)|what would you)\b|要我|需要我|你(?:想|要|觉得)",
             _I,
         ),
         "speculation": re.compile(
-            r"\b(?:might|may (?:be|have|need)|maybe|perhaps|probably|likely|possibly|could be|could have|seems?|appears?|i (?:think|suspect|believe|guess|assume)|"
-            r"suggests?|hypothesis|theory|presumably|vielleicht|wahrscheinlich|peut-être|probablemente|возможно|вероятно)\b|可能|也许|大概|应该是|似乎",
+            r"\b(?:might|may (?:be|have|need)|maybe|perhaps|probably|likely|possibly|could be|could have|seems?|"
+            r"appears?|i (?:think|suspect|believe|guess|assume)|"
+            r"suggests?|hypothesis|theory|presumably|vielleicht|wahrscheinlich|peut-être|probablemente|возможно|"
+            r"вероятно)\b|可能|也许|大概|应该是|似乎",
             _I,
         ),
         "progress": re.compile(
-            r"^(?:done|fixed|added|created|updated|removed|implemented|committed|pushed|verified|all (?:tests?|done|checks?)|build|lint|tests?|perfect|excellent|great|changed|modified|moved|renamed|"
+            r"^(?:done|fixed|added|created|updated|removed|implemented|committed|pushed|verified|all (?:tests?|done|"
+            r"checks?)|build|lint|tests?|perfect|excellent|great|changed|modified|moved|renamed|"
             r"refactored|wrote|deleted|replaced|complete|everything|clean|ready|running|checking|looking)\b"
-            r"|\b(?:tests? pass(?:ed|es)?|\d+ (?:tests?|passed|pass|failed|files?)|all (?:green|passing)|no (?:errors|issues|regressions)|compiles?|builds? (?:cleanly|successfully|passes)|successfully|"
-            r"working tree|is running|are running|is (?:up|complete|ready|clean|done)|complete!?$)\b|^(?:完成|已|搞定|成功|готово|fertig|terminé|listo)",
+            r"|\b(?:tests? pass(?:ed|es)?|\d+ (?:tests?|passed|pass|failed|files?)|all (?:green|passing)|no (?:errors|"
+            r"issues|regressions)|compiles?|builds? (?:cleanly|successfully|passes)|successfully|"
+            r"working tree|is running|are running|is (?:up|complete|ready|clean|done)|complete!?$)\b|^(?:完成|已|搞定|成功|"
+            r"готово|fertig|terminé|listo)",
+            _I,
+        ),
+        "transient": re.compile(
+            r"\b(?:currently|right now|still|at the moment|this (?:session|run|time)|(?:un)?(?:staged|committed|"
+            r"tracked)|line \d+|"
+            r"the (?:diff|diagnostics|output|trace|screenshot|logs?) (?:now |only |also )?(?:shows?|says?)|gerade|"
+            r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
+            _I,
+        ),
+        "promise": re.compile(
+            r"^(?:(?:ok|okay|sure|great|perfect)[,.! ]+)?(?:i'll|i will|i'm going to|i can) (?:help|start|begin|now|"
+            r"create|continue|check|look|investigate|read|do|take|try|make|set up)\b|^我(?:来|会帮|帮)|^я (?:помогу|"
+            r"создам)|^ich helfe|^je vais",
             _I,
         ),
         "first person": re.compile(
@@ -196,28 +258,34 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 # How the assistant starts when the user told it something that it did not know or had wrong.
 AGREEMENT = re.compile(
-    r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|question|idea|thinking)|fair enough|agreed|got it|"
-    r"makes sense|understood|exactly|correct|right\b|yes\b|absolutely|ah\b|i see|sorry|my (?:mistake|bad)|apolog|you raise|that makes|"
+    r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
+    r"question|idea|thinking)|fair enough|agreed|got it|"
+    r"makes sense|understood|exactly|correct|right\b|yes\b|absolutely|ah\b|i see|sorry|my (?:mistake|bad)|apolog|"
+    r"you raise|that makes|"
     r"du hast recht|stimmt|verstanden|tu as raison|compris|tienes razón|entendido|вы правы|ты прав|верно|понял\w*)"
     r"|^(?:你说得对|你说的对|对[！!，,。]|明白|好的|好主意|没错|这个(?:想法|思路)|是的|了解|理解|收到|抱歉)",
     _I,
 )
 
 GOOD_HEADING = re.compile(
-    r"root cause|problem|cause|issue|fix(?:ed)?\b|what happened|finding|discover|decision|decided|behaviou?r|how it works|design|insight|lesson|learned|note|important|caveat|gotcha|limitation|result|summary of|"
+    r"root cause|problem|cause|issue|fix(?:ed)?\b|what happened|finding|discover|decision|decided|behaviou?r|"
+    r"how it works|design|insight|lesson|learned|note|important|caveat|gotcha|limitation|result|summary of|"
     r"why|this fixes|ursache|entscheidung|décision|cause|решени|вывод|причин|ключев|决策|决定|原因|问题|结论|根因|关键|规则|注意|方案",
     _I,
 )
 BAD_HEADING = re.compile(
-    r"files?\b|changes? made|what changed|usage|how to (?:use|test|run)|to (?:test|run)|test(?:s|ing)?\b|next steps?|option|benefit|pros|cons|example|step \d|setup|created|modified|todo|verification|commands?|phase|"
+    r"files?\b|changes? made|what changed|usage|how to (?:use|test|run)|to (?:test|run)|test(?:s|ing)?\b|next steps?|"
+    r"option|benefit|pros|cons|example|step \d|setup|created|modified|todo|verification|commands?|phase|"
     r"recommend|alternatives?|questions?|progress|structure|dateien|fichiers|файл|文件|步骤|测试|用法|下一步|选项|好处|改动",
     _I,
 )
 ERROR_REPORT = re.compile(
-    r"\b(?:error|fail(?:s|ed|ing)?|broken|doesn'?t work|not working|bug|crash\w*|wrong|issue|problem|why|fehler|ошибк\w+|erreur)\b|报错|错误|失败|不对|问题|为什么",
+    r"\b(?:error|fail(?:s|ed|ing)?|broken|doesn'?t work|not working|bug|crash\w*|wrong|issue|problem|why|fehler|"
+    r"ошибк\w+|erreur)\b|报错|错误|失败|不对|问题|为什么",
     _I,
 )
 IDENTIFIER = re.compile(
-    r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b"
+    r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
+    r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b"
 )
 NUMBER = re.compile(r"\d")

@@ -12,23 +12,29 @@ _RULE = re.compile(
     r"(?:you (?:should|must) )?(?:always|never)\s+\w+|don'?t ever\b|from now on\b|going forward\b|in (?:the )?future,|"
     r"remember (?:that|to|:)|please remember\b|keep in mind\b|as a rule\b|make it a rule\b|"
     r"(?:immer|niemals|nie)\s+\w+|ab (?:jetzt|sofort)\b|künftig\b|in Zukunft\b|merk(?:e)? dir\b|denk daran\b|"
-    r"(?:toujours|jamais|désormais|dorénavant|à l'avenir)\b|souviens-toi\b|(?:siempre|nunca|jamás)\s+\w+|(?:de|a partir de) ahora\b|recuerda\b|"
+    r"(?:toujours|jamais|désormais|dorénavant|à l'avenir)\b|souviens-toi\b|(?:siempre|nunca|jamás)\s+\w+|(?:de|"
+    r"a partir de) ahora\b|recuerda\b|"
     r"(?:всегда|никогда|впредь|отныне|запомни)\b|(?:以后|永远|从现在开始|从今以后|记住|每次都?|务必|绝不|一律))"
-    r"|\bfrom now on\b|\bab (?:jetzt|sofort) (?:immer|nie)|\bdésormais\b|\ba partir de ahora\b|\b(?:don'?t|do not|never)\b[^.?]{3,80}\b(?:again|ever)\b"
-    r"|\bI (?:always|never|strongly|really|much|generally|usually)? ?prefer\b|\bich bevorzuge\b|\bje préfère\b|\bprefiero\b|\bя предпочитаю\b|我更?喜欢|我偏好",
+    r"|\bfrom now on\b|\bab (?:jetzt|sofort) (?:immer|nie)|\bdésormais\b|\ba partir de ahora\b|\b(?:don'?t|do not|"
+    r"never)\b[^.?]{3,80}\b(?:again|ever)\b"
+    r"|\bI (?:always|never|strongly|really|much|generally|usually)? ?prefer\b|\bich bevorzuge\b|\bje préfère\b|"
+    r"\bprefiero\b|\bя предпочитаю\b|我更?喜欢|我偏好",
     re.I,
 )
 _NOT_A_RULE = re.compile(
-    r"[?？]\s*$|^(?:if|why|how|what|does|is|are|when did)\b|\b(?:it|this|that|they|he|she|you|which|test|build|page|server|code) (?:always|never)\b|never ?mind|吗",
+    r"[?？]\s*$|^(?:if|why|how|what|does|is|are|when did)\b|\b(?:it|this|that|they|he|she|you|which|test|build|page|"
+    r"server|code) (?:always|never)\b|never ?mind|吗",
     re.I,
 )
 _PERSON = re.compile(
-    r"\b(?:(?:answer|reply|respond|talk|speak|write to me|explain)\w* (?:to me |me )?(?:in|with|briefly|shortly)|emojis?|I (?:always |really )?prefer|my name|call me|"
+    r"\b(?:(?:answer|reply|respond|talk|speak|write to me|explain)\w* (?:to me |me )?(?:in|with|briefly|shortly)|"
+    r"emojis?|I (?:always |really )?prefer|my name|call me|"
     r"antworte|réponds|responde|отвечай|tone|verbose|concise(?:ly)?|short answers)\b|用中文|用英文|回答我|表情",
     re.I,
 )
 _OF_PROJECT = re.compile(
-    r"\b(?:this|the|our) (?:project|repo|repository|code ?base|app|service|module|package)\b|`[^`]+`|\w+/\w+|\w+\.\w{1,4}\b|这个项目|项目",
+    r"\b(?:this|the|our) (?:project|repo|repository|code ?base|app|service|module|package)\b|`[^`]+`|\w+/\w+|"
+    r"\w+\.\w{1,4}\b|这个项目|项目",
     re.I,
 )
 

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 
 from memoryd.daydream.heuristic.candidates import candidate
+from memoryd.daydream.heuristic.episodes import Episode, episodes
 from memoryd.daydream.heuristic.explicit import is_rule
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import Limits, Scored, choose
 from memoryd.daydream.heuristic.sentences import size
-from memoryd.daydream.heuristic.episodes import Episode, episodes
 from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
 from memoryd.types import Extraction, Passage
 
-MIN_WORDS, MAX_WORDS = 3, 60
+MIN_WORDS, MAX_WORDS = 4, 60
 
 
 class HeuristicExtractor:
@@ -31,7 +31,7 @@ class HeuristicExtractor:
 
     @property
     def name(self) -> str:
-        """heuristic"""
+        """The extractor is called `heuristic`."""
         return "heuristic"
 
     def extract(self, passage: Passage) -> Extraction:
@@ -64,10 +64,14 @@ def passage_units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterator[U
 
 def _unfit(unit: Unit) -> str:
     """Why a unit can't be a memory whatever else speaks for it, or empty."""
+    if unit.by_user and not unit.pasted and is_rule(unit.text):
+        return ""
     if not MIN_WORDS <= size(unit.text) <= MAX_WORDS:
         return "length"
     if not unit.by_user and "noise question" in unit.cues:
         return "question"
+    if not unit.by_user and "noise promise" in unit.cues:
+        return "promise"
     if unit.text.endswith((":", "：")) and not unit.by_user:
         return "unfinished"
     return next((n for n in ("terminal", "quote") if unit.by_user and f"noise {n}" in unit.cues), "")

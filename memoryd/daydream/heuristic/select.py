@@ -31,7 +31,7 @@ class Limits:
 
     def room(self, turns: Sequence[Turn]) -> float:
         """How many memories the turns have room for, by their place in the log."""
-        lines = [turn.line for turn in turns if turn.line > 0] or [1, len(turns)]
+        lines = [turn.line for turn in turns if turn.line > 0] or [1, max(1, len(turns))]
         first, last = min(lines), max(lines)
         part = self.per_root * (math.sqrt(last) - math.sqrt(first - 1))
         return part + (self.start if first <= OPENING_LINES else 0.0)

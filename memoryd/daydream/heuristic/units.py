@@ -9,19 +9,23 @@ from dataclasses import dataclass, field, replace
 from memoryd.daydream.heuristic import cues
 from memoryd.daydream.heuristic.choices import offered, picked
 from memoryd.daydream.heuristic.episodes import Episode
+from memoryd.daydream.heuristic.explicit import is_rule
 from memoryd.daydream.heuristic.sentences import Statement, joined, size, statements
 from memoryd.text import keywords, one_line
 from memoryd.types import Turn, TurnKind
 
 PASTE_CHARS = 900
 USER_JOIN, AGENT_JOIN = 36, 24
+REPEATS_TOOL = 0.6
 _FILLER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|cool|nice|alright|"
+    r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
+    r"cool|nice|alright|"
     r"yeah?|yep|yes|sure|perfect|good|right|got it|嗯|好的?|那|哦|啊|ну|так(?! же)|ок)(?:[\s,.!:;—-]+|(?<=[嗯好那哦啊的])[，,。]?))+",
     re.IGNORECASE,
 )
 _LEANS = re.compile(
-    r"^(?:this|that|it|these|those|they|so|but|which|both|and|also|otherwise|because|das|dies|cela|ça|esto|это)\b|^[这它但所]", re.IGNORECASE
+    r"^(?:this|that|it|these|those|they|so|but|which|both|and|also|otherwise|because|das|dies|cela|ça|esto|это)\b|^[这它但所]",
+    re.IGNORECASE,
 )
 
 
@@ -96,7 +100,7 @@ def user_units(episode: Episode) -> list[Unit]:
     out: list[Unit] = []
     for turn in episode.user:
         pasted = len(turn.text) > PASTE_CHARS
-        about = {f"via {turn.via}"} | ({"pasted"} if pasted else set())
+        about = ({"pasted"} if pasted else set()) | ({f"via {turn.via}"} if turn.via != "prompt" else set())
         about |= {"agreed"} if agreed and not pasted else set()
         about |= {"answers question"} if asked else set()
         about |= {"first message"} if episode.first else set()
@@ -119,6 +123,9 @@ def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozense
     words = frozenset(keywords(text))
     names = names | _named(cues.USER_CUES, statement.text) | _named(cues.USER_NOISE, text, "noise ") | _length(text)
     names |= set() if cues.IDENTIFIER.search(text) else {"no identifier"}
+    if {"wish", "first message"} <= names:
+        # What the opening message wants is the task.
+        names = names - {"wish"} | {"noise task"}
     if words and 0.4 <= len(words & echo) / len(words) < 0.7:
         names |= {"half echoed"}
     return Unit(text, turn, frozenset(names), words)
@@ -130,6 +137,7 @@ def agent_units(episode: Episode) -> list[Unit]:
     typed = [t for t in episode.user if len(t.text) <= PASTE_CHARS]
     asked = frozenset().union(*_bags(typed))
     wishes = [frozenset(keywords(s.text)) for t in typed for s in user_statements(t)]
+    tools = _bags([t for t in episode.rest if t.kind is TurnKind.TOOL_RESULT])
     bags = _bags(turns)
     lines = [[frozenset(keywords(s.text)) for s in statements(t.text)] for t in turns]
     out: list[Unit] = []
@@ -141,9 +149,17 @@ def agent_units(episode: Episode) -> list[Unit]:
             [line for i, found in enumerate(lines) if i != number for line in found],
         )
         for index, statement in enumerate(agent_statements(turn)):
+            if is_rule(statement.text) and _from_tool(statement, tools):
+                continue
             names = ({"second sentence"} if index == 1 else set()) | ({"long turn"} if len(turn.text) > 1500 else set())
             out.append(_agent_unit(turn, statement, names, around))
     return [unit for unit in out if unit.words]
+
+
+def _from_tool(statement: Statement, tools: Sequence[frozenset[str]]) -> bool:
+    """Whether the assistant only repeats what a tool put out: an order in there is nobody's rule."""
+    words = frozenset(keywords(statement.text))
+    return any(len(words & found) >= REPEATS_TOOL * len(words) for found in tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +175,7 @@ class _Around:
 def _agent_unit(turn: Turn, statement: Statement, names: set[str], around: _Around) -> Unit:
     text = statement.text
     words = frozenset(keywords(text))
+    names = names | ({"noise leans"} if _LEANS.match(text) else set())
     names = names | _named(cues.AGENT_CUES, text) | _named(cues.AGENT_NOISE, text, "noise ") | _length(text) | _shape(statement)
     if words:
         names |= {"about request"} if len(words & around.asked) / len(words) >= 0.5 else set()
