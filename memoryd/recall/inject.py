@@ -131,10 +131,10 @@ class Injector:
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
         return fence([item_line(item) for item in kept], PROMPT_REASON)
 
-    def cache_governance(self, project: Project) -> None:
-        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md)."""
+    def cache_governance(self, project: Project, *, off: bool = False) -> None:
+        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md); an empty one when off."""
         answer = b""
-        if self._settings.inject_session and not self._state.is_off(project.id):
+        if self._settings.inject_session and not off and not self._state.is_off(project.id):
             answer = hook_output("SessionStart", self.governance(project.id).text)
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
             target = self._cache_file(anchor)

@@ -61,6 +61,7 @@ class HookCalls:
         project = self._registry.resolve(event.cwd)
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
         if self._is_off(event, project):
+            self._injector.cache_governance(project, off=True)
             return b""
         asked = SessionEvent(event.session, project, event.source, event.prompt)
         if name == "UserPromptSubmit":
