@@ -14,7 +14,7 @@ LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
         {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
-         "entities", "openai_api"},
+         "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "ranking"},
         {"daydream", "dream", "recall"},

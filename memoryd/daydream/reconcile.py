@@ -13,7 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from memoryd.daydream.answer import restrain
-from memoryd.daydream.compare import Relation, has_correction, relate, rephrases
+from memoryd.statements import Relation, has_correction, relate, rephrases
 from memoryd.entities import find_entities
 from memoryd.types import (
     Candidate,

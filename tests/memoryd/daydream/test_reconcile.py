@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.compare import Relation, relate, rephrases, values_of
+from memoryd.statements import Relation, relate, rephrases, values_of
 from memoryd.daydream.reconcile import Action, reconcile, to_item
 from memoryd.types import (
     Backend,
