@@ -20,6 +20,7 @@ from memoryd.config import Settings, load_settings
 from memoryd.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
 
 EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
+INTERRUPTED = 130
 
 
 @dataclass
@@ -59,6 +60,8 @@ class Root(click.Group):
             output = ctx.obj.output if isinstance(ctx.obj, Context) else Output(as_json="--json" in sys.argv)
             output.error(error)
             ctx.exit(EXIT_CODES.get(type(error), 1))
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
 
 
 def _json_everywhere(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
