@@ -1,0 +1,190 @@
+"""Writes what the documents repeat from the code: `python docs/generate.py`, or `make docs`.
+
+A block stands between `<!-- generated: NAME -->` and `<!-- end -->`; everything else in a document is left
+alone. `tests/docs` fails when a block is stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # so that the tables of the tests can be read too
+
+from memoryd.cli.app import app  # noqa: E402
+from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
+from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
+from memoryd.server.tools import TOOLS, ToolSpec  # noqa: E402
+from tests.test_layers import LAYERS, SEPARATE  # noqa: E402
+
+WIDTH = 80
+BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TYPES: Mapping[type, str] = {bool: "true or false", int: "whole number", float: "number", str: "text", tuple: "list of paths"}
+
+
+def documents() -> list[Path]:
+    """All Markdown files that can hold generated blocks."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def command_help(names: tuple[str, ...]) -> str:
+    """The help text as `memoryd NAMES --help` prints it on a terminal that is WIDTH + 2 wide."""
+    command: click.Command = app()
+    context = click.Context(command, info_name="memoryd", terminal_width=WIDTH, **command.context_settings)
+    for name in names:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+        context = click.Context(command, parent=context, info_name=name, terminal_width=WIDTH)
+    return command.get_help(context)
+
+
+def cli_block() -> str:
+    """The help text of every command."""
+    parts = [f"## memoryd\n\n```text\n{command_help(())}\n```\n"]
+    for name in sorted(app().commands):
+        parts.append(f"## memoryd {name}\n\n```text\n{command_help((name,))}\n```\n")
+    return "\n".join(parts)
+
+
+def exit_codes_block() -> str:
+    """The exit codes, as the root command's module states them."""
+    said = re.search(r"Exit codes: (.*)\.", inspect.getdoc(sys.modules[cli.callback.__module__]) or "") if cli.callback else None
+    assert said is not None
+    rows = [tuple(part.split(" ", 1)) for part in said[1].split(" · ")]
+    errors: dict[str, list[str]] = {}
+    for error, code in EXIT_CODES.items():
+        errors.setdefault(str(code), []).append(f"`{error.__name__}`")
+    return table(("code", "meaning", "errors"), [(code, meaning, ", ".join(errors.get(code, []))) for code, meaning in rows])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; bars in cells are escaped."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def plugin_options() -> dict[str, Any]:
+    """The options that the plugin's manifest declares."""
+    manifest: dict[str, Any] = json.loads((ROOT / "plugin.json").read_text("utf-8"))
+    options: dict[str, Any] = manifest["userConfig"]
+    return options
+
+
+def default_of(name: str) -> Any:
+    """A key's default; the home folder as a person would write it."""
+    if name == "home":
+        return "~/.memoryd"
+    value = getattr(Settings(home=Path()), name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def settings_block() -> str:
+    """Every configuration key with its default, type, variable, plugin option and meaning."""
+    options = plugin_options()
+    rows = []
+    for name in setting_names():
+        default = default_of(name)
+        kind = "path" if name == "home" else TYPES[tuple if isinstance(default, list) else type(default)]
+        option = f"`{name}`" if name in options else "–"
+        rows.append((f"`{name}`", f"`{json.dumps(default)}`", kind, f"`{ENV_PREFIX}{name.upper()}`", option, KEYS[name].help))
+    return table(("key", "default", "type", "variable", "plugin option", "meaning"), rows)
+
+
+def example_block() -> str:
+    """A config.toml with every key at its default, commented out."""
+    lines = []
+    for name in setting_names():
+        if name != "home":
+            lines += [f"# {KEYS[name].help}", f"# {name} = {json.dumps(default_of(name))}", ""]
+    return "```toml\n" + "\n".join(lines).rstrip() + "\n```\n"
+
+
+def kind_of(schema: Mapping[str, Any]) -> str:
+    """A JSON schema in a few words."""
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    kind = schema.get("type", "any")
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    if kind == "array":
+        return f"list of {kind_of(schema['items'])}"
+    limits = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    if "maxLength" in schema:
+        limits.append(f"at most {schema['maxLength']} characters")
+    return " ".join([kind, *limits])
+
+
+def hints(spec: ToolSpec) -> str:
+    """The tool's annotations."""
+    words = [
+        f"readOnlyHint {str(spec.read_only).lower()}",
+        f"destructiveHint {str(spec.destructive).lower()}",
+        f"idempotentHint {str(spec.idempotent).lower()}",
+        "openWorldHint false",
+    ]
+    return ", ".join(words + (["`anthropic/alwaysLoad`"] if spec.always_load else []))
+
+
+def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, part in schema["properties"].items():
+        needed = "yes" if name in schema.get("required", ()) else ""
+        default = f"`{json.dumps(part['default'])}`" if "default" in part else ""
+        yield f"`{name}`", kind_of(part), needed, default, part.get("description", "")
+
+
+def tools_block() -> str:
+    """Every MCP tool with its text, annotations, parameters and result."""
+    return "\n".join(part for spec in TOOLS for part in _tool(spec))
+
+
+def _tool(spec: ToolSpec) -> Iterator[str]:
+    yield from (f"### {spec.name}\n", f"{spec.description}\n", f"Annotations: {hints(spec)}.\n")
+    parameters = list(_parameters(spec.input_schema))
+    yield table(("parameter", "type", "required", "default", "meaning"), parameters) if parameters else "No parameters.\n"
+    yield "Result:\n"
+    yield table(("field", "type", "meaning"), [(row[0], row[1], row[4]) for row in _parameters(spec.output_schema)])
+
+
+def layers_block() -> str:
+    """The layers, from the table that the test enforces."""
+    rows = [(str(number), ", ".join(f"`{name}`" for name in sorted(names))) for number, names in enumerate(LAYERS["memoryd"])]
+    apart = "; ".join(", ".join(f"`{name}`" for name in sorted(group)) for group in SEPARATE["memoryd"])
+    return table(("layer", "modules and packages of `memoryd`"), rows) + f"\nNever import one another: {apart}.\n"
+
+
+BLOCKS: Mapping[str, Callable[[], str]] = {
+    "cli": cli_block,
+    "exit-codes": exit_codes_block,
+    "settings": settings_block,
+    "config-example": example_block,
+    "tools": tools_block,
+    "layers": layers_block,
+}
+
+
+def refreshed(text: str) -> str:
+    """The document with each generated block as the code has it now."""
+    return BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match['name']]()}{match[3]}", text)
+
+
+def main() -> None:
+    """Rewrite the blocks of all documents."""
+    for path in documents():
+        old = path.read_text("utf-8")
+        new = refreshed(old)
+        if new != old:
+            path.write_text(new, "utf-8")
+            sys.stdout.write(f"{path.relative_to(ROOT)} rewritten\n")
+
+
+if __name__ == "__main__":
+    main()
