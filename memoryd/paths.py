@@ -43,6 +43,21 @@ class Paths:
         return self.home / "state" / "state.db"
 
     @property
+    def journal(self) -> Path:
+        """What each dream did, with what is needed to take it back: a folder for each."""
+        return self.home / "state" / "journal"
+
+    @property
+    def proposals(self) -> Path:
+        """What dreams would do if the user agreed, and what the user refused, JSON."""
+        return self.home / "state" / "proposals.json"
+
+    @property
+    def dream_lock(self) -> Path:
+        """Held while a dream runs."""
+        return self.home / "state" / "dream.lock"
+
+    @property
     def projects(self) -> Path:
         """Known project identities, JSON."""
         return self.home / "state" / "projects.json"

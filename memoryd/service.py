@@ -9,8 +9,9 @@ answers come from what is whole.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,23 +20,15 @@ from memoryd.config import Settings
 from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
 from memoryd.files import remove_stale_temporaries
+from memoryd.handwork import HandWork
 from memoryd.indexer import BackgroundIndexer
+from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder
 from memoryd.ranking import Ranker, Sources
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.vector import VectorStore
-from memoryd.types import (
-    Backend,
-    Hit,
-    Link,
-    LinkType,
-    MemoryItem,
-    Query,
-    Related,
-    Route,
-    Status,
-)
+from memoryd.types import Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Status
 
 log = logging.getLogger(__name__)
 HEAL_NEWEST = 50
@@ -58,13 +51,15 @@ class IndexHealth:
 class Orchestrator:
     """A MemoryStore over Markdown, vectors and graph. Safe to use from several threads.
 
-    `embedder` None (or `rank = bm25`) means: words only.
+    `embedder` None (or `rank = bm25`) means: words only. With a ledger, what people do to the files is noted there.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, embedder: Embedder | None = None) -> None:
+    def __init__(self, settings: Settings, clock: Clock, embedder: Embedder | None = None, ledger: Ledger | None = None) -> None:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder if settings.rank != "bm25" else None
+        self._hand_work = HandWork(ledger)
+        self._writing = threading.RLock()
         self._rebuilt: list[str] = []
         self._embedder_error = ""
         self.markdown = MarkdownStore(settings.paths, clock)
@@ -203,6 +198,10 @@ class Orchestrator:
 
     # MemoryStore
 
+    def writing(self) -> AbstractContextManager[object]:
+        """Holds back all other writers of this process for a block; readers go on."""
+        return self._writing
+
     def write(self, item: MemoryItem) -> str:
         """Store the item in the Markdown, then in the indexes."""
         return self.write_many([item])[0]
@@ -210,9 +209,9 @@ class Orchestrator:
     def write_many(self, items: Sequence[MemoryItem]) -> list[str]:
         """Store several items; each file is durable, the index is written once."""
         stamped = [self._stamped(item) for item in items]
-        ids = self.markdown.write_many(stamped)
-        written = [replace(item, id=id) for item, id in zip(stamped, ids, strict=True)]
-        self._index(written)
+        with self._writing:
+            ids = self.markdown.write_many(stamped)
+            self._index([replace(item, id=id) for item, id in zip(stamped, ids, strict=True)])
         return ids
 
     def _stamped(self, item: MemoryItem) -> MemoryItem:
@@ -236,8 +235,9 @@ class Orchestrator:
 
     def delete(self, id: str) -> None:
         """Move the item's file to the trash and drop it from the indexes."""
-        self.markdown.delete(id)
-        self._unindex([id])
+        with self._writing:
+            self.markdown.delete(id)
+            self._unindex([id])
 
     def _unindex(self, ids: Iterable[str]) -> None:
         for id in ids:
@@ -277,17 +277,21 @@ class Orchestrator:
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
         """Change fields of a memory in place."""
-        item = replace(self.require(id), **changes)
-        self.write(item)
+        with self._writing:
+            item = replace(self.require(id), **changes)
+            self.write(item)
         return item
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
         """Write the newer statement and close the older one, which `as_of` still finds."""
-        old = self.require(old_id)
-        link = Link(LinkType.SUPERSEDES, old_id)
+        with self._writing:
+            return self._supersede(self.require(old_id), new)
+
+    def _supersede(self, old: MemoryItem, new: MemoryItem) -> str:
+        link = Link(LinkType.SUPERSEDES, old.id)
         links = new.links if link in new.links else (*new.links, link)
         since = new.valid_from or self._clock.now()
-        id = self.write(replace(new, supersedes=old_id, links=links, valid_from=since))
+        id = self.write(replace(new, supersedes=old.id, links=links, valid_from=since))
         self._close_old(old, self.require(id))
         return id
 
@@ -323,9 +327,12 @@ class Orchestrator:
         k: int = 8,
         statuses: tuple[Status, ...] = (Status.ACTIVE, Status.BLACKLISTED, Status.SUPERSEDED),
     ) -> list[MemoryItem]:
-        """The memories closest to a statement, for telling whether it is known, newer or forbidden."""
+        """The memories closest to a statement, for telling whether it is known, newer or forbidden.
+
+        Behind them come those whose files a person deleted, as blacklisted ones that `get` does not know.
+        """
         query = Query(text=content, project=project, statuses=statuses, backend=Backend.HYBRID)
-        return [hit.item for hit in self.search(query, k)]
+        return [*(hit.item for hit in self.search(query, k)), *self._hand_work.forbidden(content, project)]
 
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
         """Memories linked with this one, nearest first."""
@@ -345,12 +352,16 @@ class Orchestrator:
         """Where the Markdown files lie."""
         return self._settings.paths.memories
 
-    def sync(self, paths: Iterable[Path] | None = None) -> SyncReport:
-        """Take over hand edits; with None the whole folder is compared."""
-        report = self.markdown.sync(paths)
-        self._unindex(report.removed)
-        if report.changed:
-            self._index(report.changed)
+    def sync(self, paths: Iterable[Path] | None = None, *, by_hand: bool = True) -> SyncReport:
+        """Take over changes of the files; with None the whole folder is compared. `by_hand` False: we made them."""
+        with self._writing:
+            report = self.markdown.sync(paths)
+            if by_hand:
+                with self._mending("graph"):
+                    self._hand_work.note(report, self._graph.get)
+            self._unindex(report.removed)
+            if report.changed:
+                self._index(report.changed)
         return report
 
     def reindex(self) -> IndexHealth:

@@ -1,7 +1,8 @@
 """What memoryd must remember about its own work and can't derive from the Markdown.
 
 One SQLite database: how far each transcript was read, which day dreams are due, what was
-injected into which session, what each day dream did, and what the user switched off.
+injected into which session, what each day dream did, and what the user switched off; what
+happened to single memories is in `ledger`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import orjson
 
 from memoryd.clock import from_iso, to_iso
 from memoryd.db import Database
+from memoryd.ledger import How, Ledger, create_tables
 from memoryd.migrations import Migrations
 from memoryd.protocols import Clock
 from memoryd.types import Usage
@@ -44,6 +46,12 @@ def m001_create(db: Database) -> None:
         db.execute(f"CREATE TABLE {table}")
     db.execute("CREATE INDEX run_session ON run(session)")
     db.execute("CREATE INDEX run_at ON run(at)")
+
+
+@SCHEMA.step
+def m002_ledger(db: Database) -> None:
+    """What sessions and people did with single memories."""
+    create_tables(db)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,7 @@ class State:
         self._db = Database(path)
         self._clock = clock
         SCHEMA.apply(self._db)
+        self.ledger = Ledger(self._db, clock)
 
     def close(self) -> None:
         """Close the database."""
@@ -231,10 +240,12 @@ class State:
     def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
         """Record what a session was given."""
         now = self._now()
+        given = list(memories)
         self._db.executemany(
             "INSERT OR IGNORE INTO injection (session, memory, at, event) VALUES (?, ?, ?, ?)",
-            [(session, memory, now, event) for memory in memories],
+            [(session, memory, now, event) for memory in given],
         )
+        self.ledger.record_use(given, session, How.INJECTED)
 
     def forget_injections(self, session: str) -> None:
         """After compaction or clear the session no longer sees what it was given."""

@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
-        {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
+        {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state", "ledger",
          "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
-        {"service", "indexer", "ranking"},
+        {"service", "indexer", "ranking", "handwork"},
         {"daydream", "dream", "recall"},
         {"server", "watch", "schedule", "daemon", "client", "logs", "transfer", "relay"},
         {"doctor"},

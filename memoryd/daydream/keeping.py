@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from memoryd.daydream.provenance import commit_for
 from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
 from memoryd.protocols import Clock, MemoryStore
-from memoryd.types import Candidate, MemoryItem, Passage, Status
+from memoryd.types import Candidate, MemoryItem, Passage, Source, Status
 
 NEIGHBOURS = 8
 
@@ -48,7 +48,8 @@ class Keeper:
 
     def keep(self, candidate: Candidate, passage: Passage, *, pinned: bool = False) -> Outcome:
         """Write, supersede, or leave as it is. The passage says where the candidate comes from."""
-        decision = reconcile(candidate, self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS))
+        near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
+        decision = reconcile(candidate, [item for item in near if not self._is_said_anew(candidate, item)])
         if decision.action is Action.KNOWN:
             self._finish_supersession(decision)
         if decision.action in (Action.KNOWN, Action.REFUSED):
@@ -60,6 +61,12 @@ class Keeper:
             id = self._store.supersede(decision.target, item)
             return Outcome(decision.action, id, decision.target, decision.reason)
         return Outcome(decision.action, self._store.write(item), reason=decision.reason)
+
+    def _is_said_anew(self, candidate: Candidate, item: MemoryItem) -> bool:
+        """Whose file was deleted by hand stays out, until the user says it again after that."""
+        if item.status is not Status.BLACKLISTED or item.expired_at is None or candidate.source is not Source.USER:
+            return False
+        return (candidate.at or self._clock.now()) > item.expired_at and self._store.get(item.id) is None
 
     def _finish_supersession(self, decision: Decision) -> None:
         """A kill between the two writes of a supersession left the old statement open: close it now."""
