@@ -68,10 +68,25 @@ def _unfit(unit: Unit) -> str:
         return ""
     if not MIN_WORDS <= size(unit.text) <= MAX_WORDS:
         return "length"
-    if not unit.by_user and "noise question" in unit.cues:
-        return "question"
-    if not unit.by_user and "noise promise" in unit.cues:
-        return "promise"
-    if unit.text.endswith((":", "：")) and not unit.by_user:
+    return _unfit_user(unit) if unit.by_user else _unfit_agent(unit)
+
+
+def _unfit_user(unit: Unit) -> str:
+    """Pasted terminal text, the assistant quoted, and the task with which a session opens."""
+    for name in ("terminal", "quote"):
+        if f"noise {name}" in unit.cues:
+            return name
+    asks = unit.cues & {"noise request", "noise task", "noise question"}
+    task = "first message" in unit.cues and asks and not unit.cues & {"prohibition", "standing rule"}
+    return "task" if task else ""
+
+
+def _unfit_agent(unit: Unit) -> str:
+    """Questions, promises, beginnings of lists, and what holds for the moment only (unless it says why)."""
+    for name in ("question", "promise"):
+        if f"noise {name}" in unit.cues:
+            return name
+    if unit.text.endswith((":", "：")):
         return "unfinished"
-    return next((n for n in ("terminal", "quote") if unit.by_user and f"noise {n}" in unit.cues), "")
+    passing = "noise transient" in unit.cues and not unit.cues & {"root cause", "fix", "contrast"}
+    return "transient" if passing else ""
