@@ -1,0 +1,43 @@
+"""Latency percentiles of a phase.
+
+    percentile(p) with linear interpolation: h = (n - 1)·p, x_⌊h⌋ + (h - ⌊h⌋)(x_⌊h⌋₊₁ - x_⌊h⌋)
+
+Source: definition 7 of Hyndman & Fan 1996, the default of NumPy and R. With few questions p99 is near the maximum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds, over `count` measured calls."""
+
+    count: int
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+
+
+def latency(seconds: Iterable[float]) -> Latency | None:
+    """Percentiles; None without a measurement. Answers from the cache are the caller's to leave out."""
+    ordered = sorted(seconds)
+    if not ordered:
+        return None
+    p50, p95, p99 = (percentile(ordered, share) for share in (0.50, 0.95, 0.99))
+    return Latency(len(ordered), math.fsum(ordered) / len(ordered), p50, p95, p99)
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """Percentile of values in ascending order; `share` between 0 and 1. Raises ValueError for no values or a wrong share."""
+    if not ordered or not 0 <= share <= 1:
+        raise ValueError("percentile needs values and a share between 0 and 1")
+    position = (len(ordered) - 1) * share
+    lower = math.floor(position)
+    upper = min(lower + 1, len(ordered) - 1)
+    low, high = ordered[lower], ordered[upper]
+    return min(high, low + (position - lower) * (high - low))
