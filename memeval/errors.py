@@ -7,6 +7,7 @@ MemevalError
 ├── ModelError        a model failed; `transient` likewise
 ├── BudgetError       the next call would pass the budget
 ├── RunError          a run can't start, resume or be found
+├── StoppedError      the user asked to stop; what was done is kept
 └── DependencyError   a library or program is missing
 """
 
@@ -54,6 +55,10 @@ class BudgetError(MemevalError):
 
 class RunError(MemevalError):
     """A run can't start, resume or be found."""
+
+
+class StoppedError(MemevalError):
+    """The user asked to stop; what was done is kept and the run can be resumed."""
 
 
 class DependencyError(MemevalError):

@@ -1,0 +1,112 @@
+"""Model calls by content hash, on disk: the same question to the same model is paid once, over all runs.
+
+An entry remembers who paid for it (run, phase and question). When a run that was killed between the call and its
+checkpoint asks again, it is the payer: it gets the entry with its full usage, so the resumed report equals an
+undisturbed one. Everyone else gets it as a cached call without cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from memeval.calls import Budget, RetryPolicy, Stop, with_retries
+from memeval.files import write_atomic
+from memeval.protocols import Model
+from memeval.types import Completion, Message, Usage
+
+_payer: ContextVar[str] = ContextVar("memeval_payer", default="")
+
+
+@contextmanager
+def paid_by(payer: str) -> Iterator[None]:
+    """Within the block model calls of this thread are on the account of `payer`."""
+    token = _payer.set(payer)
+    try:
+        yield
+    finally:
+        _payer.reset(token)
+
+
+class ModelCache:
+    """One JSON file per call, named by the hash of all that decides the answer. A broken file counts as absent."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def get(self, key: str, payer: str) -> Completion | None:
+        """The stored completion, or None."""
+        if self._folder is None:
+            return None
+        try:
+            data = json.loads(self._path(key).read_bytes())
+            usage = Usage(**data["usage"])
+            if not payer or data["payer"] != payer:
+                usage = Usage(cached_calls=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+            return Completion(data["text"], data["model"], usage, data["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, payer: str, completion: Completion) -> None:
+        """Store a completion."""
+        if self._folder is not None:
+            data = {**asdict(completion), "payer": payer}
+            write_atomic(self._path(key), json.dumps(data, ensure_ascii=False, sort_keys=True).encode())
+
+    def _path(self, key: str) -> Path:
+        assert self._folder is not None
+        return self._folder / key[:2] / f"{key}.json"
+
+
+def call_key(
+    model: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None, salt: str = ""
+) -> str:
+    """SHA-256 over the model's name and everything that it is sent."""
+    content = [model, [[m.role, m.content] for m in messages], schema and dict(schema), max_tokens, salt]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+class GuardedModel:
+    """A model behind cache, budget and retries. Raises ModelError, BudgetError, StoppedError.
+
+    A model may offer `cache_salt` (what else decides its answers, such as its address) and
+    `estimate(messages, max_tokens)` (the most that a call can cost, in US dollars).
+    """
+
+    def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:
+        self._model = model
+        self._cache = cache
+        self._budget = budget
+        self._stop = stop
+        self._policy = policy or RetryPolicy()
+        self._salt = str(getattr(model, "cache_salt", ""))
+        self._estimate: Callable[..., float | None] = getattr(model, "estimate", lambda messages, max_tokens: None)
+
+    @property
+    def name(self) -> str:
+        """As the model says."""
+        return self._model.name
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """The stored answer, or a new one that is then stored."""
+        payer = _payer.get()
+        key = call_key(self._model.name, messages, schema, max_tokens, self._salt)
+        if (known := self._cache.get(key, payer)) is not None:
+            return known
+        with self._budget.reserve(self._estimate(messages, max_tokens)) as settle:
+            made = with_retries(
+                lambda: self._model.complete(messages, schema=schema, max_tokens=max_tokens), self._policy, self._stop
+            )
+            usage = made.usage if made.usage.calls else replace(made.usage, calls=1)
+            made = replace(made, usage=usage)
+            self._cache.put(key, payer, made)
+            settle(made.usage.cost_usd)
+        return made

@@ -1,0 +1,140 @@
+"""Calls that may fail and cost: retries with jitter, the budget, the stop flag."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Lock
+from typing import TypeVar
+
+from memeval.errors import BudgetError, MemevalError, ModelError, ProviderError, StoppedError
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Full jitter: the n-th wait is a random share of `backoff` × 2^n seconds, at most `maximum`.
+
+    What a server asks for with Retry-After is waited in full, with jitter on top, but never beyond `patience`.
+    """
+
+    retries: int = 4
+    backoff: float = 1.0
+    maximum: float = 60.0
+    patience: float = 600.0
+
+    def wait(self, attempt: int, asked: float | None, share: float) -> float:
+        """Seconds before the next attempt; `share` is random in [0, 1)."""
+        own = min(self.maximum, self.backoff * 2**attempt) * share
+        return own if asked is None else min(self.patience, asked + min(own, 1.0))
+
+
+class Stop:
+    """A flag that ends a run tidily; waits end with it."""
+
+    def __init__(self) -> None:
+        self._event = Event()
+        self.reason = ""
+
+    def set(self, reason: str = "stopped by the user") -> None:
+        """Ask everything to end; the first reason is kept."""
+        self.reason = self.reason or reason
+        self._event.set()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the run is to end."""
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raises StoppedError once the flag is set."""
+        if self.is_set:
+            raise StoppedError(f"The run was {self.reason}.", fix="Resume it with --resume.")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but no longer than until the flag is set; then StoppedError."""
+        self._event.wait(seconds)
+        self.check()
+
+
+def with_retries(
+    call: Callable[[], Result], policy: RetryPolicy, stop: Stop, chance: Callable[[], float] = random.random
+) -> Result:
+    """The result of the call; transient errors are tried again, others and the last one are raised."""
+    attempt = 0
+    while True:
+        stop.check()
+        try:
+            return call()
+        except (ProviderError, ModelError) as error:
+            if not error.transient or attempt >= policy.retries:
+                raise
+            stop.sleep(policy.wait(attempt, error.retry_after, chance()))
+        attempt += 1
+
+
+class Budget:
+    """US dollars that all model calls of one command may cost together. Safe for threads."""
+
+    def __init__(self, limit: float | None = None, spent: float = 0.0) -> None:
+        self.limit = limit
+        self._spent = spent
+        self._reserved = 0.0
+        self._dearest = 0.0
+        self._lock = Lock()
+
+    @property
+    def spent(self) -> float:
+        """What was paid so far."""
+        return self._spent
+
+    def add(self, cost: float) -> None:
+        """Count what an earlier part of the same run has paid."""
+        with self._lock:
+            self._spent += cost
+
+    @contextmanager
+    def reserve(self, estimate: float | None) -> Iterator[Callable[[float | None], None]]:
+        """Room for one call while it lasts; gives the function that takes what it cost.
+
+        Without an estimate the dearest call so far stands for it. Raises BudgetError before the call when the
+        room is not there, and after it when its cost is unknown, since a budget can't be kept then.
+        """
+        amount = self._take(estimate)
+        try:
+            yield self._settle
+        finally:
+            with self._lock:
+                self._reserved -= amount
+
+    def _take(self, estimate: float | None) -> float:
+        with self._lock:
+            amount = self._dearest if estimate is None else estimate
+            if self.limit is not None and self._spent + self._reserved + amount > self.limit:
+                raise BudgetError(
+                    f"The next call would pass the budget: {self._spent + self._reserved:.4f} of {self.limit:.4f} US$ are "
+                    f"spent or promised, and it may cost {amount:.4f}.",
+                    fix="Resume the run with a greater --budget-usd.",
+                )
+            self._reserved += amount
+            return amount
+
+    def _settle(self, cost: float | None) -> None:
+        if cost is None:
+            if self.limit is not None:
+                raise BudgetError(
+                    "The model's price is unknown, so the budget can't be kept.",
+                    fix="Add the model to the price table, or leave out --budget-usd.",
+                )
+            return
+        with self._lock:
+            self._spent += cost
+            self._dearest = max(self._dearest, cost)
+
+
+def is_fatal(error: MemevalError) -> bool:
+    """Whether an error ends the run rather than one question."""
+    return isinstance(error, BudgetError | StoppedError)
