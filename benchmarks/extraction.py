@@ -39,8 +39,8 @@ MATCH = 0.5
 CONTEXT_TURNS = 6
 # What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
 POSITIVE = frozenset(
-    "agreed|answers question|alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|said twice|"
-    "nearly said twice|restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
+    "agreed|answers question|alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|"
+    "said twice|nearly said twice|restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
 )
 NEGATIVE = frozenset(
     "length tiny|length short|pasted|first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|")
@@ -208,14 +208,16 @@ def report(
         total, rows = scorer.score(scorer.load_predictions(str(path)), [s.gold for s in sessions], strict=strict)
     for name, facts, made, matched, junk, obsolete, double, other, missed, bad, unlabelled in rows:
         print(
-            f"{name:14s} facts {facts:2d}  made {made:3d}  matched {matched:2d}  junk {junk + obsolete}  double {double}  other {other}"
+            f"{name:14s} facts {facts:2d}  made {made:3d}  matched {matched:2d}  junk {junk + obsolete}  "
+            f"double {double}  other {other}"
         )
         if detail:
             for mark, texts in (("missed", missed), ("junk", bad), ("other", unlabelled)):
                 print("".join(f"    {mark}: {text[:220]}\n" for text in texts), end="")
     print(
         f"P {total['precision']:.3f}  Rw {total['recall_weighted']:.3f}  F1 {total['f1']:.3f}  junk {total['junk_rate']:.3f}  "
-        f"made {total['predictions']}  in sessions without facts {total['predictions_in_empty_sessions']}  double {total['duplicates']}"
+        f"made {total['predictions']}  in sessions without facts {total['predictions_in_empty_sessions']}  "
+        f"double {total['duplicates']}"
     )
     print("by kind", total["recall_by_kind"], "by importance", total["recall_by_importance"])
 

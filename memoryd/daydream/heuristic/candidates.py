@@ -29,6 +29,11 @@ _DEAD_END = re.compile(
 _TODO = re.compile(
     r"\b(?:todo|later|follow-?up|next step|not yet implemented|tracked (?:as|in)|in (?:the )?future)\b|待办|以后再|TODO", re.I
 )
+_OPENS_WITH_DO = re.compile(
+    r"^(?:please )?(?:always|from now on,? (?:always|use|keep|run|write|put)|remember|make sure|keep|use|only|I (?:\w+ )?prefer|"
+    r"immer|toujours|siempre|всегда|务必|记住)\b",
+    re.IGNORECASE,
+)
 _NOT_CUES = frozenset("""alone bullet number arrow heading pasted echoed restated bias agreed""".split())
 
 
@@ -97,7 +102,7 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
         return Polarity.DONT
     if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO) or not unit.by_user:
         return Polarity.KNOW
-    return Polarity.DONT if "prohibition" in unit.cues else Polarity.DO
+    return Polarity.DONT if "prohibition" in unit.cues and not _OPENS_WITH_DO.match(unit.text) else Polarity.DO
 
 
 def importance_of(kind: Kind, scored: Scored) -> int:

@@ -38,8 +38,9 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"do not|don'?t|dont|never|no longer|must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|"
             r"without \w+ing",
             r"not to \w+|can ?not|not allowed|rather not|no need (?:to|for)",
-            r"nicht|kein\w*|niemals|vermeide?|ne \w+ pas|n'\w+ pas|éviter?|no (?:uses|hagas|pongas|quiero)|evita",
-            r"не (?:надо|нужно|делай|используй|трогай|стоит|должн\w+)|нельзя|без",
+            r"nicht|kein\w*|niemals|vermeide?|ne \w+ pas|n'\w+ pas|jamais|éviter?|nunca|jamás|no (?:uses|hagas|"
+            r"pongas|quiero)|evita",
+            r"никогда|не (?:надо|нужно|делай|используй|трогай|стоит|должн\w+)|нельзя|без",
             r"=不要|=别(?!人)|=不用|=不能|=不应该|=不需要|=没有必要|=不允许|=禁止|=不许|=避免",
         ),
         "wish": _words(

@@ -123,7 +123,7 @@ def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozense
     words = frozenset(keywords(text))
     names = names | _named(cues.USER_CUES, statement.text) | _named(cues.USER_NOISE, text, "noise ") | _length(text)
     names |= set() if cues.IDENTIFIER.search(text) else {"no identifier"}
-    if {"wish", "first message"} <= names:
+    if {"wish", "first message"} <= names and not is_rule(text):
         # What the opening message wants is the task.
         names = names - {"wish"} | {"noise task"}
     if words and 0.4 <= len(words & echo) / len(words) < 0.7:

@@ -1,0 +1,35 @@
+"""Short ways to write a conversation down as turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memoryd.daydream.heuristic import HeuristicExtractor
+from memoryd.types import Candidate, Passage, Turn, TurnKind
+
+KINDS = {
+    "U": TurnKind.USER,
+    "A": TurnKind.ASSISTANT,
+    "T": TurnKind.TOOL_RESULT,
+    "X": TurnKind.TOOL_USE,
+    "I": TurnKind.INTERRUPT,
+}
+
+
+def talk(*lines: str, first: int = 1) -> tuple[Turn, ...]:
+    """Turns of lines such as "U: text"; each gets a line number and a uuid."""
+    out = []
+    for number, line in enumerate(lines, first):
+        mark, _, text = line.partition(": ")
+        out.append(Turn(KINDS[mark], text, uuid=f"u{number}", line=number))
+    return tuple(out)
+
+
+def found(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Candidate]:
+    """What the extractor proposes."""
+    return list(HeuristicExtractor().extract(Passage(tuple(turns), tuple(context))).candidates)
+
+
+def contents(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> str:
+    """The proposals' contents as one text."""
+    return "\n".join(c.content for c in found(turns, context))

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.daydream.heuristic.candidates import worded
+from memoryd.daydream.heuristic.episodes import episodes
+from memoryd.daydream.heuristic.extractor import passage_units
+from memoryd.daydream.heuristic.refuted import refuted
+from memoryd.daydream.heuristic.select import Limits
+from memoryd.daydream.heuristic.sentences import sentences, size, statements
+from tests.memoryd.daydream.talk import talk
+
+
+def test_code_tables_and_headings_give_no_statement() -> None:
+    text = "## Setup\n\nUse the `dev` profile.\n\n```sh\nrm -rf build\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nIt is faster."
+    assert [s.text for s in statements(text)] == ["Use the `dev` profile.", "It is faster."]
+    assert statements(text)[0].heading == "Setup"
+
+
+def test_an_open_code_block_reaches_to_the_end() -> None:
+    assert [s.text for s in statements("Look here.\n```\nnot this\nnor this")] == ["Look here."]
+
+
+def test_list_items_stay_apart_and_wrapped_lines_are_joined() -> None:
+    found = statements("- **First** item\n- Second item\n\nA paragraph that\nis wrapped.")
+    assert [(s.text, s.bullet) for s in found] == [
+        ("First item", True),
+        ("Second item", True),
+        ("A paragraph that is wrapped.", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("Use e.g. Redis. Then stop.", ["Use e.g. Redis.", "Then stop."]),
+        ("Run `a. B` now. Done.", ["Run `a. B` now.", "Done."]),
+        ("Version 1.2.3 is out. See foo.py for it.", ["Version 1.2.3 is out.", "See foo.py for it."]),
+        ("先这样。然后再说！好", ["先这样。", "然后再说！", "好"]),
+        ("Это так. А то нет.", ["Это так.", "А то нет."]),
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+@given(st.text(max_size=400))
+def test_sentences_lose_no_word(text: str) -> None:
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+@given(st.text(max_size=600))
+def test_statements_never_fail_and_are_never_empty(text: str) -> None:
+    assert all(s.text and 0 <= s.position <= 1 for s in statements(text))
+
+
+def test_size_counts_words_and_pairs_of_characters() -> None:
+    assert size("three little words") == 3
+    assert size("四个汉字") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("use tabs", "Use tabs."),
+        ("`npm` is not used here", "`npm` is not used here."),
+        ("is this it?", "Is this it?"),
+        ("the steps are:", "The steps are."),
+        ("src/a.py is generated", "src/a.py is generated."),
+        ("不要用 npm", "不要用 npm."),
+    ],
+)
+def test_a_content_reads_as_a_sentence(text: str, expected: str) -> None:
+    assert worded(text) == expected
+
+
+def test_an_episode_starts_when_the_user_speaks() -> None:
+    parts = episodes(talk("U: a", "U: b", "A: c", "T: d", "U: e", "A: f"))
+    assert [(len(p.user), len(p.rest), p.first) for p in parts] == [(2, 2, True), (1, 1, False)]
+    assert parts[1].before is not None and parts[1].before.text == "c"
+
+
+def test_the_first_episode_answers_the_context() -> None:
+    (part,) = episodes(talk("U: yes", first=2), talk("A: Shall I?"))
+    assert part.before is not None and part.before.text == "Shall I?" and not part.first
+
+
+def test_a_claim_is_refuted_by_its_later_opposite() -> None:
+    parts = episodes(
+        talk(
+            "U: do both hooks run?",
+            "A: The hooks in `local.json` and `settings.json` never run twice.",
+            "U: please test that",
+            "A: The hooks in `local.json` and `settings.json` run twice.",
+        )
+    )
+    units = list(passage_units(parts, Counter()))
+    assert [units[i].turn.line for i in refuted(units, parts)] == [2]
+
+
+def test_a_cause_is_not_refuted_by_its_cure() -> None:
+    parts = episodes(
+        talk(
+            "U: why is the flag ignored?",
+            "A: The bug is that `runEnable` does not receive the `noTelemetry` flag.",
+            "U: fix it",
+            "A: Now `runEnable` does receive the `noTelemetry` flag.",
+        )
+    )
+    units = list(passage_units(parts, Counter()))
+    assert refuted(units, parts) == set()
+
+
+def test_the_parts_of_a_session_have_no_more_room_than_the_whole() -> None:
+    limits = Limits()
+    turns = talk(*(["A: text"] * 900))
+    whole = limits.room(turns)
+    parts = sum(limits.room(turns[start : start + 50]) for start in range(0, 900, 50))
+    assert parts == pytest.approx(whole, rel=0.01)
+
+
+def test_where_there_is_little_room_the_bar_is_higher() -> None:
+    limits = Limits()
+    late = talk("A: text", "A: more", first=2000)
+    assert limits.raised(limits.room(late)) > limits.bar
+    assert limits.raised(limits.room(talk("A: text"))) == limits.bar
