@@ -28,6 +28,7 @@ class Targets:
 
 def targets(variant: str, question: Question, case: Case, level: str) -> Targets:
     """Targets of a question at `session` or `turn` level. An unknown variant or level is a ValueError."""
+    variant = variant or "evidence"
     if variant not in VARIANTS or level not in ("session", "turn"):
         raise ValueError(f"unknown targets {variant!r} at level {level!r}: one of {', '.join(VARIANTS)}; session or turn")
     return VARIANTS[variant](question, case, level)

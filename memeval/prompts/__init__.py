@@ -1,0 +1,10 @@
+"""Prompts for answers, notes and judgements: files with their source named, or text given in place.
+
+A file is `<benchmark>/<kind>[.<question type>].md`. It begins with `source:` and `licence:` lines and a line `---`;
+the rest is the text, in which `## system` and `## user` lines part the messages (all is `user` without them).
+"""
+
+from memeval.prompts.files import Prompt, builtin_names, find_prompt, load_prompt
+from memeval.prompts.memories import MEMORIES, QUESTION, format_memories, tagged
+
+__all__ = ["MEMORIES", "QUESTION", "Prompt", "builtin_names", "find_prompt", "format_memories", "load_prompt", "tagged"]

@@ -1,0 +1,144 @@
+"""Finding, reading and filling in prompts."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from memeval.errors import ConfigError
+from memeval.types import Message
+
+FOLDER = Path(__file__).parent
+REQUIRED = {
+    "answer": frozenset({"question", "memories"}),
+    "note": frozenset({"question", "memories"}),
+    "judge": frozenset({"question", "response"}),
+}
+"""What a prompt of each kind can't do without."""
+KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers"})
+"""question, memories (what was retrieved), date (of the question), answer (the gold), response (the hypothesis), speakers."""
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
+_SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt with its origin. `system` may be empty."""
+
+    name: str
+    kind: str
+    user: str
+    system: str = ""
+    source: str = ""
+    licence: str = ""
+
+    @cached_property
+    def hash(self) -> str:
+        """The first 16 hex digits of the SHA-256 of the text: recorded with every result."""
+        return hashlib.sha256(f"{self.system}\0{self.user}".encode()).hexdigest()[:16]
+
+    def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """Messages with all placeholders filled in, in one pass: braces inside values stay. Missing values are empty."""
+
+        def fill(match: re.Match[str]) -> str:
+            name = match.group(1)
+            return values.get(name, "") if name in KNOWN else match.group()
+
+        parts = (("system", self.system), ("user", self.user))
+        return tuple(Message(role, _PLACEHOLDER.sub(fill, text)) for role, text in parts if text)
+
+
+def find_prompt(
+    kind: str,
+    benchmark: str = "",
+    question_type: str = "",
+    *,
+    override: str = "",
+    by_type: Mapping[str, str] | None = None,
+    base: Path | None = None,
+) -> Prompt:
+    """The prompt of a kind (answer, answer-con, note, judge) for a question type of a benchmark.
+
+    First match wins: `by_type` for the type, `override`, the benchmark's file for the type, the benchmark's
+    file, the default for the type, the default. Raises ConfigError.
+    """
+    given = (by_type or {}).get(question_type) or override
+    if given:
+        return load_prompt(kind, given, base)
+    names = [f"{kind}.{question_type}", kind] if question_type else [kind]
+    for folder in (benchmark, "default"):
+        for name in names:
+            if folder and _file(f"{folder}/{name}").is_file():
+                return load_prompt(kind, f"{folder}/{name}")
+    raise ConfigError(f"There is no prompt of kind {kind!r}.", fix=f"Known: {', '.join(builtin_names())}.")
+
+
+def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
+    """A prompt from a built-in name (`longmemeval/judge.temporal`), a file, or text in place (anything with a placeholder).
+
+    Paths are taken from `base`, or from the working folder. Raises ConfigError naming file and line.
+    """
+    if _PLACEHOLDER.search(reference):
+        return _parse(kind, "inline", reference)
+    path = _file(reference)
+    name = reference
+    if not path.is_file():
+        path = (base or Path()) / reference
+        name = path.name
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise ConfigError(
+            f"The prompt {reference[:200]!r} can't be read: {error}",
+            fix=f"Give a file, a text with placeholders such as {{question}}, or one of: {', '.join(builtin_names())}.",
+        ) from error
+    return _parse(kind, name, text)
+
+
+def builtin_names() -> list[str]:
+    """Names of all built-in prompts, sorted."""
+    return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*.md"))
+
+
+def _file(name: str) -> Path:
+    if not re.fullmatch(r"[\w-]+/[\w.-]+", name):
+        return FOLDER / "none"  # no name of ours: never look outside the folder
+    return FOLDER / f"{name}.md"
+
+
+def _parse(kind: str, name: str, text: str) -> Prompt:
+    head, body, offset = _split_header(text)
+    _check(kind, name, body, offset)
+    sections = _SECTION.split(body)
+    parts = {"user": sections[0].strip()} if len(sections) == 1 else {}
+    for role, content in zip(sections[1::2], sections[2::2], strict=True):
+        parts[role] = content.strip()
+    return Prompt(name, kind, parts.get("user", ""), parts.get("system", ""), head.get("source", ""), head.get("licence", ""))
+
+
+def _split_header(text: str) -> tuple[dict[str, str], str, int]:
+    """Header values, body, and the number of lines before the body."""
+    head, separator, body = text.partition("\n---\n")
+    lines = head.splitlines()
+    if not separator or not all(re.match(r"(source|licence|note):", line) for line in lines):
+        return {}, text, 0
+    values = {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return values, body, len(lines) + 1
+
+
+def _check(kind: str, name: str, body: str, offset: int) -> None:
+    found = set()
+    for number, line in enumerate(body.splitlines(), start=offset + 1):
+        for placeholder in _PLACEHOLDER.findall(line):
+            if placeholder not in KNOWN:
+                raise ConfigError(
+                    f"Prompt {name}, line {number}: unknown placeholder {{{placeholder}}}.",
+                    fix=f"Known: {', '.join(sorted(KNOWN))}.",
+                )
+            found.add(placeholder)
+    if missing := REQUIRED[kind.split("-")[0]] - found:
+        raise ConfigError(f"Prompt {name} lacks the placeholder {{{min(missing)}}}.", fix="Add it where the value shall stand.")
