@@ -110,7 +110,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|"
             r"go ahead|do it|help|test|"
             r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate)\b"
-            r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
+            r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|"
+            r"^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
             _I,
         ),
         "question": re.compile(
@@ -173,7 +174,8 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "fix": re.compile(
             r"\b(?:the (?:real |simplest |correct |proper )?(?:fix|solution|workaround)\b|fixed (?:by|it by)|(?:is|"
             r"was) to (?:use|replace|point)|resolved by|works? (?:by|if|when|only)|"
-            r"need(?:s|ed)? to be|must (?:be|use|have)|die lösung|la solution|la solución|решение)\b|修复|解决(?:方案|办法)|需要先|请改用",
+            r"need(?:s|ed)? to be|must (?:be|use|have)|die lösung|la solution|la solución|"
+            r"решение)\b|修复|解决(?:方案|办法)|需要先|请改用",
             _I,
         ),
         "limit": re.compile(
@@ -191,7 +193,8 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "behaviour": re.compile(
             r"\b(?:by default|defaults? to|always|automatically|falls? back|fallback|each time|every time|in (?:dev|"
-            r"development|production|prod) mode)\b|自动|默认|每次|以后|по умолчанию|автоматически|standardmäßig|par défaut|por defecto",
+            r"development|production|prod) mode)\b|自动|默认|每次|以后|по умолчанию|автоматически|"
+            r"standardmäßig|par défaut|por defecto",
             _I,
         ),
         "verb of state": re.compile(
@@ -209,7 +212,8 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "plan": re.compile(
             r"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i can|i want to|we need to|we should|"
             r"going to|next,|first,|step \d)\b|^now (?:let|i|we|update|add|the|set|use|for|fix|create|run|also)\b"
-            r"|让我|我(?:来|先|会|将|需要|现在)|接下来|现在(?:让|来|我|修)|давай|сейчас|теперь (?:я|обнов)|lass mich|ich werde|je vais|voy a",
+            r"|让我|我(?:来|先|会|将|需要|现在)|接下来|现在(?:让|来|我|修)|давай|сейчас|теперь (?:я|обнов)|"
+            r"lass mich|ich werde|je vais|voy a",
             _I,
         ),
         "question": re.compile(
@@ -271,7 +275,8 @@ AGREEMENT = re.compile(
 GOOD_HEADING = re.compile(
     r"root cause|problem|cause|issue|fix(?:ed)?\b|what happened|finding|discover|decision|decided|behaviou?r|"
     r"how it works|design|insight|lesson|learned|note|important|caveat|gotcha|limitation|result|summary of|"
-    r"why|this fixes|ursache|entscheidung|décision|cause|решени|вывод|причин|ключев|决策|决定|原因|问题|结论|根因|关键|规则|注意|方案",
+    r"why|this fixes|ursache|entscheidung|décision|cause|решени|вывод|причин|ключев|"
+    r"决策|决定|原因|问题|结论|根因|关键|规则|注意|方案",
     _I,
 )
 BAD_HEADING = re.compile(

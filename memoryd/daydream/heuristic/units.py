@@ -20,7 +20,8 @@ REPEATS_TOOL = 0.6
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
     r"cool|nice|alright|"
-    r"yeah?|yep|yes|sure|perfect|good|right|got it|嗯|好的?|那|哦|啊|ну|так(?! же)|ок)(?:[\s,.!:;—-]+|(?<=[嗯好那哦啊的])[，,。]?))+",
+    r"yeah?|yep|yes|sure|perfect|good|right|got it|嗯|好的?|那|哦|啊|ну|так(?! же)|"
+    r"ок)(?:[\s,.!:;—-]+|(?<=[嗯好那哦啊的])[，,。]?))+",
     re.IGNORECASE,
 )
 _LEANS = re.compile(
