@@ -43,6 +43,7 @@ class World:
     model: ModelServer
     plugin_flags: list[str] = field(default_factory=lambda: ["--plugin-dir", str(ROOT)])
     extra: dict[str, str] = field(default_factory=dict)
+    drop: set[str] = field(default_factory=set)
 
     @property
     def paths(self) -> Paths:
@@ -50,8 +51,8 @@ class World:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        made = {
+            "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
             "CLAUDE_CONFIG_DIR": str(self.folder / ".claude"),
             "CLAUDE_CODE_TMPDIR": str(self.folder / "t"),
@@ -66,6 +67,7 @@ class World:
             "MEMORYD_LEASE_MINUTES": "5",
             "GIT_CONFIG_GLOBAL": os.devnull,
         } | self.extra
+        return {name: value for name, value in made.items() if name not in self.drop}
 
     def run(self, prompt: str, cwd: Path, *flags: str, timeout: float = 90) -> dict[str, Any]:
         """One `claude -p` session; its result as JSON."""

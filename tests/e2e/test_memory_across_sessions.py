@@ -19,8 +19,7 @@ CORRECTION = "No, the staging database is on port 5544, not on 5432."
 
 def learner(body: Body) -> list[Block]:
     """Answers the first session: makes the claim that the user corrects."""
-    last = texts(body["messages"][-1]["content"])
-    if "5544" in last:
+    if "5544" in conversation(body):
         return [say("Understood, I will use port 5544 for the staging database.")]
     return [say("The staging database listens on port 5432, as usual.")]
 
