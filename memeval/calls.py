@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ class RetryPolicy:
 
     def wait(self, attempt: int, asked: float | None, share: float) -> float:
         """Seconds before the next attempt; `share` is random in [0, 1)."""
-        own = min(self.maximum, self.backoff * 2**attempt) * share
+        own = min(self.maximum, self.backoff * math.pow(2, attempt)) * share
         return own if asked is None else min(self.patience, asked + min(own, 1.0))
 
 

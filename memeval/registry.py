@@ -86,7 +86,8 @@ class Registry:
 
 def _is_reload(known: Any, part: Any) -> bool:
     """Whether both are the same definition, met again when its module was imported a second time."""
-    return (known.__module__, known.__qualname__) == (part.__module__, part.__qualname__)
+    names = [(getattr(one, "__module__", ""), getattr(one, "__qualname__", "")) for one in (known, part)]
+    return names[0] == names[1] and bool(names[0][1])
 
 
 def _import_package(name: str) -> None:

@@ -1,0 +1,129 @@
+"""Values of the platform as JSON, and back. Times are ISO 8601; keys are sorted, so equal values give equal bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memeval.types import Answer, Question, QuestionType, Retrieved, Score, Usage
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON with sorted keys; NaN is a ValueError."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Sequence | set | frozenset):
+        return sorted(value) if isinstance(value, set | frozenset) else list(value)
+    return str(value)
+
+
+def _time(value: datetime | None) -> str | None:
+    return value.isoformat() if value else None
+
+
+def _read_time(value: str | None) -> datetime | None:
+    return datetime.fromisoformat(value) if value else None
+
+
+def question_to_json(question: Question) -> dict[str, Any]:
+    """All fields, gold included."""
+    return {
+        "id": question.id,
+        "text": question.text,
+        "type": str(question.type),
+        "answers": list(question.answers),
+        "at": _time(question.at),
+        "evidence_sessions": list(question.evidence_sessions),
+        "evidence_turns": list(question.evidence_turns),
+        "category": question.category,
+        "metadata": dict(question.metadata),
+    }
+
+
+def question_from_json(data: Mapping[str, Any]) -> Question:
+    """Inverse of `question_to_json`."""
+    return Question(
+        id=data["id"],
+        text=data["text"],
+        type=QuestionType(data["type"]),
+        answers=tuple(data["answers"]),
+        at=_read_time(data["at"]),
+        evidence_sessions=tuple(data["evidence_sessions"]),
+        evidence_turns=tuple(data["evidence_turns"]),
+        category=data["category"],
+        metadata=data["metadata"],
+    )
+
+
+def retrieved_to_json(piece: Retrieved) -> dict[str, Any]:
+    """All fields."""
+    return {
+        "text": piece.text,
+        "score": piece.score,
+        "sessions": list(piece.sessions),
+        "turns": list(piece.turns),
+        "at": _time(piece.at),
+        "metadata": dict(piece.metadata),
+    }
+
+
+def retrieved_from_json(data: Mapping[str, Any]) -> Retrieved:
+    """Inverse of `retrieved_to_json`."""
+    return Retrieved(
+        data["text"], data["score"], tuple(data["sessions"]), tuple(data["turns"]), _read_time(data["at"]), data["metadata"]
+    )
+
+
+def usage_to_json(usage: Usage) -> dict[str, Any]:
+    """All fields."""
+    return {
+        "calls": usage.calls,
+        "cached_calls": usage.cached_calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+    }
+
+
+def usage_from_json(data: Mapping[str, Any]) -> Usage:
+    """Inverse of `usage_to_json`."""
+    return Usage(**data)
+
+
+def answer_to_json(answer: Answer) -> dict[str, Any]:
+    """All fields but seconds, which are with the record's timings."""
+    return {
+        "text": answer.text,
+        "model": answer.model,
+        "prompt_hash": answer.prompt_hash,
+        "usage": usage_to_json(answer.usage),
+    }
+
+
+def answer_from_json(data: Mapping[str, Any], seconds: float = 0.0) -> Answer:
+    """Inverse of `answer_to_json`."""
+    return Answer(data["text"], data["model"], data["prompt_hash"], usage_from_json(data["usage"]), seconds)
+
+
+def score_to_json(score: Score) -> dict[str, Any]:
+    """All fields."""
+    return {
+        "metric": score.metric,
+        "value": score.value,
+        "reason": score.reason,
+        "judge": score.judge,
+        "usage": usage_to_json(score.usage),
+    }
+
+
+def score_from_json(data: Mapping[str, Any]) -> Score:
+    """Inverse of `score_to_json`."""
+    return Score(data["metric"], data["value"], data["reason"], data["judge"], usage_from_json(data["usage"]))

@@ -1,0 +1,208 @@
+"""The SQLite file of a run: settings, questions and records. One connection, guarded by a lock; safe for threads.
+
+A record is result and checkpoint in one: work whose row is there is done, work without one is to be done. WAL with
+`synchronous=NORMAL`: a killed process loses no committed row; a power cut may lose the last ones, whose work is
+then done again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from memeval.errors import RunError
+from memeval.results.codec import dumps
+from memeval.results.migrations import migrate
+from memeval.types import EMPTY, Phase
+
+
+class Status(StrEnum):
+    """How a piece of work ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a record is about: a case, or a question of it; `part` numbers batches."""
+
+    phase: Phase
+    case_id: str
+    question_id: str = ""
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Result of one piece of work. `error` says why it failed or was skipped; `seconds` is wall time; `at` ISO 8601."""
+
+    key: Key
+    status: Status
+    payload: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    error: str = ""
+    seconds: float = 0.0
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """A selected question; `payload` is its JSON with what the benchmark needs to score it."""
+
+    position: int
+    case_id: str
+    question_id: str
+    payload: Mapping[str, Any]
+
+
+class RunStore:
+    """Opens (or creates) run.db. Raises RunError when the file is no such database."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        if not create and not path.exists():
+            raise RunError(f"There is no run at {path.parent}.", fix="`memeval status` lists the runs.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = RLock()
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            migrate(self._db, str(path))
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise RunError(f"{path} is no database of a run: {error}.", fix="Restore it, or start a new run.") from None
+        except RunError:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> RunStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes within are there, or none; may be nested."""
+        with self._lock:
+            if self._db.in_transaction:
+                yield
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a JSON value under a name."""
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, dumps(value)))
+
+    def meta(self, key: str, default: Any = None) -> Any:
+        """The value of that name."""
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return json.loads(rows[0][0]) if rows else default
+
+    def add_questions(self, rows: Iterable[QuestionRow]) -> None:
+        """Keep questions; positions give the order of the report."""
+        with self.transaction():
+            self._db.executemany(
+                "INSERT INTO questions VALUES (?, ?, ?, ?)",
+                ((r.position, r.case_id, r.question_id, dumps(r.payload)) for r in rows),
+            )
+
+    def questions(self) -> list[QuestionRow]:
+        """All questions in order."""
+        rows = self._rows("SELECT position, case_id, question_id, payload FROM questions ORDER BY position")
+        return [QuestionRow(p, c, q, json.loads(text)) for p, c, q, text in rows]
+
+    def put(self, record: Record) -> None:
+        """Keep a record; it replaces one of the same key."""
+        key = record.key
+        with self.transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (key.phase, key.case_id, key.question_id, key.part, record.status, dumps(record.payload), record.error,
+                 record.seconds, record.at),
+            )  # fmt: skip
+
+    def get(self, key: Key) -> Record | None:
+        """The record of a key."""
+        rows = self._rows(
+            "SELECT * FROM records WHERE phase = ? AND case_id = ? AND question_id = ? AND part = ?",
+            (key.phase, key.case_id, key.question_id, key.part),
+        )
+        return _record(rows[0]) if rows else None
+
+    def records(self, phase: Phase) -> Iterator[Record]:
+        """Records of a phase in the order of their keys, a few at a time: payloads can be large."""
+        for key in self.keys(phase):
+            if (record := self.get(key)) is not None:
+                yield record
+
+    def keys(self, phase: Phase, status: Status | None = None) -> list[Key]:
+        """Keys of the phase's records, sorted; only those of a status if one is given."""
+        rows = self._rows(
+            "SELECT case_id, question_id, part FROM records WHERE phase = ? AND (? IS NULL OR status = ?) ORDER BY 1, 2, 3",
+            (phase, status, status),
+        )
+        return [Key(phase, *row) for row in rows]
+
+    def delete(self, phase: Phase, status: Status | None = None) -> int:
+        """Remove a phase's records (only those of a status); how many there were."""
+        with self.transaction():
+            cursor = self._db.execute(
+                "DELETE FROM records WHERE phase = ? AND (? IS NULL OR status = ?)", (phase, status, status)
+            )
+            return cursor.rowcount
+
+    def delete_one(self, key: Key) -> None:
+        """Remove one record with all its parts."""
+        with self.transaction():
+            self._db.execute(
+                "DELETE FROM records WHERE phase = ? AND case_id = ? AND question_id = ?",
+                (key.phase, key.case_id, key.question_id),
+            )
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Number of records by phase and status; batches are not counted."""
+        out: dict[str, dict[str, int]] = {}
+        for phase, status, number in self._rows(
+            "SELECT phase, status, COUNT(*) FROM records WHERE part = '' GROUP BY phase, status ORDER BY phase, status"
+        ):
+            out.setdefault(phase, {})[status] = number
+        return out
+
+    def copy_from(self, other: RunStore, phases: Iterable[Phase]) -> None:
+        """Take questions and the records of some phases from another run."""
+        with self.transaction():
+            self.add_questions(other.questions())
+            for phase in phases:
+                for record in other.records(phase):
+                    self.put(record)
+
+    def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+
+def _record(row: Any) -> Record:
+    phase, case_id, question_id, part, status, payload, error, seconds, at = row
+    return Record(Key(Phase(phase), case_id, question_id, part), Status(status), json.loads(payload), error, seconds, at)
