@@ -106,15 +106,20 @@ def _dry_run(context: Context, /, transcript: Path | None, extractor: str | None
 
 
 def _wait_for_daydreams(context: Context, /) -> dict[str, Any]:
+    _follow(context, "day dreams", lambda: int(context.call("jobs")["waiting"]))
+    return context.call("jobs")
+
+
+def _follow(context: Context, title: str, waiting: Callable[[], int]) -> None:
+    """Show progress until nothing waits any more."""
     with context.output.progress() as progress:
-        waiting = context.call("jobs")["waiting"]
-        task = progress.add_task("day dreams", total=waiting or 1)
-        while True:
-            result = context.call("jobs")
-            progress.update(task, completed=max(0, waiting - result["waiting"]))
-            if not result["waiting"]:
-                return result
+        most = left = waiting()
+        task = progress.add_task(title, total=max(1, most))
+        while left:
             time.sleep(POLL_SECONDS)
+            left = waiting()
+            most = max(most, left)
+            progress.update(task, total=most, completed=most - left)
 
 
 @click.command()
@@ -123,7 +128,12 @@ def _wait_for_daydreams(context: Context, /) -> dict[str, Any]:
 @pass_context
 def reindex(context: Context, /, wait: bool) -> None:
     """Rebuild every index from the Markdown files."""
-    result = context.call("reindex", timeout=LONG, wait_seconds=3600 if wait else None)
+    with context.output.progress() as progress:
+        progress.add_task("files", total=None)
+        result = context.call("reindex", timeout=LONG)
+    if wait:
+        _follow(context, "vectors", lambda: int(context.call("memory_status")["index"]["waiting_for_vectors"]))
+        result["waiting"] = 0
     if not context.show(result):
         context.output.line(f"{result['memories']} memories indexed, {len(result['broken'])} broken files")
 

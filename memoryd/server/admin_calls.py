@@ -110,12 +110,8 @@ class AdminCalls:
 
     def reindex(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Rebuild all indexes from the Markdown."""
-        wait = params.count("wait_seconds", 0, high=3600)
         params.done()
-        self._service.reindex()
-        if wait:
-            self._service.settle(wait)
-        return asdict(self._service.health())
+        return asdict(self._service.reindex())
 
     def sync(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Take over changes made to the files by hand."""
