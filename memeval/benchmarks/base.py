@@ -1,0 +1,181 @@
+"""What all loaders share: options, files, opaque ids, types.
+
+Ids are opaque: session `s12` is the twelfth of its case in order of time, its fifth turn is `s12:5`. What the data
+set calls them stays in `Session.source_id` and in metadata of questions, which no system under test ever sees.
+Metadata of turns is shown to systems, therefore no loader puts gold there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from memeval.benchmarks import reading
+from memeval.benchmarks.fields import Field
+from memeval.errors import ConfigError, DataError
+from memeval.specs import BenchmarkSpec
+from memeval.types import EMPTY, Case, QuestionType, Session, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A turn before it has an id."""
+
+    role: str
+    text: str
+    speaker: str = ""
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = EMPTY
+
+
+class FileBenchmark(ABC):
+    """A benchmark that reads `source`, a file or a folder of files.
+
+    A loader names its `OPTIONS` with their defaults, and yields its cases in `_cases`.
+    """
+
+    OPTIONS: ClassVar[Mapping[str, Any]] = EMPTY
+    SUFFIXES: ClassVar[tuple[str, ...]] = reading.DATA_SUFFIXES
+
+    def __init__(self, spec: BenchmarkSpec, source: Path, options: Mapping[str, Any] = EMPTY) -> None:
+        self.spec = spec
+        self.source = source
+        self.options = _checked_options(spec, self.OPTIONS, {**spec.options, **options})
+
+    @property
+    def name(self) -> str:
+        """Registered name of the benchmark."""
+        return self.spec.name
+
+    def cases(self) -> Iterator[Case]:
+        """All cases, one at a time. Raises DataError naming file, record and field."""
+        seen: set[str] = set()
+        for case in self._cases():
+            if case.id in seen:
+                raise DataError(
+                    f"{self.source}: the case id {case.id!r} occurs twice.", fix="Give one copy of the data, not several."
+                )
+            seen.add(case.id)
+            yield case
+
+    def data_hash(self) -> str:
+        """SHA-256 over the data files."""
+        return reading.sha256(self.files(), self.source)
+
+    def files(self) -> list[Path]:
+        """The data files, sorted by path."""
+        return data_files(self.source, self.SUFFIXES)
+
+    def records(self) -> Iterator[Field]:
+        """The records of all files."""
+        for path in self.files():
+            yield from file_records(path)
+
+    def type_of(self, category: Field, name: str | None = None) -> QuestionType:
+        """The unified type of the benchmark's own category (by default the field's text), as the YAML file maps it."""
+        key = category.scalar() if name is None else name
+        try:
+            return self.spec.question_types[key]
+        except KeyError:
+            raise category.error(f"one of the question types {', '.join(map(repr, self.spec.question_types))}") from None
+
+    @abstractmethod
+    def _cases(self) -> Iterator[Case]: ...
+
+
+def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
+    """The records of one file, numbered from 1; `id_key` adds the record's own name to the number in errors."""
+    for number, value in enumerate(reading.iter_records(path), start=1):
+        name = value.get(id_key) if id_key and isinstance(value, dict) else None
+        yield Field(value, str(path), f"{number} ({name})" if isinstance(name, str) else str(number))
+
+
+def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The file itself, or all of a folder with one of these endings; hidden ones are left out. Raises DataError."""
+    if source.is_file():
+        return [source]
+    found = sorted(path for path in source.rglob("*") if path.name.endswith(suffixes) and not path.name.startswith("."))
+    if not found:
+        raise DataError(f"{source} holds no data files ({', '.join(suffixes)}).", fix="Check the path of the data.")
+    return found
+
+
+def build_session(number: int, said: Iterable[Said], at: datetime | None = None, source_id: str = "") -> Session:
+    """A session with ids; blank turns are left out, yet counted, so that the ids of the others don't depend on them."""
+    turns = tuple(
+        Turn(f"s{number}:{index}", turn.role, turn.text, turn.speaker, turn.at or at, turn.metadata)
+        for index, turn in enumerate(said, start=1)
+        if turn.text.strip()
+    )
+    return Session(f"s{number}", turns, at, source_id)
+
+
+def role_of(field: Field) -> str:
+    """The role of a speaker: user or assistant; system and tool messages count as the assistant's."""
+    name = field.filled().lower()
+    if name in ("user", "human"):
+        return "user"
+    if name in ("assistant", "ai", "bot", "system", "tool", "model"):
+        return "assistant"
+    raise field.error("a role: user or assistant")
+
+
+def passages(text: str, words: int) -> Iterator[str]:
+    """A text in pieces of at most `words` words, cut at line ends where there are some."""
+    piece: list[str] = []
+    count = 0
+    for line in _short_lines(text, words):
+        size = len(line.split())
+        if count and count + size > words:
+            yield "\n".join(piece)
+            piece, count = [], 0
+        piece.append(line)
+        count += size
+    if count:
+        yield "\n".join(piece)
+
+
+def _short_lines(text: str, words: int) -> Iterator[str]:
+    for line in text.splitlines():
+        parts = line.split()
+        if len(parts) <= words:
+            yield line
+        else:
+            yield from (" ".join(parts[start : start + words]) for start in range(0, len(parts), words))
+
+
+def document_sessions(pieces: Iterable[str], turns_each: int = 16) -> tuple[Session, ...]:
+    """Passages of a document as sessions of the user, for benchmarks whose memory is a text."""
+    group: list[Said] = []
+    sessions: list[Session] = []
+    for piece in pieces:
+        group.append(Said("user", piece))
+        if len(group) == turns_each:
+            sessions.append(build_session(len(sessions) + 1, group))
+            group = []
+    if group:
+        sessions.append(build_session(len(sessions) + 1, group))
+    return tuple(sessions)
+
+
+def _checked_options(spec: BenchmarkSpec, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key, value in given.items():
+        if key not in defaults:
+            known = ", ".join(sorted(defaults)) or "none"
+            raise ConfigError(f"{spec.origin.where(f'options.{key}')}: unknown option.", fix=f"Known: {known}.")
+        wanted = defaults[key]
+        if wanted is not None and not _fits(value, wanted):
+            raise ConfigError(
+                f"{spec.origin.where(f'options.{key}')}: expected a value like {wanted!r}, found {value!r}.", fix="Correct it."
+            )
+    return {**defaults, **given}
+
+
+def _fits(value: Any, default: Any) -> bool:
+    if isinstance(default, list | tuple):
+        return isinstance(value, list | tuple)
+    return type(value) is type(default)

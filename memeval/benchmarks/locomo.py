@@ -1,0 +1,119 @@
+"""LoCoMo: ten long conversations of two people, asked about in 1,986 questions.
+
+Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes points at
+turns that do not exist: what can be resolved becomes evidence, the rest is kept in the question's metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memeval import registry
+from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
+from memeval.benchmarks.dates import read_date
+from memeval.benchmarks.fields import Field
+from memeval.types import Case, Question, Session
+
+_SESSION = re.compile(r"session_(\d+)")
+_EVIDENCE = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
+Spot = tuple[int, int]
+"""Number of a session and of a turn in it."""
+
+
+@registry.benchmark_loader("locomo")
+class Locomo(FileBenchmark):
+    """`locomo10.json`. Option `captions`: put the caption of a shared photo into the turn, as the official code does."""
+
+    OPTIONS = {"captions": True}
+
+    def _cases(self) -> Iterator[Case]:
+        for path in self.files():
+            for record in file_records(path, "sample_id"):
+                yield self._case(record)
+
+    def _case(self, record: Field) -> Case:
+        name = record["sample_id"].filled()
+        conversation = record["conversation"]
+        first = conversation["speaker_a"].filled()
+        sessions: list[Session] = []
+        turns: dict[Spot, str] = {}
+        homes: dict[int, str] = {}
+        for number, field in _sessions(conversation):
+            session = self._session(len(sessions) + 1, number, field, conversation, first)
+            sessions.append(session)
+            homes[number] = session.id
+            turns |= _spots(number, field, session)
+        questions = tuple(
+            self._question(f"{name}:q{index}", field, homes, turns) for index, field in enumerate(record["qa"].items(), start=1)
+        )
+        return Case(name, tuple(sessions), questions, {"speakers": (first, conversation["speaker_b"].filled())})
+
+    def _session(self, index: int, number: int, field: Field, conversation: Field, first: str) -> Session:
+        date = conversation[f"session_{number}_date_time"]
+        said = (self._said(turn, first) for turn in field.items())
+        return build_session(index, said, read_date(date) if date.present else None, f"session_{number}")
+
+    def _said(self, turn: Field, first: str) -> Said:
+        speaker = turn["speaker"].filled()
+        text = turn["text"].scalar().strip()
+        caption = turn["blip_caption"]
+        if self.options["captions"] and caption.present:
+            text = f"{text} [shares a photo: {caption.text().strip()}]".strip()
+        return Said("user" if speaker == first else "assistant", text, speaker)
+
+    def _question(self, name: str, field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> Question:
+        category = field["category"]
+        spots, unresolved = _evidence(field["evidence"], homes, turns)
+        metadata: dict[str, Any] = {"unresolved_evidence": tuple(unresolved)} if unresolved else {}
+        if field["adversarial_answer"].present:
+            metadata["adversarial_answer"] = field["adversarial_answer"].scalar()
+        return Question(
+            id=name,
+            text=field["question"].filled(),
+            type=self.type_of(category),
+            answers=(field["answer"].scalar(),) if field["answer"].present else _no_answer(field),
+            evidence_sessions=tuple(dict.fromkeys(homes[session] for session, _ in spots if session in homes)),
+            evidence_turns=tuple(dict.fromkeys(turns[spot] for spot in spots if spot in turns)),
+            category=category.scalar(),
+            metadata=metadata,
+        )
+
+
+def _no_answer(field: Field) -> tuple[str, ...]:
+    """Only adversarial questions may lack an answer."""
+    if not field["adversarial_answer"].present:
+        raise field["answer"].error("an answer (or an adversarial_answer)")
+    return ()
+
+
+def _sessions(conversation: Field) -> list[tuple[int, Field]]:
+    """The sessions in order of their numbers. Date keys without a session are no sessions."""
+    found = ((_SESSION.fullmatch(key), field) for key, field in conversation.fields())
+    return sorted(((int(match.group(1)), field) for match, field in found if match and field.present), key=lambda pair: pair[0])
+
+
+def _spots(number: int, field: Field, session: Session) -> dict[Spot, str]:
+    """Where each `dia_id` of a session is. Turns that were blank have no place."""
+    kept = {turn.id for turn in session.turns}
+    spots: dict[Spot, str] = {}
+    for index, turn in enumerate(field.items(), start=1):
+        match = _EVIDENCE.fullmatch(turn["dia_id"].filled())
+        if match is None or int(match.group(1)) != number:
+            raise turn["dia_id"].error(f"an id like 'D{number}:{index}'")
+        if (name := f"{session.id}:{index}") in kept:
+            spots[number, int(match.group(2))] = name
+    return spots
+
+
+def _evidence(field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> tuple[list[Spot], list[str]]:
+    """The spots that an evidence list names, and the entries that lead (partly) nowhere."""
+    spots: list[Spot] = []
+    unresolved: list[str] = []
+    for entry in field.items() if field.present else []:
+        found = [(int(session), int(turn)) for session, turn in _EVIDENCE.findall(entry.text())]
+        spots += found
+        if not found or any(spot not in turns for spot in found):
+            unresolved.append(entry.text())
+    return spots, unresolved
