@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CHECK_TAG = "check"  # a file that the memory speaks of is gone or has changed a lot
 
 
 class Kind(StrEnum):

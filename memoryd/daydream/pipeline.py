@@ -15,6 +15,7 @@ from typing import Any
 
 from memoryd.clock import to_iso
 from memoryd.config import Settings
+from memoryd.daydream import feedback
 from memoryd.daydream.draft import dry_run
 from memoryd.daydream.extractors import make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
@@ -63,6 +64,7 @@ class DayDream:
         extractor: Extractor | None = None,
         projects: ProjectRegistry | None = None,
     ) -> None:
+        self._store = store
         self._keeper = Keeper(store, clock)
         self._state = state
         self._settings = settings
@@ -166,7 +168,9 @@ class DayDream:
         except UnusableAnswerError as error:
             return self._give_up_or_raise(job, piece, run, error, extractor.name)
         candidates, refused = admissible(extraction)
-        counts = Counter(self._keeper.keep(candidate, passage).action for candidate in candidates)
+        outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
+        feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
+        counts = Counter(outcome.action for _, outcome in outcomes)
         written = sum(counts[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS))
         skipped = summed(piece.skipped, extraction.skipped, refused, {"refused": counts[Action.REFUSED]})
         return replace(

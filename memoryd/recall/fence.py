@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memoryd.text import one_line, shorten, token_count
-from memoryd.types import MemoryItem, Trust
+from memoryd.types import CHECK_TAG, MemoryItem, Trust
 
 TAG = "memoryd-recall"
 ITEM_CHARACTERS = 600
@@ -26,7 +26,9 @@ def harmless(text: str) -> str:
 def item_line(item: MemoryItem) -> str:
     """One memory as a line: id, kind, date, who said it, content."""
     when = (item.valid_from or item.created_at).date().isoformat()
-    return f"- [{item.id}] ({item.kind.value}, {when}, {_WHO[item.trust]}) {shorten(harmless(item.content), ITEM_CHARACTERS)}"
+    text = shorten(harmless(item.content), ITEM_CHARACTERS)
+    doubt = " (check: file changed)" if CHECK_TAG in item.tags else ""
+    return f"- [{item.id}] ({item.kind.value}, {when}, {_WHO[item.trust]}) {text}{doubt}"
 
 
 def fence(lines: Sequence[str], reason: str) -> str:

@@ -1,0 +1,335 @@
+"""Applying changes as one journal entry, taking entries back, and mending what a kill left.
+
+What holds: the snapshot is durable before the first file changes. A kill leaves each file whole,
+old or new; the next start brings all files of the entry to one side. While an entry is applied no
+other writer of the daemon gets in between. Readers are not held back: the files are replaced
+one by one and the index in one transaction for each thousand, so that searches see the old state
+until then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memoryd.codec import item_digest
+from memoryd.dream.journal import SEE_JOURNAL, Head, Journal, Kind, Place, Record, Step
+from memoryd.dream.plan import Change
+from memoryd.errors import BrokenFileError, InputError, MemorydError, StoreError
+from memoryd.files import write_atomic
+from memoryd.protocols import Clock
+from memoryd.service import Orchestrator
+from memoryd.stores import memory_file
+from memoryd.stores.locations import canonical_path
+from memoryd.stores.trash import remove_empty_parents
+from memoryd.types import MemoryItem
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of changes. `entry` is empty when nothing was left to do; `stale` changed in the meantime."""
+
+    entry: str = ""
+    changes: tuple[Change, ...] = ()
+    stale: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that an undo leaves as it is, and why."""
+
+    id: str
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Undone:
+    """What an undo did: its own entry (empty: nothing), the memories that are back, and what it refused."""
+
+    entry: str = ""
+    of: str = ""
+    ids: list[str] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """A memory's file as it is: its path and bytes, empty and None when there is none."""
+
+    path: str
+    data: bytes | None
+    mtime_ns: int = 0
+
+    @property
+    def sha(self) -> str:
+        return _sha(self.data)
+
+
+class Applier:
+    """Changes memory files by way of the journal. `on_undone` is told the records of an undo that is done.
+
+    The caller holds the dream's lock.
+    """
+
+    def __init__(
+        self, service: Orchestrator, journal: Journal, clock: Clock, on_undone: Callable[[Sequence[Record], bool], None]
+    ) -> None:
+        self._service = service
+        self._journal = journal
+        self._clock = clock
+        self._on_undone = on_undone
+
+    # Forward
+
+    def apply(self, changes: Sequence[Change], kind: Kind, trigger: str) -> Applied:
+        """Apply what still fits as one entry; groups with a memory that changed since it was read are left out.
+
+        Raises StoreError or InputError when a file can't be written; then all is as before.
+        """
+        with self._service.writing():
+            self._take_over_edits(changes)
+            good, stale = self._still_fitting(changes)
+            if not good:
+                return Applied(stale=stale)
+            found = {change.id: self._now(change.id) for change in good if change.before is not None}
+            records = [_planned(change, found.get(change.id, _Now("", None))) for change in good]
+            name = self._create(kind, records, found.values(), trigger)
+            self._run(name, lambda: self._service.write_many([change.after for change in good]))
+        return Applied(name, good, stale)
+
+    def _take_over_edits(self, changes: Iterable[Change]) -> None:
+        """An edit that nobody has indexed yet must count as a change since the plan."""
+        paths = (self._service.markdown.path_of(change.id) for change in changes)
+        self._service.sync([path for path in paths if path is not None])
+
+    def _still_fitting(self, changes: Sequence[Change]) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+        bad = {_group(change) for change in changes if not self._fits(change)}
+        good = tuple(change for change in changes if _group(change) not in bad)
+        return good, tuple(change for change in changes if _group(change) in bad)
+
+    def _fits(self, change: Change) -> bool:
+        now = self._service.get(change.id)
+        if now is None or change.before is None:
+            return now is change.before
+        return item_digest(now) == item_digest(change.before)
+
+    def _create(
+        self,
+        kind: Kind,
+        records: Sequence[Record],
+        found: Iterable[_Now],
+        trigger: str,
+        of: str = "",
+        target: Mapping[str, bytes] | None = None,
+    ) -> str:
+        before = {now.path: now.data for now in found if now.data is not None}
+        at = self._clock.now()
+        return self._journal.create(kind, records, before, at=at, trigger=trigger, of=of, target=target)
+
+    def _run(self, name: str, work: Callable[[], object]) -> None:
+        self._journal.set_step(name, Step.APPLYING)
+        try:
+            work()
+        except MemorydError as error:
+            self._roll_back(name, f"failed: {error.message}")
+            raise
+        ids = [record.id for record in self._journal.records(name)]
+        states = {id: self._now(id) for id in ids}
+        self._journal.set_applied(name, {id: Place(now.path, now.sha) for id, now in states.items()})
+        self._finish(name)
+
+    def _finish(self, name: str) -> None:
+        head = self._journal.head(name)
+        if head.kind is Kind.UNDO:
+            self._journal.note_undone(name)
+            self._on_undone(self._journal.records(name), self._journal.head(head.of).kind is Kind.UNDO)
+        self._journal.set_step(name, Step.DONE)
+
+    def _now(self, id: str) -> _Now:
+        path = self._service.markdown.path_of(id)
+        if path is None or not path.is_file():
+            return _Now("", None)
+        relative = path.relative_to(self._service.folder).as_posix()
+        return _Now(relative, path.read_bytes(), path.stat().st_mtime_ns)
+
+    # Back
+
+    def undo(self, name: str, only: Collection[str] | None = None) -> Undone:
+        """Give the files of an entry (those in `only`, with what they stand or fall with) their earlier bytes.
+
+        A file that was changed since is left alone, with its group. Raises InputError when the entry is not done.
+        """
+        head = self._journal.head(name)
+        if head.step is not Step.DONE:
+            raise InputError(f"{name} was not applied ({head.step}).", fix=SEE_JOURNAL)
+        with self._service.writing():
+            return self._undo(head, self._chosen(name, only))
+
+    def _chosen(self, name: str, only: Collection[str] | None) -> list[Record]:
+        records = self._journal.records(name)
+        if only is None:
+            return records
+        groups = {_record_group(record) for record in records if record.id in only}
+        return [record for record in records if _record_group(record) in groups]
+
+    def _undo(self, head: Head, records: Sequence[Record]) -> Undone:
+        places, before = self._journal.places(head.name), self._journal.before(head.name)
+        out = Undone(of=head.name)
+        found = {record.id: self._now(record.id) for record in records}
+        todo = [record for record in records if not _is_back(record, found[record.id], before)]
+        problems = {r.id: why for r in todo if (why := self._problem(r, found[r.id], places[r.id]))}
+        bad = {_record_group(record) for record in todo if record.id in problems}
+        for record in todo:
+            if _record_group(record) in bad:
+                where = found[record.id].path or record.before_path or record.after_path
+                reason = problems.get(record.id, "it belongs to a change with a file that was edited since")
+                out.refused.append(Refusal(record.id, str(self._service.folder / where), reason))
+        todo = [record for record in todo if _record_group(record) not in bad]
+        if todo:
+            self._take_back(head, todo, found, before, out)
+        return out
+
+    def _take_back(
+        self, head: Head, todo: Sequence[Record], found: Mapping[str, _Now], before: Mapping[str, bytes], out: Undone
+    ) -> None:
+        records = [_reversed(record, found[record.id]) for record in todo]
+        target = {record.before_path: before[record.before_path] for record in todo if record.before_path}
+        now = [found[record.id] for record in todo]
+        out.entry = self._create(Kind.UNDO, records, now, "by hand", of=head.name, target=target)
+        out.ids = [record.id for record in todo]
+        self._run(out.entry, lambda: self._put(_targets(records, target), records))
+
+    def _problem(self, record: Record, now: _Now, place: Place) -> str:
+        if now.sha != place.sha:
+            return "it was edited since" if now.path else "it was deleted since"
+        other = self._service.folder / record.before_path
+        if record.before_path and record.before_path != now.path and other.exists():
+            return f"another file lies at {other}"
+        return ""
+
+    def _put(self, files: Mapping[str, bytes | None], records: Iterable[Record]) -> None:
+        """Give the files these bytes, None: remove; then index them."""
+        folder = self._service.folder
+        for path, data in sorted(files.items()):
+            if data is not None:
+                write_atomic(folder / path, data)
+        for record in records:
+            if files.get(record.after_path) is not None and record.target_mtime_ns:
+                os.utime(folder / record.after_path, ns=(record.target_mtime_ns, record.target_mtime_ns))
+        for path in sorted(path for path, data in files.items() if data is None):
+            (folder / path).unlink(missing_ok=True)
+            remove_empty_parents(folder / path, folder)
+        self._service.sync([folder / path for path in files], by_hand=False)
+
+    # After a kill
+
+    def recover(self) -> list[str]:
+        """Bring every entry that a kill interrupted to an end, forward or back; their names."""
+        self._journal.remove_unfinished()
+        open_ones = [head.name for head in self._journal.heads() if head.step in (Step.READY, Step.APPLYING)]
+        for name in open_ones:
+            log.warning("journal entry %s was interrupted and is brought to an end", name)
+            if self._journal.is_applied(name):
+                self._finish(name)
+            else:
+                self._roll_back(name, "interrupted")
+        return open_ones
+
+    def _roll_back(self, name: str, note: str) -> None:
+        records, before = self._journal.records(name), self._journal.before(name)
+        target = self._journal.target(name)
+        files: dict[str, bytes | None] = {}
+        left = []
+        with self._service.writing():
+            for record in records:
+                spots = {path: self._bytes(path) for path in {record.before_path, record.after_path} - {""}}
+                there = {path: data for path, data in spots.items() if data is not None}
+                if all(self._is_ours(record, path, data, before, target) for path, data in there.items()):
+                    files |= dict.fromkeys(there)
+                    files |= {record.before_path: before[record.before_path]} if record.before_path else {}
+                else:
+                    left.append(record.id)
+            mended = [_reversed(record, _Now(record.after_path, None)) for record in records]
+            self._put({path: data for path, data in files.items() if data != self._bytes(path)}, mended)
+        self._journal.set_step(name, Step.ROLLED_BACK, f"{note}; edited since and left: {', '.join(left)}" if left else note)
+
+    def _bytes(self, path: str) -> bytes | None:
+        try:
+            return (self._service.folder / path).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def _is_ours(self, record: Record, path: str, data: bytes, before: Mapping[str, bytes], target: Mapping[str, bytes]) -> bool:
+        if data in (before.get(record.before_path), target.get(record.after_path)):
+            return True
+        return record.after is not None and _item(data, path) == memory_file.storable(record.after)
+
+
+def _sha(data: bytes | None) -> str:
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _item(data: bytes, path: str) -> MemoryItem | None:
+    try:
+        return memory_file.read(data, path, path, 0).item
+    except BrokenFileError:
+        return None
+
+
+def _group(change: Change) -> str:
+    return change.group or change.id
+
+
+def _record_group(record: Record) -> str:
+    return record.group or record.id
+
+
+def _planned(change: Change, now: _Now) -> Record:
+    if change.before is not None and now.data is None:
+        raise StoreError(f"The file of {change.id} can't be found.", fix="Run 'memoryd reindex'.")
+    return Record(
+        change.id,
+        change.stage,
+        change.action,
+        change.reason,
+        change.group,
+        change.before,
+        change.after,
+        before_path=now.path,
+        after_path=canonical_path(change.after),
+        before_mtime_ns=now.mtime_ns,
+    )
+
+
+def _reversed(record: Record, now: _Now) -> Record:
+    """The record of going back from the file as it is now."""
+    return Record(
+        record.id,
+        record.stage,
+        record.action,
+        record.reason,
+        record.group,
+        record.after,
+        record.before,
+        before_path=now.path,
+        after_path=record.before_path,
+        before_mtime_ns=now.mtime_ns,
+        target_mtime_ns=record.before_mtime_ns,
+    )
+
+
+def _is_back(record: Record, now: _Now, before: Mapping[str, bytes]) -> bool:
+    return now.path == record.before_path and now.data == before.get(record.before_path)
+
+
+def _targets(records: Iterable[Record], target: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    files: dict[str, bytes | None] = {}
+    for record in records:
+        files |= {record.before_path: None} if record.before_path else {}
+    return files | {path: data for path, data in target.items()}

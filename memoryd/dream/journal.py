@@ -1,0 +1,271 @@
+"""The journal on disk: one folder for each dream, acceptance or undo, enough to show it and to take it back.
+
+    dream-0007/
+      plan.json    every memory that is changed, before and after, with the reason
+      before.zip   the bytes of the files as they were
+      target.zip   an undo only: the bytes that the files get
+      after.json   written when all files are changed: where they lie and the hash of their bytes
+      head.json    what `memoryd journal` lists, and how far the entry has come; replaced atomically
+
+The folder gets its name by a rename once plan and snapshot are durable. The steps are
+ready → applying → done; a start that finds one which is not done goes forward if `after.json` is
+there, else back (see `apply`). Only one process writes here, under the dream's lock.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from memoryd.clock import to_iso
+from memoryd.codec import item_from_dict, item_to_dict
+from memoryd.dream.plan import Action
+from memoryd.errors import NotFoundError, StoreError
+from memoryd.files import make_private_dir, sync_dir, write_atomic
+from memoryd.types import MemoryItem
+
+_NAME = re.compile(r"(dream|accept|undo)-(\d{4,})")
+_UNFINISHED = ".tmp-"
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+SEE_JOURNAL = "See 'memoryd journal'."
+
+
+class Kind(StrEnum):
+    """What made an entry."""
+
+    DREAM = "dream"
+    ACCEPT = "accept"
+    UNDO = "undo"
+
+
+class Step(StrEnum):
+    """How far an entry has come."""
+
+    READY = "ready"
+    APPLYING = "applying"
+    DONE = "done"
+    ROLLED_BACK = "rolled back"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One memory in an entry. None and empty paths mean: there is no file on that side.
+
+    Paths are relative to the memories folder. Before an entry is applied, `after_path` says where the
+    file may be found; `before_mtime_ns` is kept since a file without front matter is dated by it.
+    """
+
+    id: str
+    stage: str
+    action: Action
+    reason: str
+    group: str
+    before: MemoryItem | None
+    after: MemoryItem | None
+    before_path: str = ""
+    after_path: str = ""
+    before_mtime_ns: int = 0
+    target_mtime_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file lies after an entry, and the SHA-256 of its bytes; both empty: there is none."""
+
+    path: str = ""
+    sha: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the list of entries shows. `undone` are the memories that an undo took back since."""
+
+    name: str
+    kind: Kind
+    at: str
+    trigger: str
+    step: Step
+    of: str = ""
+    memories: int = 0
+    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    undone: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def number(self) -> int:
+        """Entries are ordered by it: a clock may jump."""
+        return int(self.name.rpartition("-")[2])
+
+
+class Journal:
+    """Reads and writes entries."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    # Listing
+
+    def names(self) -> list[str]:
+        """All entries, oldest first."""
+        found = (_NAME.fullmatch(path.name) for path in self._folder.iterdir()) if self._folder.is_dir() else ()
+        return [match[0] for match in sorted((m for m in found if m), key=lambda match: int(match[2]))]
+
+    def heads(self) -> list[Head]:
+        """All entries, newest first."""
+        return [self.head(name) for name in reversed(self.names())]
+
+    def head(self, name: str) -> Head:
+        """One entry's head. Raises NotFoundError."""
+        if not _NAME.fullmatch(name) or not (self._folder / name).is_dir():
+            raise NotFoundError(f"There is no journal entry '{name}'.", fix=SEE_JOURNAL)
+        values = self._json(name, "head.json")
+        values |= {"kind": Kind(values["kind"]), "step": Step(values["step"]), "undone": tuple(values["undone"])}
+        return Head(**values)
+
+    def records(self, name: str) -> list[Record]:
+        """The memories of an entry, in the order in which they were planned."""
+        return [_record(values) for values in self._json(name, "plan.json")["records"]]
+
+    def history(self, memory: str) -> Iterator[tuple[Head, Record]]:
+        """What entries did with one memory, oldest first."""
+        needle = memory.encode()
+        for name in self.names():
+            if needle not in (self._folder / name / "plan.json").read_bytes():
+                continue
+            yield from ((self.head(name), record) for record in self.records(name) if record.id == memory)
+
+    def places(self, name: str) -> dict[str, Place]:
+        """Where the files of an entry lay when it was done."""
+        return {id: Place(**place) for id, place in self._json(name, "after.json").items()}
+
+    def is_applied(self, name: str) -> bool:
+        """Whether all files were changed."""
+        return (self._folder / name / "after.json").is_file()
+
+    def before(self, name: str) -> dict[str, bytes]:
+        """The bytes of the files as they were, by path."""
+        return _unzipped(self._folder / name / "before.zip")
+
+    def target(self, name: str) -> dict[str, bytes]:
+        """The bytes that an undo gives the files, by path; none for another kind of entry."""
+        path = self._folder / name / "target.zip"
+        return _unzipped(path) if path.exists() else {}
+
+    def _json(self, name: str, file: str) -> dict[str, Any]:
+        path = self._folder / name / file
+        try:
+            values: dict[str, Any] = orjson.loads(path.read_bytes())
+        except (OSError, orjson.JSONDecodeError) as error:
+            raise StoreError(f"{path} can't be read: {error}", fix="Delete that journal entry's folder.") from error
+        return values
+
+    # Writing
+
+    def create(
+        self,
+        kind: Kind,
+        records: Sequence[Record],
+        before: Mapping[str, bytes],
+        *,
+        at: datetime,
+        trigger: str,
+        of: str = "",
+        target: Mapping[str, bytes] | None = None,
+    ) -> str:
+        """Write plan and snapshot durably; the name of the new entry, which is ready to be applied."""
+        number = max((int(name.rpartition("-")[2]) for name in self.names()), default=0) + 1
+        head = Head(f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, Step.READY, of, len(records), _counts(records))
+        draft = make_private_dir(self._folder / f"{_UNFINISHED}{head.name}")
+        write_atomic(draft / "plan.json", orjson.dumps({"records": [_record_to_dict(record) for record in records]}))
+        write_atomic(draft / "before.zip", _zipped(before))
+        if target is not None:
+            write_atomic(draft / "target.zip", _zipped(target))
+        write_atomic(draft / "head.json", _head_bytes(head))
+        draft.rename(self._folder / head.name)
+        sync_dir(self._folder)
+        return head.name
+
+    def set_step(self, name: str, step: Step, note: str = "") -> None:
+        """Move an entry to a step, durably."""
+        self._write_head(replace(self.head(name), step=step, note=note))
+
+    def set_applied(self, name: str, places: Mapping[str, Place]) -> None:
+        """Record that all files are changed: from here on the entry only goes forward."""
+        write_atomic(self._folder / name / "after.json", orjson.dumps({id: asdict(place) for id, place in places.items()}))
+
+    def note_undone(self, name: str) -> None:
+        """Enter an undo that was applied in the entries that it took back, or brought back. May be repeated."""
+        undo = self.head(name)
+        ids = {record.id for record in self.records(name)}
+        of = self.head(undo.of)
+        self._write_head(replace(of, undone=tuple(sorted({*of.undone, *ids}))))
+        if of.kind is Kind.UNDO:
+            first = self.head(of.of)
+            self._write_head(replace(first, undone=tuple(sorted(set(first.undone) - ids))))
+
+    def _write_head(self, head: Head) -> None:
+        write_atomic(self._folder / head.name / "head.json", _head_bytes(head))
+
+    def remove_unfinished(self) -> None:
+        """Delete what a killed process left before its entry had a name."""
+        for path in self._folder.glob(f"{_UNFINISHED}*") if self._folder.is_dir() else ():
+            shutil.rmtree(path, ignore_errors=True)
+
+    def prune(self, keep: int) -> None:
+        """Delete the oldest entries but for the newest `keep`; they can't be undone any more."""
+        for name in self.names()[: -keep or None]:
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+
+def _counts(records: Sequence[Record]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for record in records:
+        out[record.stage] = out.get(record.stage, 0) + 1
+    return out
+
+
+def _head_bytes(head: Head) -> bytes:
+    return orjson.dumps(asdict(replace(head, counts=dict(head.counts))), option=orjson.OPT_INDENT_2)
+
+
+def _record_to_dict(record: Record) -> dict[str, Any]:
+    values = {name: getattr(record, name) for name in Record.__slots__}
+    return values | {side: _item_or_none(getattr(record, side)) for side in ("before", "after")}
+
+
+def _item_or_none(item: MemoryItem | None) -> dict[str, Any] | None:
+    return None if item is None else item_to_dict(item)
+
+
+def _record(values: dict[str, Any]) -> Record:
+    items = {side: item_from_dict(values[side]) if values[side] else None for side in ("before", "after")}
+    return Record(**{**values, **items, "action": Action(values["action"])})
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(path, _ZIP_DATE), data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _unzipped(path: Path) -> dict[str, bytes]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (OSError, zipfile.BadZipFile) as error:
+        raise StoreError(
+            f"{path} can't be read: {error}", fix="The snapshot is damaged; this entry can't be taken back."
+        ) from error

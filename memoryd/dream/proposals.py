@@ -1,0 +1,173 @@
+"""What a dream would do if the user agreed, and what the user has refused.
+
+One JSON file. A proposal is one group of changes; its id follows from what happens to which
+memories, so that a nightly run which finds the same again makes no second one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.codec import item_from_dict, item_to_dict
+from memoryd.dream.plan import DROPPING, Action, Change, Undecided
+from memoryd.errors import NotFoundError, StoreError
+from memoryd.files import write_atomic
+from memoryd.text import digest
+
+# Undoing these says nothing about whether they are wanted another time.
+PASSING = frozenset({Action.DECAY, Action.CHECK})
+MANY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A group of changes that waits. `why` says what needs the user's consent; `since` is when it came up first."""
+
+    id: str
+    changes: tuple[Change, ...]
+    why: str
+    since: str
+
+
+def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
+    """The changes by group, in the order of the first of each; one without a group stands alone."""
+    out: dict[str, list[Change]] = {}
+    for change in changes:
+        out.setdefault(change.group or change.id, []).append(change)
+    return [tuple(group) for group in out.values()]
+
+
+def proposal_id(actions: Iterable[tuple[Action, str]]) -> str:
+    """The id of a group: of what happens to which memories, not of wording or times."""
+    return f"prop_{digest(*sorted(f'{action.value}:{id}' for action, id in actions))[:10]}"
+
+
+def id_of(group: Iterable[Change]) -> str:
+    """The id of a group of changes."""
+    return proposal_id((change.action, change.id) for change in group)
+
+
+class Proposals:
+    """Reads and writes the file; each method that changes it replaces it atomically."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def waiting(self) -> list[Proposal]:
+        """What waits for the user, by id."""
+        return [_proposal(id, values) for id, values in sorted(self._load()["waiting"].items())]
+
+    def undecided(self) -> list[Undecided]:
+        """Contradictions of the last dream that only the user can settle."""
+        return [Undecided(**values) for values in self._load()["undecided"]]
+
+    def require(self, ids: Collection[str]) -> list[Proposal]:
+        """The proposals of these ids. Raises NotFoundError that names the first unknown one."""
+        known = {proposal.id: proposal for proposal in self.waiting()}
+        for id in ids:
+            if id not in known:
+                raise NotFoundError(f"There is no proposal '{id}'.", fix="See 'memoryd proposals'.")
+        return [known[id] for id in dict.fromkeys(ids)]
+
+    def replace(self, found: Iterable[Proposal], undecided: Sequence[Undecided]) -> None:
+        """Let these wait instead of those of the last dream; one that waited already keeps its `since`."""
+        stored = self._load()
+        old = stored["waiting"]
+        waiting = {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}
+        pairs = [{"first": u.first, "second": u.second, "reason": u.reason} for u in undecided]
+        if waiting != old or pairs != stored["undecided"]:
+            self._save({**stored, "waiting": waiting, "undecided": pairs})
+
+    def settle(self, ids: Iterable[str]) -> None:
+        """These were accepted: they wait no longer."""
+        self._drop(ids, {})
+
+    def refuse(self, ids: Iterable[str]) -> None:
+        """These were refused: they wait no longer and are not proposed again."""
+        found = self.require(list(ids))
+        self._drop([p.id for p in found], {p.id: _dropped((c.action, c.id) for c in p.changes) for p in found})
+
+    def refuse_group(self, actions: Sequence[tuple[Action, str]]) -> None:
+        """The user took this back: it is not done again."""
+        if any(action not in PASSING for action, _ in actions):
+            self._drop([], {proposal_id(actions): _dropped(actions)})
+
+    def allow_group(self, actions: Sequence[tuple[Action, str]]) -> None:
+        """The user wants it after all."""
+        stored = self._load()
+        if stored["refused"].pop(proposal_id(actions), None) is not None:
+            self._save(stored)
+
+    def refused(self) -> Refused:
+        """What the user refused so far."""
+        return Refused(self._load()["refused"])
+
+    def _drop(self, ids: Iterable[str], refused: Mapping[str, list[str]]) -> None:
+        stored = self._load()
+        gone = set(ids)
+        stored["waiting"] = {id: values for id, values in stored["waiting"].items() if id not in gone}
+        stored["refused"] = {**stored["refused"], **refused}
+        self._save(stored)
+
+    def _load(self) -> dict[str, Any]:
+        empty: dict[str, Any] = {"waiting": {}, "refused": {}, "undecided": []}
+        try:
+            stored: dict[str, Any] = orjson.loads(self._path.read_bytes())
+            return empty | stored
+        except FileNotFoundError:
+            return empty
+        except (OSError, orjson.JSONDecodeError) as error:
+            raise StoreError(f"{self._path} can't be read: {error}", fix="Delete it: proposals are made again.") from error
+
+    def _save(self, stored: dict[str, Any]) -> None:
+        write_atomic(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2))
+
+
+class Refused:
+    """Tells whether a group was refused: the same one, or one that drops two memories of it together as well."""
+
+    def __init__(self, stored: Mapping[str, list[str]]) -> None:
+        self._ids = frozenset(stored)
+        self._sets = [frozenset(ids) for ids in stored.values() if len(ids) >= MANY]
+
+    def covers(self, group: Sequence[Change]) -> bool:
+        """Whether the user does not want this."""
+        if id_of(group) in self._ids:
+            return True
+        dropped = {change.id for change in group if change.action in DROPPING}
+        return len(dropped) >= MANY and any(len(dropped & ids) >= MANY for ids in self._sets)
+
+
+def _dropped(actions: Iterable[tuple[Action, str]]) -> list[str]:
+    return sorted(id for action, id in actions if action in DROPPING)
+
+
+def change_to_dict(change: Change) -> dict[str, Any]:
+    """A change as plain values."""
+    return {
+        "stage": change.stage,
+        "action": change.action.value,
+        "reason": change.reason,
+        "group": change.group,
+        "before": item_to_dict(change.before) if change.before else None,
+        "after": item_to_dict(change.after),
+    }
+
+
+def _change(values: Mapping[str, Any]) -> Change:
+    before = item_from_dict(values["before"]) if values["before"] else None
+    after = item_from_dict(values["after"])
+    return Change(values["stage"], Action(values["action"]), before, after, values["reason"], values["group"])
+
+
+def _proposal_to_dict(proposal: Proposal, since: str) -> dict[str, Any]:
+    return {"why": proposal.why, "since": since, "changes": [change_to_dict(change) for change in proposal.changes]}
+
+
+def _proposal(id: str, values: Mapping[str, Any]) -> Proposal:
+    return Proposal(id, tuple(_change(entry) for entry in values["changes"]), values["why"], values["since"])
