@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 CLAUDE_VERSION := 2.1.332
 CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
 
-.PHONY: help demo test test-all check e2e bench install clean
+.PHONY: help demo test test-all check e2e docs bench install clean
 
 help: ## show this menu
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ $(CLAUDE_BIN):
 
 e2e: $(STAMP) $(CLAUDE_BIN) ## drive the real Claude Code client against a scripted model
 	CLAUDE_BIN='$(CLAUDE_BIN)' $(BIN)/python -m pytest -m e2e
+
+docs: $(STAMP) ## rewrite what the documents repeat from the code
+	$(BIN)/python docs/generate.py
 
 bench: $(STAMP) ## measure speed and size, and print tables
 	$(BIN)/python -m benchmarks

@@ -25,7 +25,7 @@ from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E4
 from memoryd.server.tools import TOOLS, ToolSpec  # noqa: E402
 from tests.test_layers import LAYERS, SEPARATE  # noqa: E402
 
-WIDTH = 80
+WIDTH = 78
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TYPES: Mapping[type, str] = {bool: "true or false", int: "whole number", float: "number", str: "text", tuple: "list of paths"}
 
@@ -36,7 +36,7 @@ def documents() -> list[Path]:
 
 
 def command_help(names: tuple[str, ...]) -> str:
-    """The help text as `memoryd NAMES --help` prints it on a terminal that is WIDTH + 2 wide."""
+    """The help text as `memoryd NAMES --help` prints it on a terminal of 80 columns or more."""
     command: click.Command = app()
     context = click.Context(command, info_name="memoryd", terminal_width=WIDTH, **command.context_settings)
     for name in names:
