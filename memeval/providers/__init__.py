@@ -1,0 +1,1 @@
+"""Memory systems under test: hosted ones by YAML alone (`http`), local ones as classes."""

@@ -1,0 +1,96 @@
+"""Meaning, alone or with words: cosine of the bundled embedder, and its z-score sum with BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memeval import registry
+from memeval.providers.local import IndexedProvider
+from memeval.providers.memoryd import text_embedder
+from memeval.providers.options import Options
+from memeval.providers.pieces import Piece, cut
+from memeval.providers.ranking import Bm25, Scores, z_scores
+from memeval.providers.vectors import VectorCache, Vectors
+from memeval.types import SearchRequest
+
+EMBED_CHARACTERS = 480
+
+
+@dataclass(frozen=True, slots=True)
+class MixedIndex:
+    """Vectors of turns with the piece of each, and words of the pieces (None when they don't count)."""
+
+    vectors: Vectors
+    owners: Sequence[int]
+    words: Bm25 | None
+
+
+class EmbeddingProvider(IndexedProvider[MixedIndex]):
+    """Turns are embedded one by one; a piece is as near as its nearest turn. Options: `embedder`, `embedCharacters`."""
+
+    word_weight = 0.0
+    dense_weight = 1.0
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        name = options.text("embedder", "bge-small")
+        self.embedder = text_embedder(name, options.count("embedCharacters", EMBED_CHARACTERS))
+
+    def vectors(self, scope: str, texts: Sequence[str]) -> Vectors:
+        """A vector for each text, from the scope's own cache."""
+        return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
+
+    def turn_key(self, turn: Piece, before: Piece | None) -> str:
+        """What of a turn is embedded."""
+        return turn.key
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Embed what has no vector yet."""
+        self.vectors(scope, self._keys(cut(self.store.all(scope), "turn")))
+
+    def _keys(self, turns: Sequence[Piece]) -> list[str]:
+        before: list[Piece | None] = [None, *turns[:-1]]
+        return [
+            self.turn_key(turn, last if last and last.session == turn.session else None)
+            for turn, last in zip(turns, before, strict=True)
+        ]
+
+    def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
+        """Vectors of all turns, and words if they have a weight."""
+        turns = cut(self.store.all(scope), "turn")
+        owner = {id: piece.order for piece in pieces for id in piece.turns}
+        words = Bm25([piece.key for piece in pieces]) if self.word_weight else None
+        return MixedIndex(self.vectors(scope, self._keys(turns)), [owner[turn.turns[0]] for turn in turns], words)
+
+    def rank(self, index: MixedIndex, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+        """Weighted sum of z-scores of cosine and BM25; of the one alone its own values."""
+        cosines = self.cosines(index, len(pieces), request.text)
+        if index.words is None:
+            return cosines
+        words = index.words.scores(request.text)
+        return self.dense_weight * z_scores(cosines) + self.word_weight * z_scores(words)
+
+    def cosines(self, index: MixedIndex, size: int, text: str) -> Scores:
+        """The cosine of each piece's nearest turn, shape (size,)."""
+        out = np.full(size, -1.0)
+        np.maximum.at(out, np.asarray(index.owners), (index.vectors @ self.embedder.embed_query(text)).astype(np.float64))
+        return out
+
+
+@registry.provider("dense")
+class DenseProvider(EmbeddingProvider):
+    """Cosine only."""
+
+
+@registry.provider("hybrid")
+class HybridProvider(EmbeddingProvider):
+    """Cosine and BM25. Options: `denseWeight`, `wordWeight`."""
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        super().configure(options)
+        self.dense_weight = options.number("denseWeight", 1.0)
+        self.word_weight = options.number("wordWeight", 1.0)

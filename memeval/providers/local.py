@@ -1,0 +1,148 @@
+"""What local providers have in common: sessions kept by scope, cut into pieces, ranked for a question."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from memeval.errors import ProviderError
+from memeval.protocols import Model
+from memeval.providers.options import Options
+from memeval.providers.pieces import Piece, cut
+from memeval.providers.ranking import Scores, best
+from memeval.providers.sessions import SessionStore
+from memeval.specs import ProviderSpec
+from memeval.types import Case, Retrieved, SearchRequest, Session
+
+INDEXES_KEPT = 6
+IndexT = TypeVar("IndexT")
+
+
+class ModelUser(Protocol):
+    """A provider that works better with a model: the runner makes the one that its option `model` names."""
+
+    def use_model(self, model: Model) -> None:
+        """Called before `open`."""
+        ...
+
+
+class GoldReader(Protocol):
+    """A provider that is told the gold (the oracle): the runner calls this for each case before the search phase."""
+
+    def use_gold(self, scope: str, case: Case) -> None:
+        """Called before the first search of the scope."""
+        ...
+
+
+class LocalProvider:
+    """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads."""
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self._name = spec.name
+        self.options = Options(spec, options)
+        self._sessions: SessionStore | None = None
+        self.configure(self.options)
+        self.options.finish()
+
+    @property
+    def name(self) -> str:
+        """Name of the spec."""
+        return self._name
+
+    def configure(self, options: Options) -> None:
+        """Read the options. Raises ConfigError."""
+
+    @property
+    def store(self) -> SessionStore:
+        """The sessions; a ProviderError before `open`."""
+        if self._sessions is None:
+            raise ProviderError(f"Provider {self.name} is not open.", fix="Call open first.")
+        return self._sessions
+
+    def open(self, workdir: Path) -> None:
+        """Keep the state of all scopes under the folder."""
+        self._sessions = SessionStore(workdir)
+
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        """Keep the sessions; counts of what is new."""
+        new = self.store.add(scope, sessions)
+        self.changed(scope)
+        return {"sessions": len(sessions), "new": new}
+
+    def changed(self, scope: str) -> None:
+        """The scope's sessions are not what they were."""
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Nothing to wait for."""
+
+    def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """At most k pieces, best first."""
+        return self.find(scope, request)[: request.k] if request.k > 0 else []
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """Pieces, best first; k is at least 1."""
+        raise NotImplementedError
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope."""
+        self.store.clear(scope)
+        self.changed(scope)
+
+    def close(self) -> None:
+        """Let go of the work folder."""
+        self._sessions = None
+
+
+class IndexedProvider(LocalProvider, Generic[IndexT]):
+    """A provider with one index in memory for each scope and granularity, built at its first search."""
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self._indexes: OrderedDict[tuple[str, str], tuple[list[Piece], IndexT]] = OrderedDict()
+        self._lock = threading.RLock()
+        super().__init__(spec, options)
+
+    def pieces(self, scope: str, granularity: str) -> list[Piece]:
+        """The pieces of a scope."""
+        return cut(self.store.all(scope), granularity)
+
+    def build(self, scope: str, pieces: Sequence[Piece]) -> IndexT:
+        """An index of the pieces."""
+        raise NotImplementedError
+
+    def rank(self, index: IndexT, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+        """A score for each piece, shape (pieces,)."""
+        raise NotImplementedError
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """The pieces with the best scores."""
+        pieces, index = self.index(scope, request.granularity)
+        if not pieces:
+            return []
+        return [pieces[number].retrieved(score) for number, score in best(self.rank(index, pieces, request), request.k)]
+
+    def index(self, scope: str, granularity: str) -> tuple[list[Piece], IndexT]:
+        """Pieces and index of a scope; the last few are kept."""
+        key = (scope, granularity)
+        with self._lock:
+            if key not in self._indexes:
+                pieces = self.pieces(scope, granularity)
+                self._indexes[key] = (pieces, self.build(scope, pieces))
+                while len(self._indexes) > INDEXES_KEPT:
+                    self._indexes.popitem(last=False)
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
+
+    def changed(self, scope: str) -> None:
+        """Drop the scope's indexes."""
+        with self._lock:
+            for key in [key for key in self._indexes if key[0] == scope]:
+                del self._indexes[key]
+
+    def close(self) -> None:
+        """Drop all indexes."""
+        with self._lock:
+            self._indexes.clear()
+        super().close()

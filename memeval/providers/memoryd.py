@@ -1,0 +1,214 @@
+"""The product under test, in process. This module is the only one of the providers that imports memoryd.
+
+Each scope has a home folder of its own under the work folder: a shared one would let the word statistics of one case
+change the scores of another, so that a resumed run could end differently. A turn (or a round, option `unit`) becomes one
+memory: its text the content, its session the session, its turn ids the evidence lines, its time both transaction and valid
+time. Ids come from scope and turn, so ingesting again changes nothing and ties are broken alike in every run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memeval import registry
+from memeval.errors import ProviderError
+from memeval.providers.local import LocalProvider
+from memeval.providers.options import Options
+from memeval.providers.pieces import GRANULARITIES, Piece, cut
+from memeval.providers.vectors import TextEmbedder, Vectors
+from memeval.types import Retrieved, SearchRequest, Session
+from memoryd.clock import SystemClock
+from memoryd.config import Settings, with_flags
+from memoryd.embed import make_embedder
+from memoryd.errors import MemorydError
+from memoryd.protocols import Embedder, FloatArray
+from memoryd.service import Orchestrator
+from memoryd.types import Evidence, Hit, Kind, MemoryItem, Query, Source
+
+OPEN_SCOPES = 4
+EMBED_CHARACTERS = 480
+SESSION_REACH = 12
+NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+_FIX = "Run 'memoryd doctor'."
+
+
+class _ShortEmbedder:
+    """The product's embedder on the start of each text: the whole of a haystack of 500 long turns takes minutes."""
+
+    def __init__(self, inner: Embedder, characters: int) -> None:
+        self._inner = inner
+        self._characters = characters or None
+
+    @property
+    def name(self) -> str:
+        return f"{self._inner.name}/{self._characters or 'all'}"
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> FloatArray:
+        return self._inner.embed([text[: self._characters] for text in texts])
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        return self._inner.embed_queries(texts)
+
+
+class _TextEmbedder(_ShortEmbedder):
+    """The same for other providers, with their errors."""
+
+    def embed(self, texts: Sequence[str]) -> FloatArray:
+        with _as_provider_error("embed"):
+            return super().embed(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        with _as_provider_error("embed"):
+            return np.asarray(self._inner.embed_queries([text])[0], dtype=np.float32)
+
+
+def text_embedder(name: str, characters: int = 0) -> TextEmbedder:
+    """memoryd's embedder of that name (bge-small, hash) for other providers; `characters` of each text, 0: all.
+
+    Raises ProviderError for an unknown name.
+    """
+    with _as_provider_error("embed"):
+        return _TextEmbedder(make_embedder(Settings(home=Path(), embedder=name)), characters)
+
+
+@contextmanager
+def _as_provider_error(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except MemorydError as error:
+        raise ProviderError(f"memoryd could not {doing}: {error.message}", fix=error.fix or _FIX) from error
+
+
+@registry.provider("memoryd")
+class MemorydProvider(LocalProvider):
+    """Options: `unit` (turn or round), `embedCharacters` (of each memory, 0: all), `settings` (any of memoryd's)."""
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        self._unit = options.text("unit", "turn", GRANULARITIES[1:])
+        self._characters = options.count("embedCharacters", EMBED_CHARACTERS)
+        with _as_provider_error("be set up"):
+            self._settings = with_flags(Settings(home=Path()), **options.part("settings"))
+            embedder = make_embedder(self._settings)
+        self._embedder = _ShortEmbedder(embedder, self._characters)
+        self._services: OrderedDict[str, Orchestrator] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        """One memory for each turn or round; vectors follow in the background."""
+        new = self.store.add(scope, sessions)
+        items = [self._item(scope, piece) for piece in cut(sessions, self._unit)]
+        with self._service(scope) as service:
+            service.write_many(items)
+        return {"sessions": len(sessions), "new": new, "memories": len(items)}
+
+    def _item(self, scope: str, piece: Piece) -> MemoryItem:
+        digest = hashlib.sha256("\0".join((scope, *piece.turns)).encode()).hexdigest()
+        at = _aware(piece.at)
+        return MemoryItem(
+            content=piece.key,
+            id=f"mem_{digest[:12]}",
+            kind=Kind.NOTE,
+            project="conversation",
+            session=piece.session,
+            source=Source.IMPORT,
+            created_at=at,
+            valid_from=at,
+            evidence=Evidence(lines=piece.turns),
+        )
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Until every memory has its vector. Raises ProviderError when the time is out or the embedder fails."""
+        if not self.store.folder(scope).exists():
+            return
+        end = time.monotonic() + timeout_seconds
+        with self._service(scope) as service:
+            while not service.settle(min(1.0, max(0.0, end - time.monotonic()))):
+                health = service.health()
+                if health.embedder_error:
+                    raise ProviderError(f"memoryd could not embed: {health.embedder_error}", fix=_FIX)
+                if time.monotonic() >= end:
+                    left = f"{health.waiting} memories still have no vector after {timeout_seconds:g} s"
+                    raise ProviderError(f"memoryd: {left}.", fix="Give it more time.", transient=True)
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """Memories of the product's own search, joined to sessions where sessions are asked for."""
+        if not self.store.folder(scope).exists():
+            return []
+        sessions = self.store.all(scope)
+        now = _aware(request.at) if request.at else max((_aware(session.at) for session in sessions), default=NO_TIME)
+        wider = request.granularity != self._unit
+        reach = request.k * SESSION_REACH if wider else request.k
+        with self._service(scope) as service:
+            hits = service.search(Query(text=request.text, project="conversation", now=now), reach)
+        pieces = {id: piece for piece in cut(sessions, request.granularity) for id in piece.turns}
+        return _retrieved(hits, pieces)[: request.k]
+
+    @contextmanager
+    def _service(self, scope: str) -> Iterator[Orchestrator]:
+        with self._lock, _as_provider_error("do its work"):
+            if scope not in self._services:
+                settings = replace(self._settings, home=self.store.folder(scope) / "home")
+                service = Orchestrator(settings, SystemClock(), self._embedder)
+                self._services[scope] = service
+                service.catch_up()
+                while len(self._services) > OPEN_SCOPES:
+                    self._close_oldest()
+            self._services.move_to_end(scope)
+            service = self._services[scope]
+        with _as_provider_error("do its work"):
+            yield service
+
+    def _close_oldest(self) -> None:
+        _, service = self._services.popitem(last=False)
+        service.close()
+
+    def clear(self, scope: str) -> None:
+        """Close the scope's service and delete its home."""
+        with self._lock:
+            service = self._services.pop(scope, None)
+            if service is not None:
+                service.close()
+        super().clear(scope)
+
+    def close(self) -> None:
+        """Close all services."""
+        with self._lock, _as_provider_error("be closed"):
+            while self._services:
+                self._close_oldest()
+        super().close()
+
+
+def _aware(at: datetime | None) -> datetime:
+    """In UTC; benchmarks' times without a zone are taken for UTC."""
+    if at is None:
+        return NO_TIME
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def _retrieved(hits: Sequence[Hit], pieces: Mapping[str, Piece]) -> list[Retrieved]:
+    """Each piece once, in the place of its best hit."""
+    out: dict[int, Retrieved] = {}
+    for hit in hits:
+        for id in hit.item.evidence.lines:
+            piece = pieces.get(id)
+            if piece is not None and piece.order not in out:
+                out[piece.order] = replace(
+                    piece.retrieved(hit.score), metadata={"memory": hit.item.id, "relevancy": hit.relevancy}
+                )
+    return list(out.values())

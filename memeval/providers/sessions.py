@@ -1,0 +1,88 @@
+"""Where local providers keep the sessions that they were given: a folder for each scope, with one SQLite file in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memeval.errors import ProviderError
+from memeval.types import Session, Turn
+
+_FIX = "Delete that folder and ingest again."
+
+
+class SessionStore:
+    """Sessions by scope under one folder. A folder of a scope can be copied to another run or machine."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def folder(self, scope: str) -> Path:
+        """The folder of a scope: a readable start and a digest, so that any scope name gives a valid and unique path."""
+        readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
+        return self._root / f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
+
+    def add(self, scope: str, sessions: Sequence[Session]) -> int:
+        """Keep sessions behind the earlier ones; how many are new. One that is there already is replaced in its place."""
+        folder = self.folder(scope)
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._open(folder) as db, db:
+            before = db.execute("SELECT count(*) FROM session").fetchone()[0]
+            db.executemany(
+                "INSERT INTO session (id, payload) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET payload = excluded.payload",
+                [(session.id, json.dumps(_to_plain(session))) for session in sessions],
+            )
+            return int(db.execute("SELECT count(*) FROM session").fetchone()[0] - before)
+
+    def all(self, scope: str) -> list[Session]:
+        """The sessions of a scope in the order in which they came; an unknown scope has none."""
+        folder = self.folder(scope)
+        if not (folder / "sessions.db").exists():
+            return []
+        with self._open(folder) as db:
+            rows = db.execute("SELECT payload FROM session ORDER BY position").fetchall()
+        return [_from_plain(json.loads(payload)) for (payload,) in rows]
+
+    def clear(self, scope: str) -> None:
+        """Delete a scope's folder with everything in it."""
+        shutil.rmtree(self.folder(scope), ignore_errors=True)
+
+    @contextmanager
+    def _open(self, folder: Path) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(folder / "sessions.db", timeout=30)) as db:
+                db.execute("PRAGMA journal_mode=WAL")
+                db.execute(
+                    "CREATE TABLE IF NOT EXISTS session"
+                    " (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, payload TEXT NOT NULL)"
+                )
+                yield db
+        except sqlite3.Error as error:
+            raise ProviderError(f"The sessions in {folder} can't be kept or read: {error}.", fix=_FIX) from error
+
+
+def _to_plain(session: Session) -> dict[str, Any]:
+    """Without source id and metadata: what gold there may be in them must not reach a system under test."""
+    turns = [[turn.id, turn.role, turn.text, turn.speaker, _iso(turn.at)] for turn in session.turns]
+    return {"id": session.id, "at": _iso(session.at), "turns": turns}
+
+
+def _from_plain(plain: dict[str, Any]) -> Session:
+    turns = (Turn(id, role, text, speaker, _time(at)) for id, role, text, speaker, at in plain["turns"])
+    return Session(plain["id"], tuple(turns), _time(plain["at"]))
+
+
+def _iso(at: datetime | None) -> str:
+    return at.isoformat() if at else ""
+
+
+def _time(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
