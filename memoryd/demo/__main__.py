@@ -81,11 +81,15 @@ def _wait(settings: Settings) -> None:
 def _show_files(settings: Settings) -> None:
     out.rule("[bold]2. What was kept, as Markdown, and why")
     result = Client(settings.paths).call("list_memories", {"limit": 100, "project": "all"})
-    for memory in reversed(result["memories"]):
+    learnt = [memory for memory in reversed(result["memories"]) if memory["session"] in SESSIONS]
+    for memory in learnt:
         path = Path(Client(settings.paths).call("get_memory", {"id": memory["id"]})["path"])
         out.print(f"[cyan]{escape(str(path.relative_to(settings.home)))}[/]")
         out.print(f"  [bold]{memory['kind']}/{memory['polarity']}[/] {escape(memory['content'])}")
         out.print(f"  [dim]said by {memory['source']} in session {memory['session']}[/]")
+    out.print(
+        f"[dim]The sample vault in memories/ was there before, with {len(result['memories']) - len(learnt)} active memories.[/]"
+    )
 
 
 def _ask(settings: Settings, repo: Path) -> None:

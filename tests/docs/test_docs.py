@@ -205,6 +205,12 @@ def test_every_link_leads_somewhere(path: Path) -> None:
     assert not broken
 
 
+def test_files_that_are_named_exist() -> None:
+    paths = re.compile(r"`((?:tests|memoryd|memeval|hooks|plugin|benchmarks|docs)/[\w./-]*\w)`")
+    named = {name: path.name for path in documents() for name in paths.findall(path.read_text("utf-8"))}
+    assert not {name: document for name, document in named.items() if not (ROOT / name).exists()}
+
+
 def test_every_document_can_be_found() -> None:
     linked = {(DOCS / "design" / target).resolve() for target in LINK.findall(read("docs/design/README.md"))}
     assert not [path.name for path in (DOCS / "design").glob("*.md") if path.name != "README.md" and path.resolve() not in linked]
