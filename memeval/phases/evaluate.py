@@ -1,0 +1,84 @@
+"""Phase 4: retrieval metrics of what was found, judgements of what was answered.
+
+A score is named `<level>.<metric>@<k>` for rankings (`session.recall_all@5`), else as the judge or metric calls it.
+Each has a status: `scored`; `unscored` (it should have a value, but the judge could not tell); `skipped` (the protocol
+asks for none); `failed` (the work before it failed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memeval.metrics import Targets, efficiency, rank_by, recency
+from memeval.protocols import Judge, RetrievalMetric
+from memeval.results.codec import score_to_json, usage_to_json
+from memeval.text import estimate_tokens
+from memeval.types import EMPTY, Answer, Question, Retrieved, Score, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What a ranking is measured against: targets by level, and when each evidence id was said."""
+
+    targets: tuple[Targets, ...]
+    dates: Mapping[str, datetime] = field(default_factory=lambda: EMPTY)
+
+
+def ranking_scores(
+    pieces: Sequence[Retrieved], gold: Gold, metrics: Sequence[RetrievalMetric], cut_offs: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """Scores of all metrics at all levels and cut-offs, then recency."""
+    for target in gold.targets:
+        ranked = rank_by(pieces, target.level)
+        for metric in metrics:
+            for k in cut_offs:
+                name = f"{target.level}.{metric.name}@{k}"
+                value = None if target.skipped else metric(ranked, target.ids, k)
+                yield _entry(name, value, target.skipped or _why_unscored(value))
+        fresh = None if target.skipped else recency(ranked, target.ids, gold.dates)
+        yield _entry(f"{target.level}.recency", fresh, target.skipped or ("" if fresh is not None else "dates not known"))
+
+
+def _why_unscored(value: float | None) -> str:
+    return "" if value is not None else "the provider does not tell sources"
+
+
+def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
+    status = "scored" if value is not None else "skipped"
+    return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
+
+
+def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
+    """Scores of all judges. Raises ModelError when a judge's model fails and the judge does not handle it."""
+    for judge in judges:
+        for score in judge.score(question, answer):
+            data = score_to_json(score)
+            data["status"] = score_status(score)
+            if not score.usage.calls and not score.usage.cached_calls:
+                del data["usage"]
+            yield data
+
+
+def score_status(score: Score) -> str:
+    """Scored, or why not: a reason that begins with `skipped` means that the protocol asks for no score."""
+    if score.value is not None:
+        return "scored"
+    return "skipped" if score.reason.startswith("skipped") else "unscored"
+
+
+def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
+    """Share of the answering model's tokens that what was found takes."""
+    value = efficiency(estimate_tokens(memories), answer.usage.input_tokens + answer.usage.output_tokens)
+    return _entry("efficiency", value, "the model does not tell tokens")
+
+
+def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What judging cost."""
+    total = Usage()
+    for score in scores:
+        if "usage" in score:
+            total += Usage(**score["usage"])
+    return usage_to_json(total)

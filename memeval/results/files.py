@@ -1,0 +1,138 @@
+"""Where results lie, and how result files and the ledger are written and read.
+
+<results>/v0.1/<benchmark>-<timestamp>.json   one file for each run, described in results/SCHEMA.md
+<results>/ledger.jsonl                        one line for each finished run, only ever appended to
+<results>/runs/<run id>/run.db, state/        checkpoints and what local providers keep
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memeval.errors import RunError
+from memeval.files import append_line, write_atomic
+from memeval.results.store import RunStore
+
+SCHEMA_VERSION = 1
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsDir:
+    """A results folder."""
+
+    root: Path
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger's path."""
+        return self.root / "ledger.jsonl"
+
+    def run_dir(self, run_id: str) -> Path:
+        """Folder of a run, whether or not it is there. Raises RunError for an id that could leave the folder."""
+        if not _RUN_ID.fullmatch(run_id):
+            raise RunError(f"{run_id!r} is no run id.", fix="Use letters, digits, dot, dash and underscore.")
+        return self.root / "runs" / run_id
+
+    def run_ids(self) -> list[str]:
+        """Ids of all runs that have a store, sorted."""
+        return sorted(path.parent.name for path in (self.root / "runs").glob("*/run.db"))
+
+    def find(self, run: str) -> Path:
+        """Folder of a run named by its id or by a path. Raises RunError with near ids."""
+        if (Path(run) / "run.db").is_file():
+            return Path(run)
+        if _RUN_ID.fullmatch(run) and (self.run_dir(run) / "run.db").is_file():
+            return self.run_dir(run)
+        known = self.run_ids()
+        near = difflib.get_close_matches(run, known, n=3, cutoff=0.4)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise RunError(f"There is no run {run!r} in {self.root}.", fix=f"{hint}`memeval status` lists the runs.")
+
+    def group(self, run: str) -> list[str]:
+        """The runs that `run` stands for: itself, or all of one command whose ids begin with `run.`."""
+        if (Path(run) / "run.db").is_file() or run in (known := self.run_ids()):
+            return [run]
+        members = [name for name in known if name.startswith(f"{run}.")]
+        return members or [str(self.find(run))]
+
+    def open(self, run: str) -> RunStore:
+        """The store of a run."""
+        return RunStore(self.find(run) / "run.db")
+
+    def choose_file(self, version: str, benchmark: str, stamp: str) -> Path:
+        """A result path that is not taken, relative to the root."""
+        major_minor = ".".join(version.split(".")[:2])
+        base = Path(f"v{major_minor}") / f"{benchmark}-{stamp}"
+        number = 1
+        path = base.with_name(f"{base.name}.json")
+        while (self.root / path).exists():
+            number += 1
+            path = base.with_name(f"{base.name}-{number}.json")
+        return path
+
+    def write(self, path: Path, result: Mapping[str, Any]) -> Path:
+        """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
+        target = self.root / path
+        write_atomic(target, (json.dumps(result, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
+        if not any(line.get("run_id") == result["run_id"] for line in self.ledger_lines()):
+            append_line(self.ledger, json.dumps(ledger_line(result, path), ensure_ascii=False, sort_keys=True))
+        return target
+
+    def ledger_lines(self) -> Iterator[dict[str, Any]]:
+        """Lines of the ledger; a torn one is left out."""
+        if not self.ledger.exists():
+            return
+        with self.ledger.open(encoding="utf-8") as stream:
+            for line in stream:
+                try:
+                    value = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(value, dict):
+                    yield value
+
+    def load(self, run: str) -> dict[str, Any]:
+        """The result of a run, named by id, by the path of its result file or of its folder. Raises RunError."""
+        path = Path(run)
+        if path.suffix == ".json" and path.is_file():
+            return read_result(path)
+        with self.open(run) as store:
+            name = store.meta("result_file")
+        if not name or not (self.root / name).is_file():
+            raise RunError(f"Run {run} has no report yet.", fix=f"Finish it: memeval eval --resume {run}")
+        return read_result(self.root / name)
+
+
+def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """What the ledger says of a run."""
+    return {
+        "run_id": result["run_id"],
+        "file": path.as_posix(),
+        "benchmark": result["benchmark"]["name"],
+        "provider": result["provider"]["name"],
+        "finished_at": result["times"]["finished_at"],
+        "commit": (result["provenance"]["git"] or {}).get("commit"),
+        "questions": result["totals"]["total"],
+        "metrics": {name: cell["value"] for name, cell in result["metrics"].items()},
+        "cost_usd": result["usage"]["total"]["cost_usd"],
+    }
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """A result file. Raises RunError when it is none, or of a newer schema."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} can't be read as a result: {error}.", fix="Name a run id or a result file.") from None
+    if not isinstance(data, dict) or not isinstance(data.get("schema_version"), int):
+        raise RunError(f"{path} is no result file: schema_version is missing.", fix="Name a run id or a result file.")
+    if data["schema_version"] > SCHEMA_VERSION:
+        raise RunError(f"{path} has schema version {data['schema_version']}, known is {SCHEMA_VERSION}.", fix="Update memeval.")
+    return data
