@@ -41,7 +41,7 @@ _NEGATION_WORDS = frozenset(
     must please instead rather не нельзя никогда без nicht nie""".split()
 )
 _LIMITED = re.compile(r"\b(?:except|unless|only|until|but not|кроме|только|außer|nur)\b|除了|只有|仅", re.IGNORECASE)
-_PATH = re.compile(r"(?<![\w.])(?:~?/|\./|\.\./)?[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.(?!\d)[A-Za-z]\w{0,5}\b(?!\.)")
+_PATH = re.compile(r"(?<![\w.])(?:~?/|\./|\.\./)?[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.(?!\d)[A-Za-z]\w{0,5}\b(?!\.\w)")
 _NUMBER = re.compile(
     r"(?<![\w.])v?\d+(?:[.:,]\d+)*(?:\s?(?:%|ms|s|m|h|kb|mb|gb|min|days?|hours?|seconds?|minutes?))?(?!\w)", re.IGNORECASE
 )
@@ -52,7 +52,7 @@ _PREPOSITIONS = frozenset(
     about""".split()
 )
 # A number after one of these names a thing; another number means another thing.
-_IDENTIFIED = frozenset(
+IDENTIFIED = frozenset(
     """issue issues pr ticket bug step phase line lines commit task test case chapter milestone item id section row column stage
     iteration round attempt sprint question fix story day page figure table listing rule node shard replica""".split()
 )
@@ -75,11 +75,19 @@ _CORRECTION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class Statement:
+    """A text, read once for many comparisons.
+
+    `stems` are cut words that carry meaning, `values` what must agree word for word, `tokens` the
+    words in order, `replaced` the things it speaks of as gone, `negations` how often it says no.
+    """
+
     text: str
     norm: str
     stems: frozenset[str]
     values: tuple[str, ...]
+    tokens: tuple[str, ...]
+    replaced: tuple[str, ...]
     negations: int
     limits: frozenset[str]
 
@@ -95,7 +103,8 @@ def values_of(text: str) -> tuple[str, ...]:
     return tuple(value for _, value in sorted(found))
 
 
-def _without_values(text: str) -> str:
+def mask_values(text: str) -> str:
+    """The text with its values blanked out."""
     for pattern in (_PATH, _FLAG, _NUMBER, _HAS_DIGIT):
         text = pattern.sub(" ", text)
     return text
@@ -115,13 +124,16 @@ def _stem(word: str) -> str:
     return word[:PREFIX]
 
 
-def _read(text: str) -> _Statement:
-    plain = [word for word in words(_without_values(text)) if word not in ENGLISH_STOP_WORDS and word not in _NEGATION_WORDS]
-    return _Statement(
+def read(text: str) -> Statement:
+    """What comparisons need of a text."""
+    plain = [word for word in words(mask_values(text)) if word not in ENGLISH_STOP_WORDS and word not in _NEGATION_WORDS]
+    return Statement(
         text=text,
         norm=normalise(text),
         stems=frozenset(_stem(word) for word in plain),
         values=values_of(text),
+        tokens=tuple(_tokens(text)),
+        replaced=tuple(_replaced_things(text)),
         negations=len(_NEGATION.findall(_without_contrasts(text))),
         limits=frozenset(match.casefold() for match in _LIMITED.findall(text)),
     )
@@ -129,8 +141,8 @@ def _read(text: str) -> _Statement:
 
 def rephrases(known: str, new: str, least: float, *, known_dont: bool = False, new_dont: bool = False) -> bool:
     """Whether the words overlap by `least` while sense, values and limits agree; an exchanged word is no rephrasing."""
-    a, b = _read(known), _read(new)
-    agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and _sense(a, known_dont) == _sense(b, new_dont)
+    a, b = read(known), read(new)
+    agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, known_dont) == speaks_for(b, new_dont)
     return agree and overlap(a.stems, b.stems) >= least and not _replaces(a, b) and _changed(a, b) is Relation.DIFFERENT
 
 
@@ -141,8 +153,12 @@ def has_correction(text: str) -> bool:
 
 def relate(known: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
     """What `new` is to `known`. `…_dont`: the statement stands under "don't", which negates words without a negation."""
-    a, b = _read(known), _read(new)
-    flipped = _sense(a, known_dont) != _sense(b, new_dont)
+    return relate_read(read(known), read(new), known_dont=known_dont, new_dont=new_dont)
+
+
+def relate_read(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
+    """The same as `relate`, of statements that were read before."""
+    flipped = speaks_for(a, known_dont) != speaks_for(b, new_dont)
     if a.norm == b.norm:
         return Relation.NEGATED if flipped else Relation.SAME
     if _replaces(a, b):
@@ -156,48 +172,47 @@ def relate(known: str, new: str, *, known_dont: bool = False, new_dont: bool = F
     return Relation.DIFFERENT if flipped or a.limits != b.limits else _changed(a, b)
 
 
-def _sense(statement: _Statement, dont: bool) -> bool:
+def speaks_for(statement: Statement, dont: bool) -> bool:
     """Whether it speaks for (True) or against: two negations cancel, "Push to main" under "don't" is one."""
     return (statement.negations or int(dont)) % 2 == 0
 
 
-def _one_sided(a: _Statement, b: _Statement) -> bool:
+def _one_sided(a: Statement, b: Statement) -> bool:
     """One says no more than the other plus some words: nothing was exchanged."""
     return a.stems <= b.stems or b.stems <= a.stems
 
 
-def _enough(a: _Statement, b: _Statement) -> bool:
+def _enough(a: Statement, b: Statement) -> bool:
     return len(a.stems & b.stems) + len(set(a.values) & set(b.values)) >= MIN_SHARED
 
 
 def _replaced_things(text: str) -> list[str]:
     named = [match["old"] or match["cjk"] for match in _REPLACED.finditer(text)]
-    return [thing.casefold() for thing in [*named, *(match["old"] for match in _contrasts(text))]]
+    return [thing.casefold().rstrip(".") for thing in [*named, *(match["old"] for match in _contrasts(text))]]
 
 
-def _replaces(a: _Statement, b: _Statement) -> bool:
+def _replaces(a: Statement, b: Statement) -> bool:
     """`b` says "X instead of Y" while `a` speaks for Y and is otherwise about the same."""
-    spoken_against = _replaced_things(a.text)
     left, right = a.stems | set(a.values), b.stems | set(b.values)
-    for old in _replaced_things(b.text):
+    for old in b.replaced:
         gone = {_stem(word) for word in words(old)} | {old}
         rest = left - gone
-        about_it = bool(gone & left) and old not in spoken_against
+        about_it = bool(gone & left) and old not in a.replaced
         if about_it and rest and len(rest & right) / len(rest) >= SAME_OVERLAP_SHORT:
             return True
     return False
 
 
-def _changed(a: _Statement, b: _Statement) -> Relation:
+def _changed(a: Statement, b: Statement) -> Relation:
     """Whether exactly one run of words differs, and what kind of run it is."""
-    left, right = _tokens(a.text), _tokens(b.text)
+    left, right = list(a.tokens), list(b.tokens)
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
     gone, come = left[head : len(left) - tail], right[head : len(right) - tail]
     if not gone or not come or len(gone) > 2 or len(come) > 2:
         return Relation.DIFFERENT
     before = [word for word in left[:head] if word not in ENGLISH_STOP_WORDS]
-    if len(before) < MIN_SHARED or before[-1] in _IDENTIFIED:
+    if len(before) < MIN_SHARED or before[-1] in IDENTIFIED:
         return Relation.DIFFERENT
     if _all_numbers(gone) and _all_numbers(come):
         return Relation.CHANGED_VALUE

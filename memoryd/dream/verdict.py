@@ -1,0 +1,294 @@
+"""What two memories are to each other, from their words, values and meaning. Pure functions.
+
+Vectors alone can't tell "port 8080" from "port 9090" or "run" from "never run": cosines of such
+pairs reach 0.95, those of paraphrases begin at 0.78. So words decide, and the cosine only says
+how much the words may differ. Thresholds were chosen on the training half of the labelled
+pairs in tests/memoryd/dream/pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memoryd.dream.reading import CHOICES, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
+from memoryd.statements import IDENTIFIED, Relation, has_correction, relate_read
+from memoryd.text import STOP_WORDS
+
+SUBSET_COSINE = 0.8
+EXCHANGE_COSINE = 0.9
+CONTEXT = 0.5
+CONFLICT_COSINE = 0.72
+CONTAINED = 0.7
+NEAR_OVERLAP = 0.8
+DOUBTFUL_COSINE = 0.86
+PREFIX = 5
+
+
+class Verdict(StrEnum):
+    """What the later of two memories is to the earlier."""
+
+    SAME = "same"
+    REVERSED = "reversed"
+    CHANGED = "other value"
+    REPLACED = "replaced"
+    DOUBTFUL = "doubtful"
+    OTHER = "other"
+
+
+CONFLICTS = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    a: Reading
+    b: Reading
+    shared: frozenset[str]
+    left: frozenset[str]
+    right: frozenset[str]
+    cosine: float | None
+
+    @property
+    def context(self) -> float:
+        """Share of the shorter statement's words that the other has."""
+        least = min(len(self.a.terms), len(self.b.terms))
+        return len(self.shared) / least if least else 0.0
+
+    def close(self, least: float) -> bool:
+        """Whether the meaning is near enough; without vectors the words must do."""
+        if self.cosine is not None:
+            return self.cosine >= least
+        union = len(self.shared) + len(self.left) + len(self.right)
+        return union > 0 and len(self.shared) / union >= NEAR_OVERLAP
+
+
+def compare(earlier: Reading, later: Reading, cosine: float | None = None) -> Verdict:
+    """What `later` is to `earlier`. `cosine` of their vectors, None when there is none."""
+    pair = _pair(earlier, later, cosine)
+    if earlier.statement.norm == later.statement.norm and earlier.clauses == later.clauses:
+        return Verdict.SAME
+    if _other_subject(pair):
+        return Verdict.OTHER
+    conflict = _conflict(pair)
+    if conflict is not None:
+        return conflict
+    if _same(pair):
+        return Verdict.SAME
+    return Verdict.DOUBTFUL if _doubtful(pair) else Verdict.OTHER
+
+
+def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
+    left, right = a.terms - b.terms, b.terms - a.terms
+    matched = {(x, y) for x in left for y in right if len(x) >= PREFIX and len(y) >= PREFIX and x[:PREFIX] == y[:PREFIX]}
+    gone_left, gone_right = frozenset(x for x, _ in matched), frozenset(y for _, y in matched)
+    return _Pair(a, b, (a.terms & b.terms) | gone_left, left - gone_left, right - gone_right, cosine)
+
+
+def _exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
+    """Words of one class that stand on one side each."""
+    none: frozenset[int] = frozenset()
+    return [(x, y) for x in sorted(left) for y in sorted(right) if classes.get(x, none) & classes.get(y, none)]
+
+
+def _other_subject(pair: _Pair) -> bool:
+    gone = pair.a.gone | pair.b.gone
+    found = _exchanged(pair.left, pair.right, SUBJECTS)
+    return any(x not in gone and y not in gone and not _exchanged([x], [y], OPPOSITES) for x, y in found)
+
+
+def _strong(terms: frozenset[str]) -> frozenset[str]:
+    return terms - WEAK
+
+
+# Conflicts
+
+
+def _conflict(pair: _Pair) -> Verdict | None:
+    if not _about_the_same(pair):
+        return None
+    if _replaced(pair):
+        return Verdict.REPLACED
+    if _reversed(pair) or _turned_around(pair):
+        return Verdict.REVERSED
+    if _other_value(pair) or _other_choice(pair):
+        return Verdict.CHANGED
+    return _known_relation(pair)
+
+
+def _about_the_same(pair: _Pair) -> bool:
+    return bool(pair.shared) and pair.context >= CONTEXT and (pair.cosine is None or pair.cosine >= CONFLICT_COSINE)
+
+
+def _known_relation(pair: _Pair) -> Verdict | None:
+    """What the day dream's comparison of words finds."""
+    relation = relate_read(pair.a.statement, pair.b.statement)
+    if relation is Relation.CORRECTED and pair.b.gone & pair.a.spoken_for:
+        return Verdict.REPLACED
+    if relation is Relation.CHANGED_WORD and has_correction(pair.b.statement.text):
+        return Verdict.REPLACED
+    return None
+
+
+def _replaced(pair: _Pair) -> bool:
+    """The later one says that something is gone for which the earlier one speaks, or the other way round."""
+    return _ends(pair.a, pair.b, pair) or _ends(pair.b, pair.a, pair)
+
+
+def _ends(old: Reading, new: Reading, pair: _Pair) -> bool:
+    gone = new.gone & (old.spoken_for - old.gone)
+    if not gone:
+        return False
+    rest = _strong(old.terms - gone)
+    return not rest or len(rest & new.terms) / len(rest) >= CONTEXT
+
+
+def _reversed(pair: _Pair) -> bool:
+    if not _values_agree(pair) or _limits_differ(pair) or (_strong(pair.left) and _strong(pair.right) and pair.context < CONTAINED):
+        return False
+    return _denies(pair.a.clauses, pair.b.clauses, CONTAINED) or _denies(pair.b.clauses, pair.a.clauses, CONTAINED)
+
+
+def _limits_differ(pair: _Pair) -> bool:
+    return pair.a.statement.limits != pair.b.statement.limits and not _negated_limit(pair)
+
+
+def _negated_limit(pair: _Pair) -> bool:
+    return any(not clause.stands for reading in (pair.a, pair.b) for clause in reading.clauses)
+
+
+def _values_agree(pair: _Pair) -> bool:
+    a, b = set(pair.a.values), set(pair.b.values)
+    return a <= b or b <= a
+
+
+def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: float) -> bool:
+    """A clause that is denied here stands there, and is denied nowhere there."""
+    for clause in clauses:
+        if clause.stands:
+            continue
+        standing = max((_contained(clause, other) for other in others if other.stands), default=0.0)
+        denied = max((_contained(clause, other) for other in others if not other.stands), default=0.0)
+        explained = any(not other.stands and other.terms <= clause.terms for other in others)
+        if standing >= least and denied < standing and not explained:
+            return True
+    return False
+
+
+def _contained(clause: Clause, other: Clause) -> float:
+    """Share of the denied words that the other clause has."""
+    return len(clause.terms & other.terms) / len(clause.terms)
+
+
+def _turned_around(pair: _Pair) -> bool:
+    """One word is the opposite of the other, the rest is the same."""
+    if pair.a.values != pair.b.values:
+        return False
+    for x, y in _exchanged(pair.left, pair.right, OPPOSITES):
+        if not _strong(pair.left - {x}) or not _strong(pair.right - {y}):
+            return _same_sense(pair)
+    return False
+
+
+def _same_sense(pair: _Pair) -> bool:
+    return all(clause.stands for clause in pair.a.clauses) == all(clause.stands for clause in pair.b.clauses)
+
+
+def _other_value(pair: _Pair) -> bool:
+    """One number each, of the same unit, where all else agrees."""
+    a, b = _surplus(pair.a.values, pair.b.values), _surplus(pair.b.values, pair.a.values)
+    if not a or len(a) != len(b) or len(a) > 2 or (_strong(pair.left) and _strong(pair.right)) or not _same_sense(pair):
+        return False
+    return all(_is_number(value) and not _identifies(value, pair) for value in (*a, *b))
+
+
+def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+    return [value for value in values if value not in others]
+
+
+def _is_number(value: str) -> bool:
+    return value.lstrip("v")[:1].isdigit() and "/" not in value
+
+
+def _identifies(value: str, pair: _Pair) -> bool:
+    """A number that names a thing ("issue 12"): another number is another thing."""
+    for tokens in (pair.a.statement.tokens, pair.b.statement.tokens):
+        for before, token in zip(tokens, tokens[1:], strict=False):
+            if token.startswith(value) and before in IDENTIFIED:
+                return True
+    return False
+
+
+def _other_choice(pair: _Pair) -> bool:
+    """Another answer to the same question: "tabs" for "spaces", and not as the subject of the sentence."""
+    if not _same_sense(pair) or pair.a.values != pair.b.values:
+        return False
+    for x, y in _exchanged(pair.left, pair.right, CHOICES):
+        left, right = _strong(pair.left - {x}), _strong(pair.right - {y})
+        if not (left and right) and not _leads(x, y, pair):
+            return True
+    return False
+
+
+def _leads(x: str, y: str, pair: _Pair) -> bool:
+    """Both words begin their sentences: they are what it is about."""
+    return _first(pair.a) == x and _first(pair.b) == y
+
+
+def _first(reading: Reading) -> str:
+    content = [token for token in reading.statement.tokens if token not in STOP_WORDS]
+    return canonical(content[0]) if content else ""
+
+
+# The same
+
+
+def _same(pair: _Pair) -> bool:
+    if pair.a.values != pair.b.values or pair.a.statement.limits != pair.b.statement.limits:
+        return False
+    if not pair.shared or not _senses_agree(pair) or _names_differ(pair) or _order_differs(pair):
+        return False
+    if _one_word_exchanged(pair):
+        return False
+    if relate_read(pair.a.statement, pair.b.statement) is Relation.SAME:
+        return True
+    left, right = _strong(pair.left), _strong(pair.right)
+    if not left and not right:
+        return pair.close(SUBSET_COSINE)
+    if not left or not right:
+        return _adds_little(left | right) and pair.close(SUBSET_COSINE)
+    return len(left) == len(right) == 1 and len(pair.shared) >= 3 and pair.close(EXCHANGE_COSINE)
+
+
+def _adds_little(extra: frozenset[str]) -> bool:
+    return len(extra) <= 1 and not any(term in SUBJECTS for term in extra)
+
+
+def _senses_agree(pair: _Pair) -> bool:
+    """The words that both have are spoken for, or against, in both."""
+    return not (_denies(pair.a.clauses, pair.b.clauses, CONTEXT) or _denies(pair.b.clauses, pair.a.clauses, CONTEXT))
+
+
+def _names_differ(pair: _Pair) -> bool:
+    return bool(pair.left & pair.a.names) and bool(pair.right & pair.b.names)
+
+
+def _order_differs(pair: _Pair) -> bool:
+    """Both say "before" (or "after"), of other things."""
+    a, b = dict(pair.a.markers), dict(pair.b.markers)
+    return any(a[word] != b[word] for word in a.keys() & b.keys())
+
+
+def _one_word_exchanged(pair: _Pair) -> bool:
+    """The sentences are alike word for word, but for one word that is no synonym."""
+    a, b = pair.a.statement.tokens, pair.b.statement.tokens
+    if len(a) != len(b):
+        return False
+    unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
+    return len(unlike) == 1 and canonical(unlike[0][0]) != canonical(unlike[0][1]) and not set(unlike[0]) <= STOP_WORDS
+
+
+def _doubtful(pair: _Pair) -> bool:
+    """Near enough that a model should be asked, were there one."""
+    few = len(pair.left) <= 2 and len(pair.right) <= 2
+    return pair.cosine is not None and pair.cosine >= DOUBTFUL_COSINE and few and pair.context >= CONTEXT
