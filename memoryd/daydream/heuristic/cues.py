@@ -37,7 +37,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "prohibition": _words(
             r"do not|don'?t|dont|never|no longer|must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|"
             r"without \w+ing",
-            r"not to \w+|can ?not|not allowed|rather not|no need (?:to|for)",
+            r"not to \w+|can ?not|not allowed|rather not",
             r"nicht|kein\w*|niemals|vermeide?|ne \w+ pas|n'\w+ pas|jamais|éviter?|nunca|jamás|no (?:uses|hagas|"
             r"pongas|quiero)|evita",
             r"никогда|не (?:надо|нужно|делай|используй|трогай|стоит|должн\w+)|нельзя|без",
@@ -256,7 +256,9 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "commit": re.compile(
-            r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|https?://|\bPR #?\d+|\bcommit(?:ted)? `?[0-9a-f]{7}", _I
+            r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|https?://|\bPR #?\d+|\bcommit(?:ted)? `?[0-9a-f]{7}|"
+            r"\b(?:these|this|that|both|all) (?:\d+ )?commits?\b|\bto (?:main|master)\b|\borigin/",
+            _I,
         ),
     }
 )
@@ -290,8 +292,9 @@ ERROR_REPORT = re.compile(
     r"ошибк\w+|erreur)\b|报错|错误|失败|不对|问题|为什么",
     _I,
 )
+# Names of things: code, flags, variables, paths, files, tickets, acronyms, quoted labels, Latin names within CJK text.
 IDENTIFIER = re.compile(
     r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
-    r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b"
+    r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b|"
+    r"\b[A-Z]{2,}s?(?:-\d+)?\b|\b[A-Za-z]+\d[A-Za-z]\w*|[\"“][^\"“”]{3,40}[\"”]|(?<=[一-鿿])\s?[A-Za-z][\w-]{2,}|\b[A-Za-z][\w-]{2,}(?=\s?[一-鿿])"
 )
-NUMBER = re.compile(r"\d")
