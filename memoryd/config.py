@@ -59,6 +59,11 @@ class Settings:
     ann_threshold: int = 20_000
     lease_minutes: float = 30.0
     dream_time: str = "03:30"
+    dream_idle_minutes: float = 20.0
+    dream_min_new: int = 20
+    dream_max_share: float = 0.2
+    dream_max_items: int = 50
+    dream_journal: int = 100
     exclude: tuple[str, ...] = ()
     log_level: str = "info"
     listen: str = "auto"
@@ -168,6 +173,11 @@ KEYS: dict[str, Key] = {
         Key("ann_threshold", "Memories above which the HNSW mirror is used (extra `ann`).", _count),
         Key("lease_minutes", "Minutes without use after which the daemon ends itself.", _positive),
         Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
+        Key("dream_idle_minutes", "Minutes without a session after which a dream may begin before its time.", _positive),
+        Key("dream_min_new", "New memories since the last dream that such an early dream needs.", _count),
+        Key("dream_max_share", "Share of all memories that a dream may drop; above it, it asks first. 0..1.", _share),
+        Key("dream_max_items", "Number of memories that a dream may drop; above it, it asks first.", _count),
+        Key("dream_journal", "How many dreams the journal keeps, for undo.", _count),
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
         Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
         Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice("auto", "tcp")),

@@ -1,0 +1,283 @@
+"""One dream: plan, hold back what needs consent, apply the rest as one journal entry.
+
+`dream(store, …)` is the whole of it; `Sweep` gives the parts that the command line and MCP call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from memoryd.clock import from_iso, to_iso
+from memoryd.codec import is_id
+from memoryd.config import Settings
+from memoryd.dream import anchors
+from memoryd.dream.apply import Applier, Undone
+from memoryd.dream.journal import Head, Journal, Kind, Record, Step
+from memoryd.dream.plan import DROPPING, Action, Change, Plan, Undecided
+from memoryd.dream.proposals import Proposal, Proposals, grouped, id_of
+from memoryd.errors import MemorydError, NotFoundError
+from memoryd.files import try_lock
+from memoryd.project import ProjectRegistry, find_git
+from memoryd.protocols import Clock
+from memoryd.recall.governance import Governance, govern
+from memoryd.service import Orchestrator
+from memoryd.state import State
+from memoryd.stores.locations import derived_id
+from memoryd.types import MemoryItem, Query, Source, Status
+
+# A store of ten may still lose a pair of duplicates: so few never stop at the share of the shrink guard.
+FEW = 3
+MANUAL = "manual"
+LAST_RUN = "dream last run"
+LAST_ERROR = "dream last error"
+NEEDS_CONSENT = "it touches what you wrote, pinned or edited"
+TOO_MUCH = "the dream would have dropped more than the bound"
+
+Planning = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
+
+
+class DreamRunning(MemorydError):
+    """Another dream, undo or acceptance is under way."""
+
+    code = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a dream would do now. `refused` groups were refused by the user before and are left out."""
+
+    changes: tuple[Change, ...]
+    proposals: tuple[Proposal, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    refused: int = 0
+    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a dream did. `entry` is empty when nothing was to be done; `stale` changed while it was planned."""
+
+    entry: str
+    draft: Draft
+    applied: tuple[Change, ...] = ()
+    stale: tuple[Change, ...] = ()
+
+
+class Sweep:
+    """Dreams, acceptances and undos over one store: one at a time over all processes.
+
+    `planning` makes the plan from all memories and the ids that are protected; it must be pure.
+    """
+
+    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planning) -> None:
+        self._service = service
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._planning = planning
+        self._registry = ProjectRegistry(settings.paths.projects)
+        self.journal = Journal(settings.paths.journal)
+        self.proposals = Proposals(settings.paths.proposals)
+        self._applier = Applier(service, self.journal, clock, self._on_undone)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        lock = try_lock(self._settings.paths.dream_lock)
+        if lock is None:
+            raise DreamRunning("A dream is under way.", fix="Wait until it is done: see 'memoryd journal'.")
+        try:
+            yield
+        finally:
+            lock.close()
+
+    # The dream
+
+    def draft(self) -> Draft:
+        """What a dream would do now; nothing is written."""
+        return self._draft(self._service_items())[0]
+
+    def run(self, trigger: str) -> Report:
+        """Dream. Raises MemorydError when it failed: then nothing was changed, and the status tells it."""
+        with self._alone():
+            self._state.set_note(LAST_RUN, to_iso(self._clock.now()))
+            try:
+                report = self._run(trigger)
+            except MemorydError as error:
+                self._state.set_note(LAST_ERROR, str(error))
+                raise
+            self._state.set_note(LAST_ERROR, "")
+            return report
+
+    def _run(self, trigger: str) -> Report:
+        draft, inspection = self._draft(self._service_items())
+        applied = self._applier.apply(draft.changes, Kind.DREAM, trigger)
+        self.proposals.replace(draft.proposals, draft.undecided)
+        self._state.ledger.set_anchors(inspection.prints)
+        self.journal.prune(self._settings.dream_journal)
+        return Report(applied.entry, draft, applied.changes, applied.stale)
+
+    def _service_items(self) -> dict[str, MemoryItem]:
+        return {item.id: item for item in self._service.all()}
+
+    def _draft(self, items: Mapping[str, MemoryItem]) -> tuple[Draft, anchors.Inspection]:
+        protected = self._protected(items.values())
+        plan = self._planning(list(items.values()), protected)
+        inspection = anchors.inspect(items.values(), self._state.ledger.anchors(), self._roots_of)
+        return self._guarded(_with_marks(plan, items, inspection), items, protected), inspection
+
+    def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
+        """Hold back what the user refused, what needs consent, and all that drops when too much would."""
+        refused = self.proposals.refused()
+        groups = grouped(plan.changes)
+        wanted = [group for group in groups if not refused.covers(group)]
+        held = {id_of(group): NEEDS_CONSENT for group in wanted if _needs_consent(group, protected)}
+        free = [group for group in wanted if id_of(group) not in held]
+        active = sum(item.status is Status.ACTIVE for item in items.values())
+        if sum(map(_dropped, free)) > self._bound(active):
+            held |= {id_of(group): TOO_MUCH for group in free if _dropped(group)}
+        since = to_iso(self._clock.now())
+        return Draft(
+            changes=tuple(change for group in free if id_of(group) not in held for change in group),
+            proposals=tuple(Proposal(id_of(g), g, held[id_of(g)], since) for g in wanted if id_of(g) in held),
+            undecided=plan.undecided,
+            refused=len(groups) - len(wanted),
+            counts=plan.counts,
+        )
+
+    def _bound(self, active: int) -> float:
+        return min(self._settings.dream_max_items, max(FEW, self._settings.dream_max_share * active))
+
+    def _protected(self, items: Iterable[MemoryItem]) -> frozenset[str]:
+        edited = self._state.ledger.edited()
+        return frozenset(item.id for item in items if item.id in edited or self._is_the_users(item))
+
+    def _is_the_users(self, item: MemoryItem) -> bool:
+        """Pinned, written by hand, or a file of another tool, which carries no id of ours."""
+        if item.pinned or (item.source is Source.USER and item.session == MANUAL):
+            return True
+        path = self._service.markdown.path_of(item.id) if item.source is Source.USER else None
+        return path is not None and derived_id(path.relative_to(self._service.folder).as_posix()) == item.id
+
+    def _roots_of(self, item: MemoryItem) -> list[Path]:
+        record = self._state.session(item.session)
+        git = find_git(Path(record.cwd)) if record and record.cwd else None
+        known = [Path(anchor) for anchor in self._registry.anchors(item.project)]
+        roots = [git.root if git else None, *(path.parent if path.name == ".git" else path for path in known)]
+        return list(dict.fromkeys(root for root in roots if root is not None))
+
+    # What the user decides
+
+    def accept(self, ids: Sequence[str]) -> Report:
+        """Apply proposals: these, or all without ids. What changed since it was proposed is left out as stale."""
+        with self._alone():
+            chosen = self.proposals.require(ids) if ids else self.proposals.waiting()
+            changes = tuple(change for proposal in chosen for change in proposal.changes)
+            applied = self._applier.apply(changes, Kind.ACCEPT, "accepted by the user")
+            stale = {change.id for change in applied.stale}
+            self.proposals.settle([p.id for p in chosen if not stale & {change.id for change in p.changes}])
+            return Report(applied.entry, Draft(changes), applied.changes, applied.stale)
+
+    def refuse(self, ids: Sequence[str]) -> list[str]:
+        """Drop proposals for good: these, or all without ids. The ids that were dropped."""
+        with self._alone():
+            chosen = list(ids) or [proposal.id for proposal in self.proposals.waiting()]
+            self.proposals.refuse(chosen)
+            return chosen
+
+    def undo(self, target: str = "") -> Undone:
+        """Take back an entry, the last change of one memory (with what it stands or falls with), or the last dream."""
+        with self._alone():
+            if is_id(target):
+                return self._applier.undo(self._last_entry_of(target), {target})
+            return self._applier.undo(target or self._last_entry())
+
+    def _last_entry(self) -> str:
+        for head in self.journal.heads():
+            if _stands(head) and len(head.undone) < head.memories:
+                return head.name
+        raise NotFoundError("There is no dream to take back.", fix="See 'memoryd journal'.")
+
+    def _last_entry_of(self, id: str) -> str:
+        found = [head for head, _ in self.journal.history(id) if _stands(head) and id not in head.undone]
+        if not found:
+            raise NotFoundError(f"No dream that stands has changed {id}.", fix=f"See 'memoryd why {id}'.")
+        return found[-1].name
+
+    def _on_undone(self, records: Sequence[Record], back: bool) -> None:
+        """What the user takes back is not done again the next night; what is brought back may be."""
+        by_group: dict[str, list[tuple[Action, str]]] = {}
+        for record in records:
+            by_group.setdefault(record.group or record.id, []).append((record.action, record.id))
+        for actions in by_group.values():
+            (self.proposals.allow_group if back else self.proposals.refuse_group)(actions)
+
+    # When
+
+    def recover(self) -> list[str]:
+        """After a start: bring what a kill interrupted to an end. Does nothing while another process dreams."""
+        try:
+            with self._alone():
+                return self._applier.recover()
+        except DreamRunning:
+            return []
+
+    def last_run(self) -> datetime:
+        """When the last dream began; the first call counts as one, so that the first night is not missed."""
+        noted = self._state.note(LAST_RUN)
+        if not noted:
+            noted = to_iso(self._clock.now())
+            self._state.set_note(LAST_RUN, noted)
+        return from_iso(noted)
+
+    def is_due_when_idle(self) -> bool:
+        """Whether no session was active for a while and enough was learnt since the last dream."""
+        latest = next(iter(self._state.sessions(1)), None)
+        quiet = self._clock.now() - from_iso(latest.last_at) if latest else None
+        if quiet is not None and quiet.total_seconds() < self._settings.dream_idle_minutes * 60:
+            return False
+        fresh = Query(statuses=tuple(Status), created_after=self.last_run())
+        return self._service.count(fresh) >= self._settings.dream_min_new
+
+
+def dream(
+    store: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planning, *, project: str = ""
+) -> Governance:
+    """Dream over the whole store; what the next session of the project is given afterwards."""
+    Sweep(store, state, settings, clock, planning).run("by hand")
+    now = clock.now()
+    items = [hit.item for hit in store.search(Query(project=project, now=now), store.count(Query()))]
+    return govern(items, now, settings.session_budget)
+
+
+def _stands(head: Head) -> bool:
+    return head.step is Step.DONE and head.kind is not Kind.UNDO
+
+
+def _dropped(group: Sequence[Change]) -> int:
+    return sum(change.action in DROPPING for change in group)
+
+
+def _needs_consent(group: Sequence[Change], protected: frozenset[str]) -> bool:
+    return any(change.id in protected and _takes_away(change) for change in group)
+
+
+def _takes_away(change: Change) -> bool:
+    """Whether the memory leaves recall or says something else afterwards."""
+    before = change.before
+    return before is not None and (change.action in DROPPING or before.content != change.after.content)
+
+
+def _with_marks(plan: Plan, items: Mapping[str, MemoryItem], inspection: anchors.Inspection) -> Plan:
+    """The plan with the marks of code-anchored memories; one that changes anyway gets its mark in that change."""
+    marks = {change.id: change for change in anchors.changes(items, inspection)}
+    out = []
+    for change in plan.changes:
+        mark = marks.pop(change.id, None)
+        keeps = mark is not None and change.action not in DROPPING
+        out.append(replace(change, after=replace(change.after, tags=mark.after.tags)) if mark and keeps else change)
+    return replace(plan, changes=(*out, *marks.values()))
