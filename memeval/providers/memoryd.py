@@ -78,7 +78,7 @@ class _TextEmbedder(_ShortEmbedder):
 
 
 def text_embedder(name: str, characters: int = 0) -> TextEmbedder:
-    """memoryd's embedder of that name (bge-small, hash) for other providers; `characters` of each text, 0: all.
+    """Memoryd's embedder of that name (bge-small, hash) for other providers; `characters` of each text, 0: all.
 
     Raises ProviderError for an unknown name.
     """
