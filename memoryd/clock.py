@@ -27,3 +27,8 @@ def from_iso(text: str) -> datetime:
     except ValueError as error:
         raise InputError(f"'{text}' is not a date or time.", fix="Write it as 2026-11-27 or 2026-11-27T09:30:00Z.") from error
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def local_midnight(now: datetime) -> datetime:
+    """The start of the day on the user's clock, in UTC: from then on budgets count."""
+    return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memoryd.clock import to_iso
+from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
 from memoryd.daydream import feedback
 from memoryd.daydream.draft import dry_run
@@ -188,16 +188,12 @@ class DayDream:
         if self._extractor is None:
             self._extractor = make_extractor(self._settings)
         budget = self._settings.daily_token_budget
-        if self._extractor.name != "heuristic" and self._state.tokens_since(self._midnight()) >= budget:
+        if self._extractor.name != "heuristic" and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
             raise BudgetReached(
                 f"The daily token budget of {budget} is used up; the day dream goes on tomorrow.",
                 fix="Raise daily_token_budget, or set extractor = heuristic, which needs no model.",
             )
         return self._extractor
-
-    def _midnight(self) -> str:
-        """The start of the local day."""
-        return to_iso(self._clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0))
 
     # Failures
 

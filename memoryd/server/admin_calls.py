@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import __version__
-from memoryd.clock import to_iso
+from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import choose
 from memoryd.errors import InputError
@@ -51,7 +51,7 @@ class AdminCalls:
         params.done()
         health = self._service.health()
         jobs = self._state.jobs()
-        today = to_iso(self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0))
+        today = to_iso(local_midnight(self._clock.now()))
         return {
             "version": __version__,
             "home": str(self._settings.home),

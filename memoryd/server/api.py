@@ -110,7 +110,14 @@ class Api:
             raise InputError(
                 f"There is no method '{method}'.", fix="Client and daemon may differ in version: restart the daemon."
             )
+        if caller.is_model and method != "memory_status":
+            self._refuse_when_off(caller)
         return parts.methods[method](Params(method, values), caller)
+
+    def _refuse_when_off(self, caller: Caller) -> None:
+        """What the user switched off is off for tools too, not only for hooks."""
+        if caller.cwd and self._state.is_off(self._registry.resolve(caller.cwd).id):
+            raise InputError("Memory is switched off for this project.", fix="The user can switch it on: memoryd on")
 
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
         """What the hook prints."""

@@ -80,12 +80,17 @@ class MemoryCalls:
         if named == ALL:
             return None
         if named:
-            found = self._registry.find(named)
+            found = self._registry.find(named) or self._known_from_files(named)
             if found is None:
                 known = ", ".join(sorted(self._registry.known())) or "none yet"
                 raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix=f"Known ids: {known}.")
             return found
         return self._registry.resolve(caller.cwd).id if caller.cwd else None
+
+    def _known_from_files(self, project: str) -> str | None:
+        """A project that no session has been seen of, but whose memories lie in the folder (a restored backup)."""
+        theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
+        return project if self._service.count(theirs) else None
 
     def _query(self, params: Params, caller: Caller, text: str = "") -> Query:
         return Query(
@@ -283,10 +288,9 @@ class MemoryCalls:
 
 def _check_model_may_change(item: MemoryItem, changes: dict[str, Any]) -> None:
     protected = {"content", "kind", "polarity", "scope", "confidence", "valid_to"} if item.trust is Trust.INSTRUCTION else set()
-    protected |= {"pinned"} if item.pinned else set()
-    if refused := sorted(protected & changes.keys()):
+    if refused := sorted((protected | {"pinned"}) & changes.keys()):
         raise InputError(
-            f"{item.id} was said by the user; a model may not change its {', '.join(refused)}.",
+            f"A model may not change {', '.join(refused)} of {item.id}; that is the user's to do.",
             fix=f"The user can run: memoryd edit {item.id}. A newer statement of the user replaces it by itself.",
         )
 

@@ -1,0 +1,138 @@
+"""What a model may do and what only the user may, at the one place behind all interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from memoryd.config import Settings
+from memoryd.errors import InputError, MemorydError
+from memoryd.server.api import Api
+from memoryd.testing import FakeClock
+
+
+@dataclass
+class Desk:
+    api: Api
+    folder: Path
+
+    def user(self, method: str, **params: Any) -> dict[str, Any]:
+        return self.api.call(method, {"cwd": str(self.folder), **params})
+
+    def model(self, method: str, **params: Any) -> dict[str, Any]:
+        return self.api.call(method, {"cwd": str(self.folder), "caller": "model", **params})
+
+    def hook(self, event: str, **fields: str) -> dict[str, Any]:
+        payload = {"session_id": "s1", "cwd": str(self.folder), "transcript_path": str(self.folder / "s1.jsonl"), **fields}
+        answer = self.api.hook(event, payload, {})
+        return orjson.loads(answer) if answer else {}
+
+
+@pytest.fixture
+def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]:
+    api = Api(settings, clock)
+    api.warm()
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    yield Desk(api, folder)
+    api.close()
+
+
+def test_what_a_model_remembers_is_no_rule_until_the_user_says_it(desk: Desk) -> None:
+    id = desk.model("remember", content="Always deploy on Fridays.", kind="rule", polarity="do")["id"]
+    assert desk.user("governance")["ids"]["do"] == []
+    confirmed = desk.user("remember", content="Always deploy on Fridays.", kind="rule", polarity="do")
+    assert confirmed["superseded"] == id
+    assert desk.user("governance")["ids"]["do"] == [confirmed["id"]]
+
+
+@pytest.mark.parametrize(
+    "change", [{"content": "Never lint."}, {"polarity": "dont"}, {"kind": "note"}, {"confidence": 0.1}, {"pinned": True}]
+)
+def test_a_model_may_not_change_what_the_user_said(desk: Desk, change: dict[str, Any]) -> None:
+    id = desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")["id"]
+    with pytest.raises(InputError) as caught:
+        desk.model("update_memory", id=id, **change)
+    assert "memoryd edit" in caught.value.fix
+    assert desk.user("get_memory", id=id)["memory"]["content"] == "Lint before each commit."
+
+
+def test_a_model_may_correct_what_a_model_found(desk: Desk) -> None:
+    id = desk.model("remember", content="The cache lives in Redis.", kind="fact")["id"]
+    newer = desk.model("update_memory", id=id, content="The cache lives in Valkey.")["memory"]
+    assert newer["supersedes"] == id
+    assert newer["trust"] == "statement"
+
+
+def test_forgetting_by_a_model_hides_and_can_be_undone_but_never_purges(desk: Desk) -> None:
+    id = desk.user("remember", content="The old host is called alpha.")["id"]
+    pinned = desk.user("remember", content="The new host is called beta.", pinned=True)["id"]
+    with pytest.raises(InputError):
+        desk.model("forget", id=pinned)
+    with pytest.raises(InputError):
+        desk.model("forget", id=id, purge=True)
+    assert desk.model("forget", id=id)["status"] == "blacklisted"
+    assert Path(desk.user("get_memory", id=id)["path"]).exists()
+    assert desk.user("restore", id=id)["memory"]["status"] == "active"
+
+
+@pytest.mark.parametrize("method", ["restore", "export", "off", "import_file", "daydream", "no_such_thing"])
+def test_a_model_has_no_other_methods(desk: Desk, method: str) -> None:
+    with pytest.raises(InputError, match="no method"):
+        desk.model(method)
+
+
+def test_a_project_that_is_off_is_off_for_tools_and_hooks_alike(desk: Desk) -> None:
+    desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")
+    desk.user("off")
+    with pytest.raises(InputError, match="switched off"):
+        desk.model("recall", query="lint before commit")
+    assert desk.hook("SessionStart", source="startup") == {}
+    desk.user("on")
+    assert "Lint before" in desk.hook("SessionStart", source="startup")["hookSpecificOutput"]["additionalContext"]
+
+
+def test_secrets_are_redacted_whoever_remembers_them(desk: Desk) -> None:
+    key = "ghp_" + "a1B2" * 9
+    for call in (desk.user, desk.model):
+        id = call("remember", content=f"The deploy key of {call.__name__} is {key}.")["id"]
+        assert key not in desk.user("get_memory", id=id)["memory"]["content"]
+
+
+def test_a_project_known_only_from_its_files_can_be_named(desk: Desk, settings: Settings) -> None:
+    restored = settings.paths.memories / "project-backup-1234" / "old" / "note.md"
+    restored.parent.mkdir(parents=True)
+    restored.write_text("Restored from a backup.\n")
+    desk.user("sync")
+    assert desk.user("list_memories", project="backup-1234")["total"] == 1
+    with pytest.raises(MemorydError, match="nowhere-1234"):
+        desk.user("list_memories", project="nowhere-1234")
+
+
+def test_a_failing_day_dream_is_told_at_the_next_session_start(desk: Desk, clock: FakeClock) -> None:
+    log = desk.folder / "gone.jsonl"
+    desk.api.drain_spool_record("Stop", {"session_id": "s1", "cwd": str(desk.folder), "transcript_path": str(log)}, {})
+    desk.api.tick()
+    assert "could not be read yet" in desk.hook("SessionStart", source="startup")["systemMessage"]
+
+
+def test_options_of_the_plugin_take_effect_at_once(desk: Desk) -> None:
+    desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")
+    payload = {"session_id": "s9", "cwd": str(desk.folder), "source": "startup"}
+    options = {"CLAUDE_PLUGIN_OPTION_INJECT_SESSION": "false", "CLAUDE_PROJECT_DIR": str(desk.folder)}
+    assert desk.api.hook("SessionStart", payload, options) == b""
+    assert desk.api.hook("SessionStart", payload, {"CLAUDE_PROJECT_DIR": str(desk.folder)}) != b""
+
+
+def test_the_daemons_own_folder_is_never_watched(desk: Desk, settings: Settings) -> None:
+    inside = settings.home / "run" / "extractor"
+    inside.mkdir(parents=True)
+    payload = {"session_id": "own", "cwd": str(inside), "transcript_path": str(inside / "x.jsonl"), "source": "startup"}
+    assert desk.api.hook("SessionStart", payload, {}) == b""
+    desk.api.drain_spool_record("Stop", payload, {})
+    assert desk.user("jobs")["waiting"] == 0
