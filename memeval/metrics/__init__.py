@@ -19,7 +19,7 @@ from memeval.metrics.precision import precision
 from memeval.metrics.ranking import CUT_OFFS, RankingMetric, rank_by
 from memeval.metrics.recall import recall_all, recall_any, recall_fraction
 from memeval.metrics.recency import recency
-from memeval.metrics.relevancy import cosine, relevancy
+from memeval.metrics.relevancy import relevancy
 from memeval.metrics.targets import VARIANTS, Targets, targets
 from memeval.metrics.usage import total_usage
 
@@ -37,7 +37,6 @@ __all__ = [
     "abstention",
     "accuracy",
     "accuracy_gain",
-    "cosine",
     "efficiency",
     "f1",
     "latency",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-Vector = Sequence[float]
+from memeval.overlap.cosine import Vector, cosine
 
 
 def relevancy(query: Vector, items: Sequence[Vector]) -> float | None:
@@ -18,10 +18,3 @@ def relevancy(query: Vector, items: Sequence[Vector]) -> float | None:
     if not items:
         return None
     return math.fsum(cosine(query, item) for item in items) / len(items)
-
-
-def cosine(left: Vector, right: Vector) -> float:
-    """Cosine of two vectors; 0 when one of them is zero. Different lengths are a ValueError."""
-    dot = math.fsum(a * b for a, b in zip(left, right, strict=True))
-    length = math.hypot(*left) * math.hypot(*right)
-    return max(-1.0, min(1.0, dot / length)) if length else 0.0

@@ -46,3 +46,10 @@ def _block(number: int, piece: Retrieved) -> str:
 
 def _when(at: datetime | None) -> tuple[bool, str]:
     return (at is None, at.isoformat() if at else "")
+
+
+def final_answer(text: str) -> str:
+    """What follows the last line that begins with `Answer:` (chain-of-note replies); without one, the whole text."""
+    found = list(re.finditer(r"^[*# ]*Answer[*]*:[*]*[ \t]*", text, re.MULTILINE | re.IGNORECASE))
+    rest = text[found[-1].end() :].strip() if found else ""
+    return rest or text.strip()

@@ -1,0 +1,48 @@
+"""What the judges without a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memeval.errors import ConfigError
+from memeval.overlap import says_nothing_known
+from memeval.protocols import Model
+from memeval.types import Answer, Question, Score
+
+NO_GOLD = "the question has no gold answer"
+
+
+def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Raises ConfigError for an option that the judge does not have; `benchmark` is known to all."""
+    if unknown := options.keys() - known - {"benchmark"}:
+        raise ConfigError(
+            f"Judge {judge} has no option {min(unknown)!r}.", fix=f"Known: {', '.join(sorted({*known, 'benchmark'}))}."
+        )
+
+
+class TextJudge:
+    """A judge that is a pure function of texts. An abstention question is right if the answer abstains."""
+
+    name = ""
+    options: frozenset[str] = frozenset()
+
+    def __init__(self, model: Model | None = None, options: Mapping[str, Any] | None = None) -> None:
+        self._options = dict(options or {})
+        check_names(self.name, self._options, self.options)
+
+    def score(self, question: Question, answer: Answer) -> list[Score]:
+        """One score, named as the judge."""
+        return [self._score(question, answer)]
+
+    def _score(self, question: Question, answer: Answer) -> Score:
+        if question.is_abstention:
+            said = says_nothing_known(answer.text)
+            return Score(self.name, float(said), "abstained" if said else "did not abstain", self.name)
+        if not question.answers:
+            return Score(self.name, None, NO_GOLD, self.name)
+        return Score(self.name, self.value(question, answer.text), "", self.name)
+
+    def value(self, question: Question, answer: str) -> float:
+        """The value for a question with a gold answer."""
+        raise NotImplementedError

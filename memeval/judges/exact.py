@@ -1,0 +1,29 @@
+"""`exact` and `contains`: equality and containment in normal form (see `memeval.overlap.exact`)."""
+
+from __future__ import annotations
+
+from memeval import overlap, registry
+from memeval.judges.base import TextJudge
+from memeval.types import Question
+
+
+@registry.judge("exact")
+class ExactJudge(TextJudge):
+    """1 if the answer equals a gold in normal form."""
+
+    name = "exact"
+
+    def value(self, question: Question, answer: str) -> float:
+        """Exact match with any gold."""
+        return overlap.exact_match(answer, question.answers)
+
+
+@registry.judge("contains")
+class ContainsJudge(TextJudge):
+    """1 if a gold stands in the answer as whole words."""
+
+    name = "contains"
+
+    def value(self, question: Question, answer: str) -> float:
+        """Containment of any gold."""
+        return overlap.contains(answer, question.answers)

@@ -1,0 +1,34 @@
+"""`f1`: token F1 against the best gold; for LoCoMo the official score by category, named `locomo_f1`."""
+
+from __future__ import annotations
+
+from memeval import overlap, registry
+from memeval.judges.base import NO_GOLD, TextJudge
+from memeval.overlap.locomo import CATEGORIES
+from memeval.types import Answer, Question, Score
+
+
+@registry.judge("f1")
+class F1Judge(TextJudge):
+    """Option `benchmark: locomo` turns on LoCoMo's protocol."""
+
+    name = "f1"
+
+    def score(self, question: Question, answer: Answer) -> list[Score]:
+        """`locomo_f1` or `f1`."""
+        if self._options.get("benchmark") != "locomo":
+            return super().score(question, answer)
+        return [self._locomo(question, answer.text)]
+
+    def value(self, question: Question, answer: str) -> float:
+        """Token F1 with the best gold."""
+        return overlap.best_f1(answer, question.answers)
+
+    def _locomo(self, question: Question, answer: str) -> Score:
+        category = CATEGORIES.get(question.type)
+        if category is None:
+            return Score("locomo_f1", None, f"LoCoMo has no questions of type {question.type}", self.name)
+        if category != 5 and not question.answers:
+            return Score("locomo_f1", None, NO_GOLD, self.name)
+        gold = question.answers[0] if question.answers else ""
+        return Score("locomo_f1", overlap.locomo_f1(answer, gold, category), f"category {category}", self.name)

@@ -1,0 +1,30 @@
+"""Answering and judging models, by name: the part before the first slash chooses the kind.
+
+    openai/gpt-4o-2024-08-06            OpenAI's API (OPENAI_API_KEY)
+    openrouter/meta-llama/llama-3.3-70b OpenRouter (OPENROUTER_API_KEY)
+    anthropic/claude-haiku-4-5          Anthropic's OpenAI-compatible endpoint (ANTHROPIC_API_KEY)
+    http://localhost:11434/v1#qwen3     any OpenAI-compatible address (MEMEVAL_API_KEY, if it wants one)
+    compatible/qwen3                    the same, with the address in option base_url or in MEMEVAL_BASE_URL
+    claude-cli/haiku                    the user's own Claude Code client and subscription, without tools
+    extractive                          no model: the best sentences of what was retrieved
+    scripted/replies.json               fixed replies, for tests
+
+A model makes one try and raises ModelError; retries, cache and budget are the caller's.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memeval import registry
+from memeval.protocols import Model
+from memeval.types import EMPTY
+
+
+def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
+    """The model of that name. Raises ConfigError for an unknown kind, a missing key or a wrong option."""
+    factory = registry.model.get(name.split("/", 1)[0])
+    model: Model = factory(name, options)
+    return model
+
+
+__all__ = ["open_model"]

@@ -1,0 +1,119 @@
+"""`extractive`: answers without a model, by quoting the best sentence of what was retrieved; abstains when none fits.
+
+    score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
+
+over stems without function words; N sentences were retrieved, n_t of them hold t. Names of the question that occur in
+nearly every sentence weigh little so. It reads the tags of the built-in prompts; of another prompt it takes the last
+line with a question mark as the question and the rest as memories. A baseline, not a reader: it does not combine or count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memeval import registry
+from memeval.models.options import check_options
+from memeval.prompts import MEMORIES, QUESTION, tagged
+from memeval.text import content_stems, estimate_tokens, sentences
+from memeval.types import Completion, Message, Usage
+
+REFUSAL = "No information available"
+"""LoCoMo's own words, which its official score knows."""
+_HEAD = re.compile(r"^\[\d+\](?: (\d{4}-\d{2}-\d{2}) \(\w{3}\) \d{2}:\d{2})?$")
+_SPEAKER = re.compile(r"^(?:\*\*)?[A-Z][\w .'-]{0,30}(?:\*\*)?: ")
+_WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    stems: frozenset[str]
+    date: str
+
+
+@registry.model("extractive")
+class Extractive:
+    """Options: `threshold` (0 to 1, the least score that is answered) and `sentences` (the most that are quoted)."""
+
+    def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:
+        check_options(name, options or {}, {"threshold": (int, float), "sentences": int})
+        self._threshold = float((options or {}).get("threshold", 0.35))
+        self._most = int((options or {}).get("sentences", 1))
+
+    @property
+    def name(self) -> str:
+        """Always extractive."""
+        return "extractive"
+
+    @property
+    def cache_salt(self) -> str:
+        """The options."""
+        return f"{self._threshold} {self._most}"
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """The best sentences, or the refusal. Uses no tokens of any model, so none are counted."""
+        question, memories = _parts(next((m.content for m in reversed(messages) if m.role == "user"), ""))
+        best = self._best(set(content_stems(question)), _split(memories))
+        text = " ".join(_quoted(sentence, question) for sentence in best) or REFUSAL
+        if max_tokens is not None and estimate_tokens(text) > max_tokens:
+            text = text[: max_tokens * 4]
+        return Completion(text, self.name, Usage(calls=1))
+
+    def _best(self, asked: set[str], said: list[_Sentence]) -> list[_Sentence]:
+        weights = _weights(said)
+        whole = math.fsum(weights.get(stem, _idf(len(said), 0)) for stem in sorted(asked))
+        if not whole or not said:
+            return []
+        scored = [(math.fsum(weights[stem] for stem in sorted(asked & one.stems)) / whole, one) for one in said]
+        scored.sort(key=lambda pair: -pair[0])  # stable: equal scores stay in the order of retrieval
+        return [one for score, one in scored[: self._most] if score >= self._threshold]
+
+
+def _parts(prompt: str) -> tuple[str, str]:
+    question, memories = tagged(QUESTION, prompt), tagged(MEMORIES, prompt)
+    if question:
+        return question, memories
+    lines = prompt.splitlines()
+    at = next((number for number in reversed(range(len(lines))) if "?" in lines[number]), None)
+    if at is None:
+        return "", prompt
+    return lines[at], "\n".join(lines[:at] + lines[at + 1 :])
+
+
+def _split(memories: str) -> list[_Sentence]:
+    out: list[_Sentence] = []
+    date = ""
+    for line in memories.splitlines():
+        head = _HEAD.match(line.strip())
+        if head:
+            date = head.group(1) or ""
+            continue
+        speaker = _SPEAKER.match(line)
+        own = frozenset(content_stems(speaker.group())) if speaker else frozenset()
+        for text in sentences(line[speaker.end() :] if speaker else line):
+            if not text.endswith("?"):  # a question that was asked is no answer
+                out.append(_Sentence(text, frozenset(content_stems(text)) | own, date))
+    return out
+
+
+def _weights(said: Sequence[_Sentence]) -> dict[str, float]:
+    counts = Counter(stem for sentence in said for stem in sentence.stems)
+    return {stem: _idf(len(said), count) for stem, count in counts.items()}
+
+
+def _idf(total: int, count: int) -> float:
+    return math.log(1 + total / max(1, count))
+
+
+def _quoted(sentence: _Sentence, question: str) -> str:
+    """A question about a time gets the day on which the sentence was said, too."""
+    if sentence.date and _WHEN.search(question):
+        return f"{sentence.text} ({sentence.date})"
+    return sentence.text

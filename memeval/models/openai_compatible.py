@@ -1,0 +1,233 @@
+"""Chat completions of OpenAI-compatible servers: the only importer of the `openai` library in the package.
+
+One try for each call; the library's own retries are off. A server that refuses a parameter (newer models take no
+temperature, some servers no JSON schema) is asked again without it, and the model remembers that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from memeval.errors import ModelError
+from memeval.models.prices import Price
+from memeval.text import estimate_tokens
+from memeval.types import EMPTY, Completion, Message, Usage
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_FIXES = {
+    401: "Check the API key.",
+    402: "The account has no credit left.",
+    403: "Check that the API key may use this model.",
+    404: "Check the model's name and the base URL.",
+    413: "Retrieve less: lower --top-k.",
+}
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_ASSUMED_OUTPUT = 1024  # tokens, for an estimate when the caller sets no limit
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server and how it differs from others.
+
+    `structured`: it honours a JSON schema in response_format. `limit_name`: what it calls the limit of output tokens.
+    """
+
+    base_url: str
+    api_key: str = ""
+    structured: bool = True
+    limit_name: str = "max_tokens"
+    body: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+class OpenAICompatible:
+    """One model of one server. Safe for threads; the client and the library are loaded at the first call."""
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        endpoint: Endpoint,
+        *,
+        price: Price | None = None,
+        timeout: float = 120.0,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = None,
+    ) -> None:
+        self._name = name
+        self._model = model
+        self._endpoint = endpoint
+        self._price = price
+        self._timeout = timeout
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._refused: set[str] = set() if endpoint.structured else {"response_format"}
+        self._guard = Lock()
+        self._client: OpenAI | None = None
+
+    @property
+    def name(self) -> str:
+        """As it was asked for."""
+        return self._name
+
+    @property
+    def cache_salt(self) -> str:
+        """What else decides the answers: the address and the temperature."""
+        return f"{self._endpoint.base_url} {self._temperature} {self._max_tokens}"
+
+    def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
+        """About the most that a call costs, in US dollars; None when the price is unknown."""
+        if self._price is None:
+            return None
+        given = sum(estimate_tokens(message.content) + 4 for message in messages)
+        return self._price.cost(given, max_tokens or self._max_tokens or _ASSUMED_OUTPUT)
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        """One answer. Raises ModelError, also for an empty one; one that was cut at the limit is an answer."""
+        started = time.monotonic()
+        answer = self._ask(messages, schema, max_tokens or self._max_tokens)
+        text = self._text(answer)
+        usage = self._usage(getattr(answer, "usage", None), messages, text)
+        return Completion(text, getattr(answer, "model", None) or self._model, usage, time.monotonic() - started)
+
+    def _ask(self, messages: Sequence[Message], schema: Mapping[str, Any] | None, limit: int | None) -> Any:
+        while True:
+            request = self._request(messages, schema, limit)
+            try:
+                with _translated(self._endpoint.base_url, self._timeout):
+                    return self._connect().chat.completions.create(**request)
+            except _Refused as error:
+                refused = _named_parameter(error.message, request, self._endpoint.limit_name)
+                if refused is None:
+                    raise
+                with self._guard:
+                    self._refused.add(refused)
+
+    def _request(self, messages: Sequence[Message], schema: Mapping[str, Any] | None, limit: int | None) -> dict[str, Any]:
+        plain = [{"role": message.role, "content": message.content} for message in messages]
+        request: dict[str, Any] = {"model": self._model, "messages": plain}
+        if self._temperature is not None and "temperature" not in self._refused:
+            request["temperature"] = self._temperature
+        if limit is not None:
+            request[self._limit_name()] = limit
+        if schema is not None and "response_format" not in self._refused:
+            request["response_format"] = _format_of(schema)
+        elif schema is not None:
+            told = "Answer with one JSON object and nothing else. It follows this JSON schema:"
+            plain.append({"role": "user", "content": f"{told}\n{json.dumps(dict(schema))}"})
+        if self._endpoint.body:
+            request["extra_body"] = dict(self._endpoint.body)
+        return request
+
+    def _limit_name(self) -> str:
+        other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+        name = self._endpoint.limit_name
+        return other[name] if name in self._refused else name
+
+    def _connect(self) -> OpenAI:
+        import openai
+
+        with self._guard:
+            if self._client is None:
+                self._client = openai.OpenAI(
+                    base_url=self._endpoint.base_url,
+                    api_key=self._endpoint.api_key or "none",
+                    timeout=self._timeout,
+                    max_retries=0,
+                )
+            return self._client
+
+    def _text(self, answer: Any) -> str:
+        choices = getattr(answer, "choices", None)
+        if not choices:
+            problem = str(getattr(answer, "error", None) or "no choices")[:300]
+            raise ModelError(f"{self._endpoint.base_url} did not answer: {problem}", fix="Check the base URL.", transient=True)
+        text = _THOUGHTS.sub("", choices[0].message.content or "").strip()
+        reason = choices[0].finish_reason
+        if reason == "content_filter":
+            raise ModelError(f"{self._name} refused to answer (content filter).", fix="Take another model.")
+        if not text and reason == "length":
+            raise ModelError(f"{self._name} used up its tokens before it answered.", fix="Raise max_tokens.")
+        if not text:
+            raise ModelError(f"{self._name} gave an empty answer.", fix="Take another model if it stays so.", transient=True)
+        return text
+
+    def _usage(self, told: Any, messages: Sequence[Message], text: str) -> Usage:
+        """From the response; tokens are estimated where it is silent, the cost comes from the price table then."""
+        given = getattr(told, "prompt_tokens", None)
+        taken = getattr(told, "completion_tokens", None)
+        given = sum(estimate_tokens(message.content) for message in messages) if given is None else int(given)
+        taken = estimate_tokens(text) if taken is None else int(taken)
+        cost = getattr(told, "cost", None)
+        if not isinstance(cost, int | float):
+            cost = self._price.cost(given, taken) if self._price else None
+        return Usage(1, given, taken, cost)
+
+
+class _Refused(ModelError):
+    """The server said that the request is malformed (400, 422): perhaps it lacks a feature."""
+
+
+def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
+
+
+def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) -> str | None:
+    """The optional parameter of the request that the server complains about."""
+    signs = {
+        "temperature": ("temperature",),
+        "response_format": ("response_format", "json_schema", "structured output"),
+        limit_name: (limit_name,),
+    }
+    lowered = message.lower()
+    return next((name for name, words in signs.items() if name in request and any(word in lowered for word in words)), None)
+
+
+@contextlib.contextmanager
+def _translated(url: str, timeout: float) -> Iterator[None]:
+    """Turn each fault of the library, and an answer that is no JSON, into ModelError."""
+    import openai
+
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        raise ModelError(f"{url} did not answer within {timeout:g} s.", fix="Raise the timeout.", transient=True) from error
+    except openai.APIConnectionError as error:
+        raise ModelError(f"{url} can't be reached.", fix="Check the network and the base URL.", transient=True) from error
+    except openai.APIStatusError as error:
+        raise _of_status(error.status_code, error.message, url, error.response.headers) from error
+    except (openai.OpenAIError, ValueError) as error:
+        said = f"{url} gave an answer that can't be read: {error}"[:400]
+        raise ModelError(said, fix="Check that the base URL is an OpenAI-compatible API.", transient=True) from error
+
+
+def _of_status(status: int, message: str, url: str, headers: Mapping[str, str]) -> ModelError:
+    kind = _Refused if status in (400, 422) else ModelError
+    transient = status in _TRANSIENT or status >= 500
+    fix = _FIXES.get(status, "It is tried again." if transient else "Check the model and its options.")
+    wait = retry_after(headers) if transient else None
+    return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient, retry_after=wait)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms. None if it does not say."""
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
+    asked = headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(asked))
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+    return None
