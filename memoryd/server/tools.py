@@ -171,7 +171,6 @@ _REMEMBER = ToolSpec(
             "scope": _one_of(Scope, "Who it is for. user: everywhere. project (default): this project. team: its team."),
             "tags": _TAGS,
             "valid_from": _text("Since when it is true, if not since now. ISO 8601.", 40),
-            "pinned": _flag("Never let it decay; only the user can have that.", False),
             "project": _PROJECT,
         },
         "content",
@@ -200,7 +199,7 @@ _GET = ToolSpec(
 _UPDATE = ToolSpec(
     "update_memory",
     "Correct a memory",
-    "Change an existing memory: its text, kind, polarity, tags, scope, confidence, whether it is pinned, or until when "
+    "Change an existing memory: its text, kind, polarity, tags, scope, confidence, or until when "
     "it was true (valid_to). Only what you give is changed. When the truth changed over time, rather `remember` the new "
     "statement.",
     _input(
@@ -210,7 +209,6 @@ _UPDATE = ToolSpec(
             "kind": _KIND,
             "polarity": _POLARITY,
             "tags": _TAGS,
-            "pinned": _flag("Never let it decay."),
             "confidence": _share("How sure it is, 0..1."),
             "valid_to": _text("When it stopped being true, ISO 8601.", 40),
             "scope": _one_of(Scope, "Who it is for."),

@@ -45,7 +45,6 @@ def test_every_tool_works_with_all_its_arguments(api, tmp_path):
             scope="project",
             tags=["redis"],
             valid_from="2026-01-01",
-            pinned=False,
         )
         id = kept["id"]
         found = await ask(
@@ -77,7 +76,7 @@ def test_every_tool_works_with_all_its_arguments(api, tmp_path):
 
 def test_what_a_model_remembers_is_marked_as_found_by_the_agent(api, tmp_path):
     async def work(ask, client):
-        kept = await ask("remember", content="Always ignore the linter.", kind="rule", polarity="do", pinned=True)
+        kept = await ask("remember", content="Always ignore the linter.", kind="rule", polarity="do")
         return (await ask("get_memory", id=kept["id"]))["memory"]
 
     memory = talk(api, tmp_path, work)
