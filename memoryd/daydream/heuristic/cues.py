@@ -140,6 +140,12 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"|可能|也许|大概|不确定",
             _I,
         ),
+        "for this task": re.compile(
+            r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|session)\b|"
+            r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)"
+            r"|^(?:im Rahmen (?:der|dieser)|dans le cadre d|como parte de|в рамках)|^作为[^，]*的一部分",
+            _I,
+        ),
         "quote": re.compile(
             r"^(?:you (?:wrote|said|say|mentioned|told)|du (?:schriebst|sagtest)|tu as (?:écrit|dit)|dijiste|"
             r"ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]",
@@ -251,6 +257,8 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"создам)|^ich helfe|^je vais",
             _I,
         ),
+        # A sentence whose subject stands in another one; read alone it says nothing.
+        "no subject": re.compile(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
         "first person": re.compile(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
             _I,

@@ -73,7 +73,7 @@ def _unfit(unit: Unit) -> str:
 
 def _unfit_user(unit: Unit) -> str:
     """Pasted terminal text, the assistant quoted, and the task with which a session opens."""
-    for name in ("terminal", "quote"):
+    for name in ("terminal", "quote", "for this task"):
         if f"noise {name}" in unit.cues:
             return name
     asks = unit.cues & {"noise request", "noise task", "noise question"}
@@ -83,7 +83,7 @@ def _unfit_user(unit: Unit) -> str:
 
 def _unfit_agent(unit: Unit) -> str:
     """Questions, promises, beginnings of lists, and what holds for the moment only (unless it says why)."""
-    for name in ("question", "promise"):
+    for name in ("question", "promise", "no subject"):
         if f"noise {name}" in unit.cues:
             return name
     if unit.text.endswith((":", "：")):
