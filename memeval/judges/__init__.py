@@ -11,7 +11,8 @@
 
 A judge gives a score for each metric that it knows, the main one first; None is unscored, which is not wrong.
 A model that fails raises ModelError: the question is then failed, and a resumed run tries it again.
-Options of all: `benchmark` (its registered name, which chooses protocol and prompts).
+A reason that begins with `skipped` says that the protocol asks for no score. Options of all: `protocol` (longmemeval,
+locomo, …: it chooses rules and prompts), or `benchmark`, whose name tells the protocol.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ from memeval.overlap import says_nothing_known
 from memeval.protocols import Model
 from memeval.types import Answer, Question, Score
 
-NO_GOLD = "the question has no gold answer"
+NO_GOLD = "skipped: the question has no gold answer"
 
 
 def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from memeval import overlap, registry
-from memeval.judges.base import NO_GOLD, TextJudge
+from memeval.judges.base import NO_GOLD, TextJudge, protocol_of
 from memeval.overlap.locomo import CATEGORIES
 from memeval.types import Answer, Question, Score
 
 
 @registry.judge("f1")
 class F1Judge(TextJudge):
-    """Option `benchmark: locomo` turns on LoCoMo's protocol."""
+    """Option `protocol: locomo` turns on LoCoMo's score."""
 
     name = "f1"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """`locomo_f1` or `f1`."""
-        if self._options.get("benchmark") != "locomo":
+        if protocol_of(self._options) != "locomo":
             return super().score(question, answer)
         return [self._locomo(question, answer.text)]
 
@@ -27,7 +27,7 @@ class F1Judge(TextJudge):
     def _locomo(self, question: Question, answer: str) -> Score:
         category = CATEGORIES.get(question.type)
         if category is None:
-            return Score("locomo_f1", None, f"LoCoMo has no questions of type {question.type}", self.name)
+            return Score("locomo_f1", None, f"skipped: LoCoMo has no questions of type {question.type}", self.name)
         if category != 5 and not question.answers:
             return Score("locomo_f1", None, NO_GOLD, self.name)
         gold = question.answers[0] if question.answers else ""

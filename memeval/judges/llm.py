@@ -18,7 +18,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.errors import ConfigError
-from memeval.judges.base import NO_GOLD, check_names
+from memeval.judges.base import NO_GOLD, check_names, protocol_of
 from memeval.judges.verdict import yes_or_no
 from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Model
@@ -44,7 +44,7 @@ class PromptedJudge:
         if model is None:
             raise ConfigError(f"The judge {self.kind} needs a model.", fix="Choose one with --judge-model, or take the judge f1.")
         self._model = model
-        self._benchmark = str(options.get("benchmark", ""))
+        self._protocol = protocol_of(options)
         self._override = str(options.get("prompt") or "")
         self._by_type = {str(key): str(value) for key, value in (options.get("prompt_by_type") or {}).items()}
         self._base = Path(options["base"]) if options.get("base") else None
@@ -68,7 +68,7 @@ class PromptedJudge:
         return self._model.complete(messages, max_tokens=self._limit), f"{self.name} {prompt.hash}"
 
     def _find(self, kind: QuestionType) -> Prompt:
-        return find_prompt("judge", self._benchmark, kind.value, override=self._override, by_type=self._by_type, base=self._base)
+        return find_prompt("judge", self._protocol, kind.value, override=self._override, by_type=self._by_type, base=self._base)
 
 
 @registry.judge("llm")
@@ -79,16 +79,16 @@ class LLMJudge(PromptedJudge):
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """The accuracy of the benchmark's protocol; for LongMemEval also with the official label, from the same reply."""
-        metric = _METRICS.get(self._benchmark, "llm_accuracy")
-        if self._benchmark == "locomo" and question.is_abstention:
-            return [Score(metric, None, "category 5 is not part of this accuracy", self.name)]
+        metric = _METRICS.get(self._protocol, "llm_accuracy")
+        if self._protocol == "locomo" and question.is_abstention:
+            return [Score(metric, None, "skipped: category 5 is not part of this accuracy", self.name)]
         if not question.answers and not question.is_abstention:
             return [Score(metric, None, NO_GOLD, self.name)]
         gold = " | ".join(question.answers) or "The information was never given."
         reply, judge = self.ask(question, gold, answer)
         verdict = yes_or_no(reply.text)
         scores = [Score(metric, None if verdict is None else float(verdict), reply.text[:_SHOWN], judge, reply.usage)]
-        if self._benchmark == "longmemeval":
+        if self._protocol == "longmemeval":
             label = float("yes" in reply.text.lower())
             scores.append(Score(f"{metric}_official", label, "", judge))  # the usage is counted once
         return scores

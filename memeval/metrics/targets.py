@@ -1,6 +1,7 @@
 """What counts as found, by protocol: LongMemEval's two readings, and the evidence as the data set gives it.
 
-    evidence   every evidence id that exists in the case; questions without one are skipped (LoCoMo's protocol)
+    evidence   every evidence id that exists in the case; questions without one are skipped
+    locomo     the same, by LoCoMo's protocol
     official   LongMemEval's script: user turns only; `_abs` questions and those without a user-side target are skipped
     community  LongMemEval as most published figures: the evidence of all questions, either side, abstention included
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from memeval.types import Case, Question, Session
 
@@ -39,14 +41,6 @@ def user_side(session: Session) -> Session:
     return replace(session, turns=tuple(turn for turn in session.turns if turn.role == "user"))
 
 
-def _evidence(question: Question, case: Case, level: str) -> Targets:
-    return _resolved("evidence", question, case, level)
-
-
-def _community(question: Question, case: Case, level: str) -> Targets:
-    return _resolved("community", question, case, level)
-
-
 def _resolved(variant: str, question: Question, case: Case, level: str) -> Targets:
     if level == "session":
         wanted, known = question.evidence_sessions, {session.id for session in case.sessions}
@@ -68,7 +62,8 @@ def _official(question: Question, case: Case, level: str) -> Targets:
 
 
 VARIANTS: Mapping[str, Callable[[Question, Case, str], Targets]] = {
-    "evidence": _evidence,
+    "evidence": partial(_resolved, "evidence"),
+    "locomo": partial(_resolved, "locomo"),
     "official": _official,
-    "community": _community,
+    "community": partial(_resolved, "community"),
 }

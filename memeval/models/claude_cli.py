@@ -124,7 +124,7 @@ class ClaudeCli:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of the run stays: a live process group is killed and reaped. (The id of one that ended may be another's.)"""
+    """Nothing of the run stays: a live group is killed and reaped. One that has ended is left alone: its id may be another's."""
     if process.returncode is None:
         if sys.platform == "win32":
             process.kill()

@@ -22,6 +22,7 @@ REQUIRED = {
 KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers"})
 """question, memories (what was retrieved), date (of the question), answer (the gold), response (the hypothesis), speakers."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
+_DASHED = re.compile(r"(\w+)-(answer-con|answer|judge|note)(?:-([a-z-]+))?")
 _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
 
 
@@ -63,14 +64,14 @@ def find_prompt(
 ) -> Prompt:
     """The prompt of a kind (answer, answer-con, note, judge) for a question type of a benchmark.
 
-    First match wins: `by_type` for the type, `override`, the benchmark's file for the type, the benchmark's
-    file, the default for the type, the default. Raises ConfigError.
+    First match wins: `by_type` for the type, `override`, the benchmark's file for the type, the benchmark's file,
+    the same of its family (`longmemeval` for `longmemeval-s`), the default for the type, the default. Raises ConfigError.
     """
     given = (by_type or {}).get(question_type) or override
     if given:
         return load_prompt(kind, given, base)
     names = [f"{kind}.{question_type}", kind] if question_type else [kind]
-    for folder in (benchmark, "default"):
+    for folder in (benchmark, benchmark.split("-")[0], "default"):
         for name in names:
             if folder and _file(f"{folder}/{name}").is_file():
                 return load_prompt(kind, f"{folder}/{name}")
@@ -78,7 +79,9 @@ def find_prompt(
 
 
 def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
-    """A prompt from a built-in name (`longmemeval/judge.temporal`), a file, or text in place (anything with a placeholder).
+    """A prompt from a built-in name, a file, or text in place (anything with a placeholder).
+
+    Built-in names are those of the files (`longmemeval/judge.temporal`), or with dashes (`longmemeval-judge-temporal`).
 
     Paths are taken from `base`, or from the working folder. Raises ConfigError naming file and line.
     """
@@ -105,9 +108,11 @@ def builtin_names() -> list[str]:
 
 
 def _file(name: str) -> Path:
-    if not re.fullmatch(r"[\w-]+/[\w.-]+", name):
-        return FOLDER / "none"  # no name of ours: never look outside the folder
-    return FOLDER / f"{name}.md"
+    """The file of a built-in name; one that does not exist for any other text, never one outside the folder."""
+    if dashed := _DASHED.fullmatch(name):
+        folder, kind, question_type = dashed.groups()
+        name = f"{folder}/{kind}" + (f".{question_type.replace('-', '_')}" if question_type else "")
+    return FOLDER / (f"{name}.md" if re.fullmatch(r"[\w-]+/[\w.-]+", name) else "none")
 
 
 def _parse(kind: str, name: str, text: str) -> Prompt:
