@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TypeVar
 
-from memeval.errors import BudgetError, MemevalError, ModelError, ProviderError, StoppedError
+from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
 
 Result = TypeVar("Result")
 
@@ -134,8 +134,3 @@ class Budget:
         with self._lock:
             self._spent += cost
             self._dearest = max(self._dearest, cost)
-
-
-def is_fatal(error: MemevalError) -> bool:
-    """Whether an error ends the run rather than one question."""
-    return isinstance(error, BudgetError | StoppedError)

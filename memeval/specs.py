@@ -318,11 +318,12 @@ class JudgeSpec:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSpec:
-    """Cut-offs, levels (session, turn) and variant (see the benchmark's protocol) of retrieval metrics."""
+    """Cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round, turn)."""
 
     k: tuple[int, ...] = (1, 3, 5, 10, 30, 50)
     levels: tuple[str, ...] = ("session", "turn")
     variant: str = ""
+    granularity: str = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +369,7 @@ class BenchmarkSpec:
                 yield f"source.files[{number}].url", "is needed for source type url"
         if source.type is SourceType.URL and not source.files:
             yield "source.files", "are needed for source type url"
-        for key, levels in (("retrieval.levels", self.retrieval.levels),):
-            if wrong := [level for level in levels if level not in ("session", "turn")]:
-                yield key, f"has {wrong[0]!r}; known are session, turn"
+        if wrong := [level for level in self.retrieval.levels if level not in ("session", "turn")]:
+            yield "retrieval.levels", f"has {wrong[0]!r}; known are session, turn"
+        if self.retrieval.granularity not in ("session", "round", "turn"):
+            yield "retrieval.granularity", f"is {self.retrieval.granularity!r}; known are session, round, turn"

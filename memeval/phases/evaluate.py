@@ -63,10 +63,10 @@ def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -
 
 
 def score_status(score: Score) -> str:
-    """Scored, or why not: a reason that begins with `skipped` means that the protocol asks for no score."""
+    """Scored, or why not: without a value and without a call the protocol asks for none; with a call, it said nothing clear."""
     if score.value is not None:
         return "scored"
-    return "skipped" if score.reason.startswith("skipped") else "unscored"
+    return "unscored" if score.usage.calls or score.usage.cached_calls else "skipped"
 
 
 def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
@@ -82,3 +82,9 @@ def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if "usage" in score:
             total += Usage(**score["usage"])
     return usage_to_json(total)
+
+
+def gold_from_json(payload: Mapping[str, Any]) -> Gold:
+    """The gold that was kept with a question."""
+    aims = tuple(Targets(t["variant"], t["level"], tuple(t["ids"]), t["skipped"]) for t in payload["targets"])
+    return Gold(aims, {name: datetime.fromisoformat(at) for name, at in payload["dates"].items()})

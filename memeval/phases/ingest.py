@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from memeval.metrics import user_side
+from memeval.metrics.targets import user_side
 from memeval.specs import IngestionMode
 from memeval.types import EMPTY, Session
 

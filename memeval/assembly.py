@@ -1,0 +1,177 @@
+"""From settings and specs to the parts of a run: the only place that turns names into objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from memeval import registry
+from memeval.benchmarks.opening import open_benchmark
+from memeval.benchmarks.source import Sources
+from memeval.cache import GuardedModel, ModelCache
+from memeval.calls import Budget, Stop
+from memeval.catalog import Catalog
+from memeval.config import to_plain
+from memeval.judges import open_judge
+from memeval.models import open_model
+from memeval.prompts import Prompt, find_prompt
+from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
+from memeval.settings import Settings
+from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType
+from memeval.types import Question
+
+PROMPTED = ("llm", "rubric")
+"""Judges that take prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all runs of a command share."""
+
+    catalog: Catalog
+    cache: ModelCache
+    budget: Budget
+    stop: Stop
+    sources: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Settings with the specs that they name, and what follows from both."""
+
+    settings: Settings
+    benchmark: BenchmarkSpec
+    provider: ProviderSpec
+
+    @property
+    def variant(self) -> str:
+        """Protocol of the retrieval metrics."""
+        return self.settings.variant or self.benchmark.retrieval.variant or "evidence"
+
+    @property
+    def granularity(self) -> str:
+        """Unit of retrieval."""
+        return self.settings.granularity or self.benchmark.retrieval.granularity
+
+    @property
+    def search_k(self) -> int:
+        """Pieces asked for: enough for every cut-off, also when several turns are of one session."""
+        if self.settings.search_k:
+            return max(self.settings.search_k, self.settings.top_k)
+        several = 4 if self.granularity != "session" and "session" in self.benchmark.retrieval.levels else 1
+        return max(self.settings.top_k, several * max(self.benchmark.retrieval.k, default=0))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the judges; none without answers."""
+        return tuple(part.strip() for part in (self.settings.judge or self.benchmark.judge.name).split(",") if part.strip())
+
+    def benchmark_json(self) -> dict[str, Any]:
+        """The resolved file of the benchmark."""
+        return cast(dict[str, Any], to_plain(self.benchmark))
+
+    def provider_json(self) -> dict[str, Any]:
+        """The resolved file of the provider, without header values, which can hold secrets."""
+        return cast(dict[str, Any], _without_headers(to_plain(self.provider)))
+
+
+def make_plan(settings: Settings, catalog: Catalog) -> Plan:
+    """Look up what the settings name. Raises ConfigError."""
+    plan = Plan(settings, catalog.benchmark(settings.benchmark), catalog.provider(settings.provider))
+    for judge in plan.judges if settings.answering_model else ():
+        registry.judge.get(judge)
+    return plan
+
+
+def open_data(plan: Plan, around: Surroundings) -> Benchmark:
+    """The benchmark with its data found or fetched."""
+    data = Path(plan.settings.data) if plan.settings.data else None
+    return open_benchmark(plan.benchmark, data, options=plan.settings.benchmark_options, sources=around.sources)
+
+
+def make_provider(plan: Plan, around: Surroundings) -> Provider:
+    """The provider, not yet opened; with the model that its option `model` names, if it uses one."""
+    kind = registry.provider.get(plan.provider.effective_implementation)
+    provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
+    name = {**plan.provider.options, **plan.settings.provider_options}.get("model")
+    use_model = getattr(provider, "use_model", None)
+    if use_model is not None and isinstance(name, str) and name:
+        use_model(make_model(name, plan.settings.model_options, around))
+    return provider
+
+
+def make_model(name: str, options: Mapping[str, Any], around: Surroundings) -> Model:
+    """A model behind cache, budget and retries."""
+    return GuardedModel(open_model(name, options), around.cache, around.budget, around.stop)
+
+
+def make_judges(plan: Plan, around: Surroundings) -> list[Judge]:
+    """The judges in order. Raises ConfigError, also when one needs a model and none is named."""
+    name = plan.settings.judge_model
+    model = make_model(name, plan.settings.model_options, around) if name else None
+    return [open_judge(judge, model, _judge_options(plan, judge)) for judge in plan.judges]
+
+
+def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
+    """The benchmark's own options are for its own judge; prompts for those that have some."""
+    spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
+    options = dict(spec.options) if judge == spec.name else {}
+    options["benchmark"] = _prompt_folder(plan.benchmark)
+    if judge not in PROMPTED:
+        return options
+    if own := plan.settings.judge_prompt:
+        return {**options, "prompt": own}
+    if prompts.judge:
+        options["prompt"] = prompts.judge
+    if prompts.judge_by_type:
+        options["prompt_by_type"] = dict(prompts.judge_by_type)
+    return {**options, "base": str(plan.benchmark.origin.path.parent)}
+
+
+def _prompt_folder(benchmark: BenchmarkSpec) -> str:
+    """longmemeval-s reads the prompts of longmemeval: those of its loader."""
+    return benchmark.loader or benchmark.name
+
+
+def answer_prompt(plan: Plan, question: Question) -> Prompt:
+    """The prompt of the answering model for a question."""
+    prompts = plan.benchmark.prompts
+    own = plan.settings.answer_prompt
+    return find_prompt(
+        "answer-con" if plan.settings.reader == "con" else "answer",
+        _prompt_folder(plan.benchmark),
+        str(question.type),
+        override=own or ("" if plan.settings.reader == "con" else prompts.answer),
+        by_type=None if own else prompts.answer_by_type,
+        base=None if own else plan.benchmark.origin.path.parent,
+    )
+
+
+def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:
+    """Metrics of rankings that the benchmark names, or all; names of other metrics are about answers."""
+    known = registry.metric.names()
+    chosen = [name for name in plan.benchmark.metrics if name in known] or known
+    return [cast(RetrievalMetric, registry.metric.get(name)) for name in chosen]
+
+
+def is_local(plan: Plan) -> bool:
+    """Whether the provider runs in this process."""
+    return plan.provider.type is ProviderType.LOCAL
+
+
+def with_settings(plan: Plan, **changes: Any) -> Plan:
+    """The plan with other settings."""
+    return replace(plan, settings=replace(plan.settings, **changes))
+
+
+def _without_headers(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key: dict.fromkeys(item, "***") if key == "headers" and isinstance(item, Mapping) else _without_headers(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_headers(item) for item in value]
+    return value

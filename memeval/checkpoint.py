@@ -1,0 +1,185 @@
+"""A run that this process works on: its folder, its lock, its plan and what is still to be done.
+
+All state is in run.db. A record is written in one transaction and is result and checkpoint at once (see
+`results.store`), so a run that was killed anywhere goes on with the first piece of work that has no record.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memeval.errors import RunError
+from memeval.files import RunLock
+from memeval.results.files import ResultsDir
+from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
+from memeval.settings import Settings
+from memeval.types import EMPTY, Phase
+
+ORDER = tuple(Phase)
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Run:
+    """An open run. Holds the lock until `close`."""
+
+    def __init__(self, results: ResultsDir, folder: Path, *, create: bool = False) -> None:
+        self.results = results
+        self.folder = folder
+        self._lock = RunLock(folder / "run.lock")
+        if not create and not (folder / "run.db").is_file():
+            raise RunError(f"There is no run at {folder}.", fix="`memeval status` lists the runs.")
+        self._lock.acquire()
+        try:
+            self.store = RunStore(folder / "run.db", create=create)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    @classmethod
+    def create(cls, results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any]) -> Run:
+        """A new run. `about` is kept as it is. Raises RunError when the id is taken."""
+        run = cls(results, results.run_dir(run_id), create=True)
+        with run.store.transaction():
+            if run.store.meta("settings") is not None:
+                run.close()
+                raise RunError(f"Run {run_id} is there already.", fix=f"Resume it (--resume {run_id}) or give another --run-id.")
+            for key, value in {"scope_run": run_id, **about}.items():
+                run.store.set_meta(key, value)
+            run.store.set_meta("created_at", now())
+            run.store.set_meta("settings", settings.to_json())
+        return run
+
+    @classmethod
+    def resume(cls, results: ResultsDir, run: str) -> Run:
+        """A run that is there. Raises RunError when another runner works on it, or it never got its settings."""
+        opened = cls(results, results.find(run))
+        if opened.store.meta("settings") is None:
+            opened.close()
+            raise RunError(f"Run {run} ended before it began.", fix="Start it anew under another --run-id.")
+        return opened
+
+    def close(self) -> None:
+        """Close the store and let go of the lock."""
+        self.store.close()
+        self._lock.release()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def id(self) -> str:
+        """The run id."""
+        return self.folder.name
+
+    @property
+    def state(self) -> Path:
+        """Where local providers keep what they remember."""
+        return self.folder / "state"
+
+    @property
+    def settings(self) -> Settings:
+        """As the run was started, or last changed."""
+        return Settings.from_json(self.store.meta("settings"))
+
+    @property
+    def planned(self) -> bool:
+        """Whether the questions are chosen."""
+        return self.store.meta("plan") is not None
+
+    def plan(self, rows: Iterable[QuestionRow], about: Mapping[str, Any]) -> None:
+        """Keep the chosen questions and what is known of the data, in one transaction."""
+        with self.store.transaction():
+            self.store.add_questions(rows)
+            self.store.set_meta("plan", about)
+
+    def done(
+        self, key: Key, payload: Mapping[str, Any] = EMPTY, seconds: float = 0.0, *, status: Status = Status.DONE, error: str = ""
+    ) -> Record:
+        """Record a piece of work."""
+        record = Record(key, status, payload, error, seconds, now())
+        self.store.put(record)
+        return record
+
+    def pending(self, phase: Phase) -> list[QuestionRow]:
+        """Questions without a record of the phase, in order."""
+        there = {(key.case_id, key.question_id) for key in self.store.keys(phase)}
+        return [row for row in self.store.questions() if (row.case_id, row.question_id) not in there]
+
+    def pending_cases(self) -> set[str]:
+        """Cases that are not ingested to the end."""
+        there = {key.case_id for key in self.store.keys(Phase.INGEST) if not key.part}
+        return {row.case_id for row in self.store.questions()} - there
+
+    def is_complete(self, phase: Phase) -> bool:
+        """Whether nothing of the phase is left; a phase that the settings leave out is complete."""
+        if not self.planned:
+            return False
+        if phase is Phase.INGEST:
+            return not self.pending_cases()
+        if phase is Phase.ANSWER and not self.settings.answering_model and not self.store.meta("hypotheses"):
+            return True
+        if phase is Phase.REPORT:
+            return self.store.meta("finished_at") is not None
+        return not self.pending(phase)
+
+    def require(self, phase: Phase) -> None:
+        """Raises RunError unless all phases before this one are complete."""
+        for earlier in ORDER[: ORDER.index(phase)]:
+            if not self.is_complete(earlier):
+                raise RunError(
+                    f"Phase {phase} of run {self.id} needs phase {earlier}, which is not complete.",
+                    fix=f"memeval eval --resume {self.id}",
+                )
+
+    def forget(self, first: Phase) -> None:
+        """Remove all records from a phase on; from ingest on also what local providers keep."""
+        with self.store.transaction():
+            for phase in ORDER[ORDER.index(first) :]:
+                self.store.delete(phase)
+            self.reopen()
+        if first is Phase.INGEST:
+            shutil.rmtree(self.state, ignore_errors=True)
+
+    def forget_failed(self) -> int:
+        """Remove failed records, and what was built on them, so that they are tried again; how many questions."""
+        questions: set[tuple[str, str]] = set()
+        with self.store.transaction():
+            cases = {key.case_id for key in self.store.keys(Phase.INGEST, Status.FAILED)}
+            for case_id in cases:
+                self.store.delete_one(Key(Phase.INGEST, case_id))
+            for place, phase in enumerate(ORDER[1:4], start=1):
+                for key in self.store.keys(phase, Status.FAILED):
+                    questions.add((key.case_id, key.question_id))
+                    for later in ORDER[place:4]:
+                        self.store.delete_one(Key(later, key.case_id, key.question_id))
+            if questions:
+                self.reopen()
+        return len(questions)
+
+    def reopen(self) -> None:
+        """The report is to be made anew."""
+        self.store.set_meta("finished_at", None)
+        self.store.set_meta("result_file", None)
+
+    def adopt(self, source: RunStore, source_folder: Path, first: Phase) -> None:
+        """Take plan and records of another run up to (without) phase `first`, and what its provider keeps if it is needed."""
+        earlier = ORDER[: ORDER.index(first)]
+        if first is Phase.SEARCH and (source_folder / "state").is_dir():
+            shutil.copytree(source_folder / "state", self.state, dirs_exist_ok=True)
+        with self.store.transaction():
+            self.store.copy_from(source, earlier)
+            self.store.set_meta("plan", source.meta("plan"))
+            self.store.set_meta("scope_run", source.meta("scope_run"))
+            self.store.set_meta("source_run", source_folder.name)
+            self.store.set_meta("provider_provenance", source.meta("provider_provenance", {}))
