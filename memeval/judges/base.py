@@ -14,11 +14,15 @@ NO_GOLD = "skipped: the question has no gold answer"
 
 
 def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Raises ConfigError for an option that the judge does not have; `benchmark` is known to all."""
-    if unknown := options.keys() - known - {"benchmark"}:
-        raise ConfigError(
-            f"Judge {judge} has no option {min(unknown)!r}.", fix=f"Known: {', '.join(sorted({*known, 'benchmark'}))}."
-        )
+    """Raises ConfigError for an option that the judge does not have; `protocol` and `benchmark` are known to all."""
+    every = known | {"protocol", "benchmark"}
+    if unknown := options.keys() - every:
+        raise ConfigError(f"Judge {judge} has no option {min(unknown)!r}.", fix=f"Known: {', '.join(sorted(every))}.")
+
+
+def protocol_of(options: Mapping[str, Any]) -> str:
+    """The protocol to judge by: option `protocol`, else the family of the benchmark's name (longmemeval-s: longmemeval)."""
+    return str(options.get("protocol") or str(options.get("benchmark") or "").split("-")[0])
 
 
 class TextJudge:

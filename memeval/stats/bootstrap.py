@@ -60,7 +60,7 @@ def _grouped(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Fl
         raise ValueError(f"{len(clusters)} clusters for {len(values)} values")
     number = {name: position for position, name in enumerate(dict.fromkeys(clusters))}
     units = np.array([number[name] for name in clusters])
-    return np.bincount(units, weights=values), np.bincount(units).astype(np.float64)
+    return np.bincount(units, weights=values).astype(np.float64), np.bincount(units).astype(np.float64)
 
 
 def _resampled_means(sums: Floats, counts: Floats, random: np.random.Generator, resamples: int) -> Floats:
