@@ -20,7 +20,7 @@ from memoryd.config import Settings
 from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
 from memoryd.files import remove_stale_temporaries
-from memoryd.handwork import HandWork
+from memoryd.handwork import HandWork, merged_from
 from memoryd.indexer import BackgroundIndexer
 from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder
@@ -300,8 +300,11 @@ class Orchestrator:
         self.write(replace(old, status=Status.SUPERSEDED, expired_at=old.expired_at or new.created_at, valid_to=ended))
 
     def forget(self, id: str) -> MemoryItem:
-        """Blacklist a memory: it is never recalled, and copies of it are refused."""
-        return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
+        """Blacklist a memory and the wordings merged into it: it is never recalled, and copies of it are refused."""
+        with self._writing:
+            for source in merged_from(self.require(id), self.get):
+                self.update(source.id, status=Status.BLACKLISTED)
+            return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
     def purge(self, id: str) -> None:
         """Remove a memory and its file for good, the trash included. Only for a person."""
@@ -317,6 +320,8 @@ class Orchestrator:
             raise NotFoundError(f"There is no memory '{id}', nor one in the trash.", fix="See 'memoryd list --status all'.")
         revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None)
         self.write(revived)
+        for source in merged_from(revived, self.get):
+            self.update(source.id, status=Status.SUPERSEDED)
         return revived
 
     def near(

@@ -13,6 +13,8 @@ import orjson
 
 from memoryd.config import Settings, load_settings
 from memoryd.daydream.pipeline import DayDream
+from memoryd.dream.planning import Planning
+from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import write_atomic
@@ -21,6 +23,7 @@ from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
 from memoryd.server.admin_calls import AdminCalls
 from memoryd.server.contract import Slot
+from memoryd.server.dream_calls import DreamCalls
 from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
@@ -61,7 +64,8 @@ ADMIN_METHODS = (
     "import_claude_memory",
     "import_transcripts",
 )
-MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status"}
+DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals")
+MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class _Parts:
     hooks: HookCalls
     injector: Injector
     daydream: DayDream
+    dreams: DreamCalls
 
 
 class Api:
@@ -83,11 +88,16 @@ class Api:
         self._state = State(settings.paths.state_db, clock)
         self._registry = ProjectRegistry(settings.paths.projects)
         embedder = make_embedder(settings) if settings.rank != "bm25" else None
-        self._service = Orchestrator(settings, clock, embedder)
+        self._service = Orchestrator(settings, clock, embedder, self._state.ledger)
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
         self._options_lock = threading.Lock()
         self._working = threading.Event()
+        self._sweep(settings).recover()  # before anybody can see what a kill left half done
         self._parts = self._make_parts(settings)
+
+    def _sweep(self, settings: Settings) -> Sweep:
+        planning = Planning(self._service, self._state, settings, self._clock)
+        return Sweep(self._service, self._state, settings, self._clock, planning)
 
     def _make_parts(self, settings: Settings) -> _Parts:
         injector = Injector(self._service, self._state, settings, self._clock, self._registry)
@@ -95,9 +105,11 @@ class Api:
         admin = AdminCalls(self._service, self._state, settings, self._registry, injector, self._clock)
         methods = {name: getattr(memory, name) for name in MEMORY_METHODS}
         methods |= {name: getattr(admin, name) for name in ADMIN_METHODS}
+        dreams = DreamCalls(self._sweep(settings), self._service, self._state, self._registry, injector)
+        methods |= {name: getattr(dreams, name) for name in DREAM_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)
         daydream = DayDream(self._service, self._state, settings, self._clock)
-        return _Parts(settings, methods, hooks, injector, daydream)
+        return _Parts(settings, methods, hooks, injector, daydream, dreams)
 
     # What the daemon asks
 
@@ -112,7 +124,10 @@ class Api:
             )
         if caller.is_model and method != "memory_status":
             self._refuse_when_off(caller)
-        return parts.methods[method](Params(method, values), caller)
+        answer = parts.methods[method](Params(method, values), caller)
+        if method == "recall" and caller.is_model:
+            parts.dreams.note_returned(answer, caller.cwd)
+        return answer | {"dreams": parts.dreams.summary()} if method == "memory_status" else answer
 
     def _refuse_when_off(self, caller: Caller) -> None:
         """What the user switched off is off for tools too, not only for hooks."""
@@ -137,7 +152,8 @@ class Api:
 
     def slots(self) -> Sequence[Slot]:
         """Recurring work."""
-        return [Slot("maintain", self._service.maintain, every_seconds=MAINTAIN_SECONDS)]
+        dreams = self._parts.dreams.slots(self._parts.settings.dream_time)
+        return [Slot("maintain", self._service.maintain, every_seconds=MAINTAIN_SECONDS), *dreams]
 
     def tick(self) -> float | None:
         """Do the day dream that is due; seconds until the next, None when none waits."""

@@ -301,6 +301,30 @@ _GOVERNANCE = ToolSpec(
     _output({"text": {"type": "string"}, "ids": {"type": "object"}, "tokens": _COUNT}, "text"),
 )
 
+_DREAM = ToolSpec(
+    "dream",
+    "Tidy up the memory",
+    "Merge duplicates, settle contradictions and let old memories fade. By default it only says what it would do and why "
+    "(dry run): show that to the user. Call it with dry_run false only after the user agreed. What the user wrote, pinned or "
+    "edited is never touched without consent but comes as a proposal; the user can take everything back with `memoryd undo`.",
+    _input({"dry_run": _flag("Only say what would be done.", True)}),
+    _output(
+        {
+            "status": {"type": "string", "description": "planned, done or nothing to do."},
+            "entry": {"type": "string", "description": "The journal entry, for undo."},
+            "changes": {"type": "array", "items": {"type": "object"}, "description": "id, stage, action, reason, differences."},
+            "proposals": {"type": "array", "items": {"type": "object"}, "description": "What waits for the user's consent."},
+            "undecided": {"type": "array", "items": {"type": "object"}, "description": "Contradictions for the user to settle."},
+            "left_out": _LEFT_OUT,
+        },
+        "status",
+        "changes",
+    ),
+    read_only=False,
+    list_key="changes",
+    more="the user can see all of it with memoryd dream --dry-run",
+)
+
 _STATUS_TOOL = ToolSpec(
     "memory_status",
     "State of the memory",
@@ -310,6 +334,6 @@ _STATUS_TOOL = ToolSpec(
 )
 
 TOOLS: tuple[ToolSpec, ...] = (
-    _RECALL, _REMEMBER, _GET, _UPDATE, _FORGET, _RELATED, _TIMELINE, _LIST, _GOVERNANCE, _STATUS_TOOL,
+    _RECALL, _REMEMBER, _GET, _UPDATE, _FORGET, _RELATED, _TIMELINE, _LIST, _GOVERNANCE, _DREAM, _STATUS_TOOL,
 )  # fmt: skip
 BY_NAME: Mapping[str, ToolSpec] = {tool.name: tool for tool in TOOLS}

@@ -58,6 +58,7 @@ class FakeApi:
             "related": {"related": []},
             "timeline": {"events": []},
             "list_memories": {"memories": [memory(1)], "total": 1, "left_out": 0},
+            "dream": {"status": "planned", "changes": []},
             "governance": {"text": "- do", "ids": {"know": [], "do": [], "dont": []}, "tokens": 2},
         }.get(method, {"ok": True})
 

@@ -12,7 +12,7 @@ from memoryd.server.mcp_server import build_server, serve_lines
 from memoryd.server.tools import TOOLS
 from memoryd.text import token_count
 
-NAMES = ("recall remember get_memory update_memory forget related timeline list_memories governance memory_status").split()
+NAMES = ("recall remember get_memory update_memory forget related timeline list_memories governance dream memory_status").split()
 GOOD = {
     "recall": {"query": "tests", "k": 3, "kinds": ["rule"]},
     "remember": {"content": "Use uv.", "kind": "rule", "polarity": "do"},
@@ -23,6 +23,7 @@ GOOD = {
     "timeline": {"after": "2026-01-01"},
     "list_memories": {"limit": 5},
     "governance": {},
+    "dream": {"dry_run": True},
     "memory_status": {},
 }
 
@@ -54,7 +55,12 @@ def test_the_tools_are_listed_with_schemas_and_hints():
         assert tool.annotations.open_world_hint is False
     by_name = {tool.name: tool for tool in tools}
     assert [name for name in NAMES if (by_name[name].meta or {}).get("anthropic/alwaysLoad")] == ["recall", "remember"]
-    assert [name for name in NAMES if not by_name[name].annotations.read_only_hint] == ["remember", "update_memory", "forget"]
+    assert [name for name in NAMES if not by_name[name].annotations.read_only_hint] == [
+        "remember",
+        "update_memory",
+        "forget",
+        "dream",
+    ]
     assert [name for name in NAMES if by_name[name].annotations.destructive_hint] == ["update_memory", "forget"]
 
 
@@ -140,6 +146,7 @@ def test_no_answer_however_large_breaks_the_budget(name):
         "timeline": {"events": [{"content": huge}] * 99},
         "list_memories": {"memories": [memory(n) for n in range(900)], "total": 900},
         "governance": {"text": huge, "ids": {"know": ["mem_000000000001"] * 5000}, "tokens": 3},
+        "dream": {"status": "planned", "changes": [{"id": "mem_000000000001", "reason": huge}] * 90},
         "memory_status": {"sessions": [{"note": "x" * 50}] * 5000},
     }
     result = talk(lambda client: client.call_tool(name, GOOD[name]), api, MIN_BUDGET + 100)

@@ -65,6 +65,7 @@ def test_every_tool_works_with_all_its_arguments(api, tmp_path):
             "list_memories", kinds=["fact"], tags=["pool"], status="all", after="2025-01-01", limit=5, offset=0, scope="project"
         )
         await ask("governance", budget=300)
+        await ask("dream", dry_run=True)
         await ask("memory_status")
         await ask("forget", id=id)
         return id, found, await ask("recall", query="redis pool connections")

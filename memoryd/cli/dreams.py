@@ -1,0 +1,180 @@
+"""Commands about dreams: see what one would do, do it, take it back, and ask why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+import click
+
+from memoryd.cli.root import Context, json_option, pass_context
+
+LONG = 3600.0
+DROPPED = frozenset({"supersede", "archive", "expire"})
+_SIGNS = {"create": ("+", "green"), **dict.fromkeys(DROPPED, ("-", "red"))}
+_UNIMPORTANT = frozenset({"content", "entities", "created_at"})
+
+
+@click.command()
+@click.option("--dry-run", "dry", is_flag=True, help="Show what would be done and why; change nothing.")
+@click.option("--accept", multiple=True, metavar="PROPOSAL", help="Carry out what waits for you; 'all' for all. May be repeated.")
+@click.option("--reject", multiple=True, metavar="PROPOSAL", help="Never do it; 'all' for all that waits. May be repeated.")
+@json_option
+@pass_context
+def dream(context: Context, /, dry: bool, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
+    """Merge duplicates, settle contradictions, let old things fade; all of it can be undone."""
+    if accept or reject:
+        _decide(context, accept, reject)
+        return
+    result = context.call("dream", timeout=LONG, dry_run=dry)
+    if context.show(result):
+        return
+    _show_changes(context, result["changes"])
+    _show_remarks(context, result)
+    counted = ", ".join(f"{count} {stage}" for stage, count in result["counts"].items()) or "nothing to do"
+    context.output.line(f"{'would change' if dry else result['entry'] or 'no change'}: {counted}", "bold")
+    if result["entry"]:
+        context.output.line(f"take it back: memoryd undo {result['entry']}", "dim")
+
+
+def _decide(context: Context, /, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
+    result = context.call("decide", timeout=LONG, accept=accept, refuse=reject)
+    if context.show(result):
+        return
+    _show_changes(context, result["accepted"])
+    for id in result["changed_since"]:
+        context.output.line(f"! {id} has changed since it was proposed and is left as it is; run 'memoryd dream' again", "yellow")
+    context.output.line(f"{len(result['accepted'])} memories changed, {len(result['refused'])} proposals refused", "bold")
+
+
+def _show_changes(context: Context, /, changes: Iterable[Mapping[str, Any]]) -> None:
+    for stage, found in groupby(changes, key=lambda change: change["stage"]):
+        context.output.line(stage, "bold cyan")
+        for change in found:
+            _show_change(context, change)
+
+
+def _show_change(context: Context, /, change: Mapping[str, Any]) -> None:
+    sign, style = _SIGNS.get(change["action"], ("~", "yellow"))
+    context.output.line(f"  {sign} {change['action']}  {change['id']}  {change['content']}", style)
+    fields = {name: pair for name, pair in change["differences"].items() if name not in _UNIMPORTANT}
+    told = ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in fields.items())
+    context.output.line(f"      because {change['reason']}{'; ' + told if told else ''}", "dim")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} entries" if any(isinstance(entry, dict) for entry in value) else ", ".join(value) or "none"
+    return "none" if value in (None, "") else str(value)
+
+
+def _show_remarks(context: Context, /, result: Mapping[str, Any]) -> None:
+    for proposal in result["proposals"]:
+        _show_proposal(context, proposal)
+    for pair in result["undecided"]:
+        context.output.line(f"? {pair['first']} against {pair['second']}: {pair['reason']}", "magenta")
+    if result["refused_before"]:
+        context.output.line(f"{result['refused_before']} changes left out, since you refused them before", "dim")
+    for id in result["changed_meanwhile"]:
+        context.output.line(f"! {id} changed meanwhile and is left as it is", "yellow")
+
+
+def _show_proposal(context: Context, /, proposal: Mapping[str, Any]) -> None:
+    context.output.line(f"{proposal['id']}  waits for you: {proposal['why']}", "bold magenta")
+    for change in proposal["changes"]:
+        _show_change(context, change)
+
+
+@click.command()
+@json_option
+@pass_context
+def proposals(context: Context, /) -> None:
+    """List what waits for your consent, and contradictions that only you can settle."""
+    result = context.call("proposals")
+    if context.show(result):
+        return
+    for proposal in result["proposals"]:
+        _show_proposal(context, proposal)
+    for pair in result["undecided"]:
+        context.output.line(f"undecided: {pair['reason']}", "bold magenta")
+        for memory in pair["memories"]:
+            context.output.line(f"  {memory['id']}  {memory['content']}")
+    if result["proposals"]:
+        context.output.line("memoryd dream --accept ID, or --reject ID; 'all' for all", "dim")
+    if result["undecided"]:
+        context.output.line("memoryd forget ID for the one that does not hold", "dim")
+    if not result["proposals"] and not result["undecided"]:
+        context.output.line("Nothing waits for you.")
+
+
+@click.command()
+@click.argument("id", required=False)
+@json_option
+@pass_context
+def undo(context: Context, /, id: str | None) -> None:
+    """Take back the last dream, a journal entry (dream-0007), or the last change of one memory (mem_…)."""
+    result = context.call("undo", timeout=LONG, id=id)
+    if context.show(result):
+        return
+    for refusal in result["refused"]:
+        context.output.line(f"! {refusal['path']} is left as it is: {refusal['reason']}", "yellow")
+    if result["refused"]:
+        context.output.line(f"  compare it with the journal ('memoryd journal {result['of']}') and change it by hand", "dim")
+    context.output.line(f"{len(result['restored'])} memories are as they were before {result['of']}", "bold")
+    if result["entry"]:
+        context.output.line(f"redo: memoryd undo {result['entry']}", "dim")
+
+
+@click.command()
+@click.argument("id", required=False)
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@json_option
+@pass_context
+def journal(context: Context, /, id: str | None, limit: int) -> None:
+    """List what dreams did, newest first, or show one entry with every change and its reason."""
+    result = context.call("journal", id=id, limit=limit)
+    if context.show(result):
+        return
+    if id:
+        _show_changes(context, result["changes"])
+        return
+    rows = [(e["id"], e["at"][:16], e["trigger"], _state(e), _counted(e["counts"])) for e in result["entries"]]
+    context.output.table(("entry", "when", "why", "state", "changes"), rows)
+
+
+def _state(entry: Mapping[str, Any]) -> str:
+    if not entry["undone"]:
+        return f"{entry['step']} {entry['of']}".strip()
+    return "taken back" if len(entry["undone"]) == entry["memories"] else f"{len(entry['undone'])} taken back"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {stage}" for stage, count in counts.items())
+
+
+@click.command()
+@click.argument("id")
+@json_option
+@pass_context
+def why(context: Context, /, id: str) -> None:
+    """Tell where a memory came from, what used it, and what changed it."""
+    result = context.call("why", id=id)
+    if context.show(result):
+        return
+    out, origin = context.output, result["origin"]
+    out.memories([result["memory"]])
+    rows = [(name, ", ".join(value) if isinstance(value, list) else value) for name, value in origin.items() if value]
+    rows += [("file", result["path"] or "gone")]
+    rows += [(name.replace("_", " "), ", ".join(result[name])) for name in ("replaces", "replaced_by") if result[name]]
+    rows += [("edited", "by hand")] if result["edited_by_hand"] else []
+    rows += [("used", _counted(result["used"]) or "never")]
+    out.table(("", ""), rows)
+    for use in result["uses"]:
+        out.line(f"  {use['at'][:16]}  {use['how']} in session {use['session']}", "dim")
+    for change in result["changes"]:
+        back = " (taken back)" if change["undone"] else ""
+        out.line(f"  {change['at'][:16]}  {change['entry']}: {change['action']}{back}, because {change['reason']}")
+
+
+COMMANDS = (dream, proposals, undo, journal, why)

@@ -1,0 +1,224 @@
+"""The calls about dreams: dream, undo, journal, why, proposals; and the recurring ones."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memoryd.codec import item_to_dict
+from memoryd.dream.journal import Head, Record
+from memoryd.dream.plan import Change, Undecided
+from memoryd.dream.proposals import Proposal
+from memoryd.dream.sweep import LAST_ERROR, LAST_RUN, DreamRunning, Report, Sweep
+from memoryd.dream.why import differences, why
+from memoryd.errors import InputError
+from memoryd.ledger import How
+from memoryd.project import ProjectRegistry
+from memoryd.recall.inject import Injector
+from memoryd.server.contract import Slot
+from memoryd.server.memory_calls import Caller
+from memoryd.server.params import Params
+from memoryd.server.threads import lower_priority
+from memoryd.service import Orchestrator
+from memoryd.state import State
+from memoryd.types import MemoryItem, Project
+
+IDLE_CHECK_SECONDS = 60.0
+RECENT_SESSIONS = 50
+UNKNOWN_SESSION = "unknown"
+EVERYTHING = "all"
+_BORING = frozenset({"backends", "trust"})
+
+
+class DreamCalls:
+    """dream, undo, journal, why, proposals, decide."""
+
+    def __init__(self, sweep: Sweep, service: Orchestrator, state: State, registry: ProjectRegistry, injector: Injector) -> None:
+        self._sweep = sweep
+        self._service = service
+        self._state = state
+        self._registry = registry
+        self._injector = injector
+
+    # By hand
+
+    def dream(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Merge, correct and forget; with `dry_run` (the default) only say what would be done."""
+        dry = params.flag("dry_run", True)
+        params.done()
+        lower_priority()  # this thread answers this call only, and hooks go first
+        if dry:
+            draft = self._sweep.draft()
+            return _answer("planned", Report("", draft, draft.changes))
+        report = self._sweep.run("asked for by the model" if caller.is_model else "by hand")
+        self._after()
+        return _answer("done" if report.entry else "nothing to do", report)
+
+    def decide(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Carry out (`accept`) or refuse proposals; "all" means all that wait."""
+        accepted, refused = params.texts("accept"), params.texts("refuse")
+        params.done()
+        if not accepted and not refused:
+            raise InputError("decide: on what?", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
+        out: dict[str, Any] = {"refused": self._sweep.refuse(_named(refused)) if refused else []}
+        report = self._sweep.accept(_named(accepted)) if accepted else None
+        self._after()
+        changed = [_change(change) for change in report.applied] if report else []
+        stale = sorted({change.id for change in report.stale}) if report else []
+        return out | {"entry": report.entry if report else "", "accepted": changed, "changed_since": stale}
+
+    def undo(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Take back a journal entry, the last change of a memory, or (without id) the last dream."""
+        target = params.text("id")
+        params.done()
+        undone = self._sweep.undo(target)
+        self._after()
+        refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
+        return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
+
+    def journal(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What dreams, acceptances and undos there were, newest first; with `id` all that one of them did."""
+        name, limit = params.text("id"), params.count("limit", 20, low=1)
+        params.done()
+        if name:
+            changes = [_record(record) for record in self._sweep.journal.records(name)]
+            return {"entry": _head(self._sweep.journal.head(name)), "changes": changes}
+        names = self._sweep.journal.names()[::-1]
+        return {
+            "entries": [_head(self._sweep.journal.head(name)) for name in names[:limit]],
+            "left_out": max(0, len(names) - limit),
+        }
+
+    def why(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Where a memory came from, what used it, what changed it."""
+        id = params.id()
+        params.done()
+        path = self._service.markdown.path_of(id)
+        return why(id, self._service, self._state.ledger, self._sweep.journal) | {"path": str(path) if path else ""}
+
+    def proposals(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """What waits for the user's consent, and contradictions that only the user can settle."""
+        params.done()
+        return {
+            "proposals": [_proposal(proposal) for proposal in self._sweep.proposals.waiting()],
+            "undecided": [self._undecided(pair) for pair in self._sweep.proposals.undecided()],
+        }
+
+    def _undecided(self, pair: Undecided) -> dict[str, Any]:
+        texts = {id: item.content for id in (pair.first, pair.second) if (item := self._service.get(id)) is not None}
+        return {"memories": [{"id": id, "content": texts.get(id, "")} for id in (pair.first, pair.second)], "reason": pair.reason}
+
+    # By itself
+
+    def slots(self, dream_time: str) -> list[Slot]:
+        """The nightly dream, and the early one of a machine that is idle."""
+        return [
+            Slot("dream", lambda: self._run("nightly"), daily_at=dream_time, last_run=self._sweep.last_run()),
+            Slot("dream when idle", self._when_idle, every_seconds=IDLE_CHECK_SECONDS),
+        ]
+
+    def _when_idle(self) -> None:
+        if self._sweep.is_due_when_idle():
+            self._run("idle")
+
+    def _run(self, trigger: str) -> None:
+        with contextlib.suppress(DreamRunning):  # somebody was quicker: once is enough
+            self._sweep.run(trigger)
+            self._after()
+
+    def _after(self) -> None:
+        """The answers for hooks that find no daemon must not show what is replaced now."""
+        for id, name in self._registry.known().items():
+            if anchors := self._registry.anchors(id):
+                self._injector.cache_governance(Project(id, name, anchors[0]))
+
+    # Beside other calls
+
+    def summary(self) -> dict[str, Any]:
+        """What the status says about dreams."""
+        return {
+            "last_run": self._state.note(LAST_RUN),
+            "last_error": self._state.note(LAST_ERROR),
+            "proposals": len(self._sweep.proposals.waiting()),
+            "undecided": len(self._sweep.proposals.undecided()),
+        }
+
+    def note_returned(self, answer: Mapping[str, Any], cwd: str) -> None:
+        """Note that a recall gave these hits to the session that is at work in the folder."""
+        sessions = self._state.sessions(RECENT_SESSIONS)
+        session = next((record.session for record in sessions if record.cwd == cwd), UNKNOWN_SESSION)
+        self._state.ledger.record_use([hit["id"] for hit in answer["hits"]], session, How.RETURNED)
+
+
+def _named(ids: Sequence[str]) -> list[str]:
+    return [] if EVERYTHING in ids else list(ids)
+
+
+def _answer(status: str, report: Report) -> dict[str, Any]:
+    draft = report.draft
+    return {
+        "status": status,
+        "entry": report.entry,
+        "counts": _counts(report.applied),
+        "changes": [_change(change) for change in report.applied],
+        "proposals": [_proposal(proposal) for proposal in draft.proposals],
+        "undecided": [{"first": pair.first, "second": pair.second, "reason": pair.reason} for pair in draft.undecided],
+        "refused_before": draft.refused,
+        "changed_meanwhile": sorted({change.id for change in report.stale}),
+        "left_out": 0,
+    }
+
+
+def _counts(changes: Iterable[Change]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for change in changes:
+        out[change.stage] = out.get(change.stage, 0) + 1
+    return out
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
+
+
+def _record(record: Record) -> dict[str, Any]:
+    return _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
+
+
+def _diff(
+    id: str, stage: str, action: str, reason: str, group: str, before: MemoryItem | None, after: MemoryItem | None
+) -> dict[str, Any]:
+    shown = after or before
+    fields = {name: pair for name, pair in differences(before, after).items() if name not in _BORING}
+    content = item_to_dict(shown)["content"] if shown else ""
+    return {
+        "id": id,
+        "stage": stage,
+        "action": action,
+        "reason": reason,
+        "group": group,
+        "content": content,
+        "new": before is None,
+        "gone": after is None,
+        "differences": fields,
+    }
+
+
+def _proposal(proposal: Proposal) -> dict[str, Any]:
+    changes = [_change(change) for change in proposal.changes]
+    return {"id": proposal.id, "why": proposal.why, "since": proposal.since, "changes": changes}
+
+
+def _head(head: Head) -> dict[str, Any]:
+    return {
+        "id": head.name,
+        "kind": head.kind.value,
+        "at": head.at,
+        "trigger": head.trigger,
+        "step": head.step.value,
+        "of": head.of,
+        "memories": head.memories,
+        "counts": dict(head.counts),
+        "undone": list(head.undone),
+        "note": head.note,
+    }
