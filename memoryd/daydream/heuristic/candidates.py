@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from memoryd.daydream.heuristic.explicit import about_person
 from memoryd.daydream.heuristic.score import Weights, probability
 from memoryd.daydream.heuristic.select import Scored
 from memoryd.daydream.heuristic.units import Unit
+from memoryd.text import CJK
 from memoryd.types import Candidate, Kind, Polarity, Scope, Source
 
 _PATH = re.compile(
@@ -34,7 +37,36 @@ _OPENS_WITH_DO = re.compile(
     r"immer|toujours|siempre|всегда|务必|记住)\b",
     re.IGNORECASE,
 )
-_NOT_CUES = frozenset("""alone bullet number arrow heading pasted echoed restated bias agreed""".split())
+_DECIDES = frozenset({"norm", "alternative", "proposal", "correction", "via answer"})
+# What is said to the user for a cue; cues of mere form are not named.
+_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "standing rule": "standing rule",
+        "prohibition": "prohibition",
+        "wish": "wish",
+        "norm": "what should be",
+        "alternative": "one thing instead of another",
+        "proposal": "proposal",
+        "correction": "correction",
+        "reason": "gives a reason",
+        "condition": "says when",
+        "habit": "habit",
+        "agreed": "the assistant agreed",
+        "answers question": "answers a question",
+        "via answer": "answers a question",
+        "via rejected_tool": "said when rejecting a step",
+        "root cause": "root cause",
+        "because": "gives a reason",
+        "fix": "fix",
+        "limit": "limit or missing thing",
+        "contrast": "one thing instead of another",
+        "behaviour": "standing behaviour",
+        "about request": "about what the user asked",
+        "like the user's": "repeats the user's words",
+        "said twice": "said twice",
+        "heading good": "under a heading for results",
+    }
+)
 
 
 def candidate(scored: Scored, weights: Weights) -> Candidate:
@@ -72,16 +104,12 @@ def _kind_by_user(unit: Unit, sure: bool) -> Kind:
         return Kind.PREFERENCE
     if sure or has("standing rule") or has("prohibition"):
         return Kind.RULE
-    if (
-        has("norm")
-        or has("alternative")
-        or has("proposal")
-        or has("correction")
-        or has("opinion")
-        or has("via answer")
-        or has("choice")
-    ):
+    if unit.cues & _DECIDES:
         return Kind.DECISION
+    return _state_of(unit)
+
+
+def _state_of(unit: Unit) -> Kind:
     return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
 
 
@@ -91,9 +119,7 @@ def _kind_by_agent(unit: Unit) -> Kind:
         return Kind.FIX
     if _DEAD_END.search(unit.text):
         return Kind.DEAD_END
-    if has("alternative"):
-        return Kind.DECISION
-    return Kind.ENVIRONMENT if _ENVIRONMENT.search(unit.text) else Kind.FACT
+    return _state_of(unit)
 
 
 def polarity_of(unit: Unit, kind: Kind) -> Polarity:
@@ -118,16 +144,14 @@ def worded(text: str) -> str:
     head = text[:1]
     if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
         text = head.upper() + text[1:]
-    return text if not text or text[-1] in ".!?。！？…" or text[-1] in "`\"')" else text + "."
+    if not text or text[-1] in ".!?。！？…`\"')":
+        return text
+    return text + ("。" if CJK.match(text[-1]) else ".")
 
 
 def reason_of(unit: Unit, weights: Weights, sure: bool) -> str:
-    """Up to three cues that spoke most for it."""
+    """Up to three cues that spoke most for it, in words."""
     table = weights.user if unit.by_user else weights.agent
-    speaking = [
-        c
-        for c in unit.cues
-        if table.get(c, 0.0) > 0 and c not in _NOT_CUES and not c.startswith(("length", "identifiers", "noise"))
-    ]
-    best = sorted(speaking, key=lambda c: (-table[c], c))[:3]
-    return ", ".join((["stated as a rule"] if sure else []) + best) or "specific statement"
+    best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))
+    said = (["stated as a rule"] if sure else []) + [_REASONS[c] for c in best]
+    return ", ".join(list(dict.fromkeys(said))[:3]) or "specific statement"

@@ -52,5 +52,5 @@ def _with_detail(lines: list[str], index: int, pattern: re.Pattern[str]) -> str:
     match = pattern.match(lines[index])
     title = plain(match.group("title")).strip(" :-—") if match else ""
     below = statements("\n".join(lines[index + 1 : index + 8]))
-    detail = below[0].text.rstrip(":") if below and len(title) < 80 else ""
+    detail = below[0].text.rstrip(":") if below and len(title) < 80 and not below[0].text.endswith("?") else ""
     return shorten(f"{title}. {detail}" if title and detail else title or detail, _DETAIL_CHARS)

@@ -35,7 +35,8 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"=以后|=永远|=从现在开始|=每次|=总是|=一律|=记住|=默认|=禁止|=绝不|=务必|=不允许|=必须",
         ),
         "prohibition": _words(
-            r"do not|don'?t|dont|never|no longer|must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|"
+            r"(?<!\bI )(?<!\byou )(?<!\bthey )(?<!\bit )(?:do not|don'?t|dont)|never|no longer|"
+            r"must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|"
             r"without \w+ing",
             r"not to \w+|can ?not|not allowed|rather not",
             r"nicht|kein\w*|niemals|vermeide?|ne \w+ pas|n'\w+ pas|jamais|éviter?|nunca|jamás|no (?:uses|hagas|"
@@ -251,6 +252,10 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
             _I,
         ),
+        # One of several ways that are only offered; the choice is what counts.
+        "offer": re.compile(
+            r"^(?:option|alternative|approach|variante?|opción|вариант|选项|方案)\s*(?:\d|[a-d]\b|[一二三四])", _I
+        ),
         "promise": re.compile(
             r"^(?:(?:ok|okay|sure|great|perfect)[,.! ]+)?(?:i'll|i will|i'm going to|i can) (?:help|start|begin|now|"
             r"create|continue|check|look|investigate|read|do|take|try|make|set up)\b|^我(?:来|会帮|帮)|^я (?:помогу|"
@@ -304,5 +309,6 @@ ERROR_REPORT = re.compile(
 IDENTIFIER = re.compile(
     r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
     r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b|"
-    r"\b[A-Z]{2,}s?(?:-\d+)?\b|\b[A-Za-z]+\d[A-Za-z]\w*|[\"“][^\"“”]{3,40}[\"”]|(?<=[一-鿿])\s?[A-Za-z][\w-]{2,}|\b[A-Za-z][\w-]{2,}(?=\s?[一-鿿])"
+    r"\b[A-Z]{2,}s?(?:-\d+)?\b|\b[A-Za-z]+\d[A-Za-z]\w*|[\"“][^\"“”]{3,40}[\"”]|"
+    r"(?<=[一-鿿])\s?[A-Za-z][\w-]{2,}|\b[A-Za-z][\w-]{2,}(?=\s?[一-鿿])"
 )

@@ -17,6 +17,8 @@ from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
 from memoryd.types import Extraction, Passage
 
 MIN_WORDS, MAX_WORDS = 4, 60
+# With one of these a question of the user says what is wanted ("why not X instead of Y?").
+_TELLING = frozenset({"agreed", "norm", "alternative", "wish", "prohibition", "standing rule", "via answer", "condition"})
 
 
 class HeuristicExtractor:
@@ -76,6 +78,8 @@ def _unfit_user(unit: Unit) -> str:
     for name in ("terminal", "quote", "for this task"):
         if f"noise {name}" in unit.cues:
             return name
+    if "noise question" in unit.cues and not unit.cues & _TELLING:
+        return "question"
     asks = unit.cues & {"noise request", "noise task", "noise question"}
     task = "first message" in unit.cues and asks and not unit.cues & {"prohibition", "standing rule"}
     return "task" if task else ""
@@ -83,7 +87,7 @@ def _unfit_user(unit: Unit) -> str:
 
 def _unfit_agent(unit: Unit) -> str:
     """Questions, promises, beginnings of lists, and what holds for the moment only (unless it says why)."""
-    for name in ("question", "promise", "no subject"):
+    for name in ("question", "promise", "offer", "no subject"):
         if f"noise {name}" in unit.cues:
             return name
     if unit.text.endswith((":", "：")):

@@ -73,6 +73,7 @@ def test_size_counts_words_and_pairs_of_characters() -> None:
         ("the steps are:", "The steps are."),
         ("src/a.py is generated", "src/a.py is generated."),
         ("不要用 npm", "不要用 npm."),
+        ("不要修改这个文件", "不要修改这个文件。"),
     ],
 )
 def test_a_content_reads_as_a_sentence(text: str, expected: str) -> None:
