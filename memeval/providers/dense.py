@@ -21,11 +21,16 @@ EMBED_CHARACTERS = 480
 
 @dataclass(frozen=True, slots=True)
 class MixedIndex:
-    """Vectors of turns with the piece of each, and words of the pieces (None when they don't count)."""
+    """Vectors of turns with the piece of each, and words of the pieces (None when they don't count).
+
+    `questions` are vectors of questions that turns answer, `askers` the piece of each (see aqrag).
+    """
 
     vectors: Vectors
     owners: Sequence[int]
     words: Bm25 | None
+    questions: Vectors | None = None
+    askers: Sequence[int] = ()
 
 
 class EmbeddingProvider(IndexedProvider[MixedIndex]):
@@ -75,9 +80,15 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
 
     def cosines(self, index: MixedIndex, size: int, text: str) -> Scores:
         """The cosine of each piece's nearest turn, shape (size,)."""
-        out = np.full(size, -1.0)
-        np.maximum.at(out, np.asarray(index.owners), (index.vectors @ self.embedder.embed_query(text)).astype(np.float64))
-        return out
+        return nearest(index.vectors @ self.embedder.embed_query(text), index.owners, size)
+
+
+def nearest(cosines: Vectors, owners: Sequence[int], size: int) -> Scores:
+    """The best cosine of each owner, shape (size,); -1 for one that has none."""
+    out = np.full(size, -1.0)
+    if len(owners):
+        np.maximum.at(out, np.asarray(owners), cosines.astype(np.float64))
+    return out
 
 
 @registry.provider("dense")

@@ -3,7 +3,7 @@
 Each scope has a home folder of its own under the work folder: a shared one would let the word statistics of one case
 change the scores of another, so that a resumed run could end differently. A turn (or a round, option `unit`) becomes one
 memory: its text the content, its session the session, its turn ids the evidence lines, its time both transaction and valid
-time. Ids come from scope and turn, so ingesting again changes nothing and ties are broken alike in every run.
+time. Ids come from the turns alone, so ingesting again changes nothing and ties are broken alike in every run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from memoryd.types import Evidence, Hit, Kind, MemoryItem, Query, Source
 
 OPEN_SCOPES = 4
 EMBED_CHARACTERS = 480
-SESSION_REACH = 12
+REACH = 100
+PROJECT = "conversation"
 NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _FIX = "Run 'memoryd doctor'."
 
@@ -112,25 +113,10 @@ class MemorydProvider(LocalProvider):
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         """One memory for each turn or round; vectors follow in the background."""
         new = self.store.add(scope, sessions)
-        items = [self._item(scope, piece) for piece in cut(sessions, self._unit)]
+        items = [_item(piece) for piece in cut(sessions, self._unit)]
         with self._service(scope) as service:
             service.write_many(items)
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
-
-    def _item(self, scope: str, piece: Piece) -> MemoryItem:
-        digest = hashlib.sha256("\0".join((scope, *piece.turns)).encode()).hexdigest()
-        at = _aware(piece.at)
-        return MemoryItem(
-            content=piece.key,
-            id=f"mem_{digest[:12]}",
-            kind=Kind.NOTE,
-            project="conversation",
-            session=piece.session,
-            source=Source.IMPORT,
-            created_at=at,
-            valid_from=at,
-            evidence=Evidence(lines=piece.turns),
-        )
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Until every memory has its vector. Raises ProviderError when the time is out or the embedder fails."""
@@ -153,9 +139,9 @@ class MemorydProvider(LocalProvider):
         sessions = self.store.all(scope)
         now = _aware(request.at) if request.at else max((_aware(session.at) for session in sessions), default=NO_TIME)
         wider = request.granularity != self._unit
-        reach = request.k * SESSION_REACH if wider else request.k
+        reach = max(request.k, REACH) if wider else request.k
         with self._service(scope) as service:
-            hits = service.search(Query(text=request.text, project="conversation", now=now), reach)
+            hits = service.search(Query(text=request.text, project=PROJECT, now=now), reach)
         pieces = {id: piece for piece in cut(sessions, request.granularity) for id in piece.turns}
         return _retrieved(hits, pieces)[: request.k]
 
@@ -192,6 +178,22 @@ class MemorydProvider(LocalProvider):
             while self._services:
                 self._close_oldest()
         super().close()
+
+
+def _item(piece: Piece) -> MemoryItem:
+    digest = hashlib.sha256("\0".join(piece.turns).encode()).hexdigest()
+    at = _aware(piece.at)
+    return MemoryItem(
+        content=piece.key,
+        id=f"mem_{digest[:12]}",
+        kind=Kind.NOTE,
+        project=PROJECT,
+        session=piece.session,
+        source=Source.IMPORT,
+        created_at=at,
+        valid_from=at,
+        evidence=Evidence(lines=piece.turns),
+    )
 
 
 def _aware(at: datetime | None) -> datetime:

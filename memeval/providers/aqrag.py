@@ -1,0 +1,114 @@
+"""AQ-RAG: for each turn the questions that it would answer are thought of beforehand, and searched beside it.
+
+score = questionWeight·z(max cosine(query, question)) + contentWeight·z(cosine(query, content)) + wordWeight·z(BM25).
+With a model it thinks of the questions; without one they are made from what was said by whom, about what and when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from memeval import registry
+from memeval.protocols import Model
+from memeval.providers.assistance import ask_list, make_model
+from memeval.providers.dense import EmbeddingProvider, MixedIndex, nearest
+from memeval.providers.notes import Notes, postgres_notes, sqlite_notes
+from memeval.providers.options import Options
+from memeval.providers.pieces import Piece, cut
+from memeval.providers.ranking import Scores, z_scores
+from memeval.text import STOP_WORDS, sentences, words
+from memeval.types import SearchRequest
+
+QUESTIONS = 2
+SUBJECT_WORDS = 7
+INSTRUCTION = (
+    "You get one message of a conversation with its date. Write {n} different questions that somebody could ask much later and "
+    "that this message answers. Name people and things; no pronouns. Answer with a JSON array of strings, [] if it answers none."
+)
+_TIME = re.compile(
+    r"\b(yesterday|today|tomorrow|last|next|ago|since|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february"
+    r"|march|april|may|june|july|august|september|october|november|december|week|weekend|month|year|\d{4})\b",
+    re.I,
+)
+
+
+@registry.provider("aqrag")
+class AqragProvider(EmbeddingProvider):
+    """Options: `questions` (for each turn), `model`, `dsn` (Postgres), `questionWeight`, `contentWeight`, `wordWeight`."""
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        super().configure(options)
+        self._count = options.count("questions", QUESTIONS, least=1)
+        self._question_weight = options.number("questionWeight", 0.5)
+        self.dense_weight = options.number("contentWeight", 1.0)
+        self.word_weight = options.number("wordWeight", 0.7)
+        self._model = make_model(options.text("model", ""))
+        dsn = options.text("dsn", "")
+        self._shared: Notes | None = postgres_notes(dsn) if dsn else None
+
+    def use_model(self, model: Model) -> None:
+        """Let this model think of the questions."""
+        self._model = model
+
+    @property
+    def _notes(self) -> Notes:
+        return self._shared or sqlite_notes(self.store.folder)
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Think of questions and embed what has no vector yet."""
+        super().await_indexed(scope, timeout_seconds)
+        asked = self._questions(scope, cut(self.store.all(scope), "turn"))
+        self.vectors(scope, [question for questions in asked.values() for question in questions])
+
+    def _questions(self, scope: str, turns: Sequence[Piece]) -> Mapping[str, list[str]]:
+        """Questions by turn id, thought of once and kept."""
+        known = self._notes.get(scope)
+        missing = [turn for turn in turns if turn.turns[0] not in known]
+        if self._model is None:
+            fresh = {turn.turns[0]: anticipate(turn, self._count) for turn in missing}
+            if fresh:
+                self._notes.put(scope, fresh)
+            return known | fresh
+        for turn in missing:
+            known[turn.turns[0]] = ask_list(self._model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
+            self._notes.put(scope, {turn.turns[0]: known[turn.turns[0]]})
+        return known
+
+    def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
+        """Vectors of contents and questions, and words."""
+        owner = {id: piece.order for piece in pieces for id in piece.turns}
+        asked = self._questions(scope, cut(self.store.all(scope), "turn"))
+        pairs = [(question, owner[id]) for id, questions in asked.items() if id in owner for question in questions]
+        vectors = self.vectors(scope, [question for question, _ in pairs])
+        return replace(super().build(scope, pieces), questions=vectors, askers=[number for _, number in pairs])
+
+    def rank(self, index: MixedIndex, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+        """The weighted sum."""
+        base = super().rank(index, pieces, request)
+        if index.questions is None or not index.askers:
+            return base
+        cosines = index.questions @ self.embedder.embed_query(request.text)
+        return base + self._question_weight * z_scores(nearest(cosines, index.askers, len(pieces)))
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope, its shared questions included."""
+        if self._shared is not None:
+            self._shared.clear(scope)
+        super().clear(scope)
+
+
+def anticipate(turn: Piece, count: int) -> list[str]:
+    """Questions made from a turn: who said something about its longest sentences, and when if there is a time in it."""
+    speaker = turn.key.partition(":")[0] if ":" in turn.key[:40] and "\n" not in turn.key[:40] else ""
+    out: list[str] = []
+    for sentence in sorted(sentences(turn.key), key=len, reverse=True)[:count]:
+        subject = list(dict.fromkeys(w for w in words(sentence) if w not in STOP_WORDS and w != speaker.lower()))
+        if len(subject) < 2:
+            continue
+        about = " ".join(subject[:SUBJECT_WORDS])
+        opening = "When did" if _TIME.search(sentence) else "What did"
+        out.append(f"{opening} {speaker or 'the user'} say about {about}?")
+    return out

@@ -1,0 +1,103 @@
+"""Several local systems together, as agent frameworks do: the page about the user, the newest messages, what was searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memeval import registry
+from memeval.protocols import Provider
+from memeval.providers.options import Options
+from memeval.specs import ProviderSpec, ProviderType
+from memeval.types import Retrieved, SearchRequest, Session
+
+DEFAULT = (
+    {"provider": "working-memory", "share": 1},
+    {"provider": "last-k", "share": 2},
+    {"provider": "semantic-recall", "share": 7},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    provider: Provider
+    share: int
+
+
+@registry.provider("combined")
+class CombinedProvider:
+    """Takes turns between its parts: `share` pieces of each, in their order, until there are enough.
+
+    Option `parts`: a list of `{provider, share, options}`, each a local provider by its registered name.
+    """
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self._name = spec.name
+        read = Options(spec, options)
+        self._parts = [self._part(read, entry) for entry in read.get("parts", DEFAULT)]
+        read.finish()
+        if not self._parts:
+            raise read.wrong("parts", [], "at least one part")
+
+    def _part(self, read: Options, entry: Any) -> _Part:
+        if (
+            not isinstance(entry, Mapping)
+            or not isinstance(entry.get("provider"), str)
+            or set(entry) - {"provider", "share", "options"}
+        ):
+            raise read.wrong("parts", entry, "a list of {provider, share, options}")
+        share = entry.get("share", 1)
+        if isinstance(share, bool) or not isinstance(share, int) or share < 1:
+            raise read.wrong("parts", entry, "shares that are whole numbers from 1")
+        name = entry["provider"]
+        part = registry.provider.get(name)(ProviderSpec(name, ProviderType.LOCAL), entry.get("options", {}))
+        return _Part(part, share)
+
+    @property
+    def name(self) -> str:
+        """Name of the spec."""
+        return self._name
+
+    def open(self, workdir: Path) -> None:
+        """Open each part in a folder of its own."""
+        for number, part in enumerate(self._parts):
+            part.provider.open(workdir / f"{number}-{part.provider.name}")
+
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        """Each part gets everything; what each said, by its name."""
+        return {part.provider.name: dict(part.provider.ingest(scope, sessions)) for part in self._parts}
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Until all are ready."""
+        for part in self._parts:
+            part.provider.await_indexed(scope, timeout_seconds)
+
+    def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """Pieces of all parts; a turn is handed out once. Scores fall with the place, since those of the parts don't compare."""
+        lists = [list(part.provider.search(scope, request)) for part in self._parts]
+        chosen: list[Retrieved] = []
+        seen: set[tuple[str, ...]] = set()
+        while len(chosen) < request.k and any(lists):
+            for part, waiting in zip(self._parts, lists, strict=True):
+                for piece in [waiting.pop(0) for _ in range(min(part.share, len(waiting)))]:
+                    key = piece.turns or (piece.text,)
+                    if key not in seen:
+                        seen.add(key)
+                        chosen.append(piece)
+        return [_placed(piece, place) for place, piece in enumerate(chosen[: max(0, request.k)])]
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope in all parts."""
+        for part in self._parts:
+            part.provider.clear(scope)
+
+    def close(self) -> None:
+        """Close all parts."""
+        for part in self._parts:
+            part.provider.close()
+
+
+def _placed(piece: Retrieved, place: int) -> Retrieved:
+    return Retrieved(piece.text, 1.0 / (place + 1), piece.sessions, piece.turns, piece.at, piece.metadata)

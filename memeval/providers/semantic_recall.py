@@ -1,0 +1,68 @@
+"""Semantic recall as agent frameworks offer it: the nearest messages, each with its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memeval import registry
+from memeval.providers.dense import EmbeddingProvider
+from memeval.providers.options import Options
+from memeval.providers.pieces import Piece
+from memeval.providers.ranking import best
+from memeval.types import Retrieved, SearchRequest
+
+SCOPES = ("resource", "thread")
+
+
+@registry.provider("semantic-recall")
+class SemanticRecallProvider(EmbeddingProvider):
+    """Messages found by meaning, handed out as windows of the conversation, whatever granularity is asked for.
+
+    Options: `topK` messages (0: as many as asked for), `messageRange` (a number, or before and after), `scope`:
+    resource (all sessions) or thread (the newest one only), `embedder`, `embedCharacters`.
+    """
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        super().configure(options)
+        self._top_k = options.count("topK", 0)
+        self._before, self._after = _range(options)
+        self._thread_only = options.text("scope", "resource", SCOPES) == "thread"
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """Windows around the nearest messages; a message is handed out once."""
+        turns, index = self.index(scope, "turn")
+        if not turns:
+            return []
+        scores = self.rank(index, turns, request)
+        reach = len(turns) if self._thread_only else request.k
+        ranked = [(number, score) for number, score in best(scores, reach) if self._may(turns, number)]
+        shown: set[int] = set()
+        out = []
+        for number, score in ranked[: min(self._top_k or request.k, request.k)]:
+            window = [place for place in self._window(turns, number) if place not in shown]
+            if number in window:
+                shown.update(window)
+                out.append(_joined([turns[place] for place in window], score))
+        return out
+
+    def _may(self, turns: Sequence[Piece], number: int) -> bool:
+        return not self._thread_only or turns[number].session == turns[-1].session
+
+    def _window(self, turns: Sequence[Piece], number: int) -> list[int]:
+        places = range(max(0, number - self._before), min(len(turns), number + self._after + 1))
+        return [place for place in places if turns[place].session == turns[number].session]
+
+
+def _range(options: Options) -> tuple[int, int]:
+    value = options.get("messageRange", 1)
+    before, after = (value.get("before", 0), value.get("after", 0)) if isinstance(value, Mapping) else (value, value)
+    for number in (before, after):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise options.wrong("messageRange", value, "a whole number, or a mapping with before and after")
+    return before, after
+
+
+def _joined(window: Sequence[Piece], score: float) -> Retrieved:
+    ids = tuple(id for piece in window for id in piece.turns)
+    return Retrieved("\n".join(piece.text for piece in window), score, (window[0].session,), ids, window[0].at)

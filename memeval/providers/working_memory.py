@@ -1,0 +1,136 @@
+"""Working memory: one page about the user, kept from session to session after a template, handed out whole.
+
+With a model it rewrites the page after each session. Without one, sentences in which the user speaks of themselves are
+filed under the line of the template whose words they share, the newest kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memeval import registry
+from memeval.protocols import Model
+from memeval.providers.assistance import ask, make_model
+from memeval.providers.local import LocalProvider
+from memeval.providers.notes import sqlite_notes
+from memeval.providers.options import Options
+from memeval.providers.pieces import cut
+from memeval.text import content_stems, sentences, stem
+from memeval.types import Retrieved, SearchRequest, Session, Turn
+
+TEMPLATE = """\
+# About the user
+- Name and identity (name, age, called, born):
+- Home and places (live, living, moved, home, city, country, apartment, house):
+- Work and study (work, job, boss, company, project, study, school, university, degree, career):
+- People (wife, husband, partner, mother, father, sister, brother, friend, son, daughter, kids, dog, cat):
+- Likes and dislikes (like, love, prefer, favorite, enjoy, hate, dislike, allergic):
+- Health (doctor, health, diet, sleep, exercise, pain, injury):
+- Belongings and money (bought, own, car, bike, phone, paid, cost, price):
+- Plans (plan, planning, going, want, hope, next, will):
+- Events (went, visited, attended, started, finished, met, yesterday, last, trip, party):
+- Other:
+"""
+INSTRUCTION = (
+    "You keep one page of notes about the people in a conversation. You get the page so far and a new session. Answer with the "
+    "whole new page: keep its headings, add what is lasting with its date, correct what changed, invent nothing."
+)
+_FIRST_PERSON = re.compile(r"\b(i|i'm|i've|i'd|i'll|my|me|we|our)\b", re.I)
+_LINE = re.compile(r"^- (?P<label>[^(:]+?)\s*(?:\((?P<cues>[^)]*)\))?:\s*$")
+_LONGEST = 300
+
+
+@registry.provider("working-memory")
+class WorkingMemoryProvider(LocalProvider):
+    """Options: `template` (Markdown; lines `- Label (cue, words):`), `perLine` (entries kept), `model`."""
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        self._template = options.text("template", TEMPLATE)
+        self._per_line = options.count("perLine", 12, least=1)
+        self._model = make_model(options.text("model", ""))
+
+    def use_model(self, model: Model) -> None:
+        """Let this model keep the page."""
+        self._model = model
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Let the model read the sessions that it has not read."""
+        if self._model is not None:
+            self._written(scope, self.store.all(scope))
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """The page, as one piece."""
+        sessions = self.store.all(scope)
+        if not sessions:
+            return []
+        if self._model is not None:
+            return [Retrieved(self._written(scope, sessions), 1.0)]
+        return self._filed(sessions)
+
+    def _written(self, scope: str, sessions: Sequence[Session]) -> str:
+        """The page after the last session; kept after each, so that a killed run goes on from there."""
+        assert self._model is not None
+        notes = sqlite_notes(self.store.folder)
+        state: dict[str, Any] = notes.get(scope).get("page", {"page": self._template, "read": []})
+        for piece in cut(sessions, "session"):
+            if piece.session not in state["read"]:
+                page = ask(self._model, INSTRUCTION, f"Page:\n{state['page']}\n\nSession:\n{piece.text}", 2_000)
+                state = {"page": page, "read": [*state["read"], piece.session]}
+                notes.put(scope, {"page": state})
+        return str(state["page"])
+
+    def _filed(self, sessions: Sequence[Session]) -> list[Retrieved]:
+        lines = _lines(self._template)
+        filed: dict[str, list[tuple[str, Session, Turn]]] = {label: [] for label, _ in lines}
+        for sentence, session, turn in _own_sentences(sessions):
+            if label := _label(sentence, lines):
+                filed[label].append((sentence, session, turn))
+        kept = {label: entries[-self._per_line :] for label, entries in filed.items()}
+        sources = [entry for entries in kept.values() for entry in entries]
+        ids = dict.fromkeys(session.id for _, session, _ in sources)
+        turns = dict.fromkeys(turn.id for _, _, turn in sources)
+        return [Retrieved(self._page(kept), 1.0, tuple(ids), tuple(turns), sessions[-1].at)]
+
+    def _page(self, kept: dict[str, list[tuple[str, Session, Turn]]]) -> str:
+        out = []
+        for line in self._template.splitlines():
+            match = _LINE.match(line)
+            if match is None:
+                out.append(line)
+                continue
+            out.append(f"- {match['label']}:")
+            out += [f"  - {_dated(sentence, session, turn)}" for sentence, session, turn in kept[match["label"]]]
+        return "\n".join(out)
+
+
+def _lines(template: str) -> list[tuple[str, frozenset[str]]]:
+    """Labels with the stems of their cue words (of the label itself when there are none)."""
+    matches = (match for line in template.splitlines() if (match := _LINE.match(line)))
+    return [(m["label"], frozenset(map(stem, re.findall(r"[\w']+", (m["cues"] or m["label"]).lower())))) for m in matches]
+
+
+def _own_sentences(sessions: Sequence[Session]) -> Iterator[tuple[str, Session, Turn]]:
+    for session in sessions:
+        for turn in session.turns:
+            if turn.role == "user" or turn.speaker:
+                for sentence in sentences(turn.text):
+                    if _FIRST_PERSON.search(sentence) and not sentence.endswith("?") and len(sentence) <= _LONGEST:
+                        yield sentence, session, turn
+
+
+def _label(sentence: str, lines: Sequence[tuple[str, frozenset[str]]]) -> str:
+    """The line that shares most words with the sentence, the first of equals; the last line for none."""
+    found = set(content_stems(sentence)) | {stem(word) for word in sentence.lower().split()}
+    shared = [len(found & cues) for _, cues in lines]
+    if not lines or max(shared) == 0:
+        return lines[-1][0] if lines else ""
+    return lines[shared.index(max(shared))][0]
+
+
+def _dated(sentence: str, session: Session, turn: Turn) -> str:
+    at = turn.at or session.at
+    who = f"{turn.speaker}: " if turn.speaker else ""
+    return f"{at:%Y-%m-%d} {who}{sentence}" if at else f"{who}{sentence}"
