@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from memeval.benchmarks import reading
 from memeval.benchmarks.fields import Field
+from memeval.benchmarks.tables import csv_records, parquet_records
 from memeval.errors import ConfigError, DataError
 from memeval.specs import BenchmarkSpec
 from memeval.types import EMPTY, Case, QuestionType, Session, Turn
@@ -29,7 +30,7 @@ class Said:
     text: str
     speaker: str = ""
     at: datetime | None = None
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 class FileBenchmark(ABC):
@@ -39,7 +40,7 @@ class FileBenchmark(ABC):
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = EMPTY
-    SUFFIXES: ClassVar[tuple[str, ...]] = reading.DATA_SUFFIXES
+    SUFFIXES: ClassVar[tuple[str, ...]] = (*reading.DATA_SUFFIXES, ".parquet")
 
     def __init__(self, spec: BenchmarkSpec, source: Path, options: Mapping[str, Any] = EMPTY) -> None:
         self.spec = spec
@@ -89,9 +90,15 @@ class FileBenchmark(ABC):
 
 def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
     """The records of one file, numbered from 1; `id_key` adds the record's own name to the number in errors."""
-    for number, value in enumerate(reading.iter_records(path), start=1):
-        name = value.get(id_key) if id_key and isinstance(value, dict) else None
-        yield Field(value, str(path), f"{number} ({name})" if isinstance(name, str) else str(number))
+    if path.name.endswith((".csv", ".csv.gz")):
+        rows = csv_records(path)
+    elif path.suffix == ".parquet":
+        rows = parquet_records(path)
+    else:
+        rows = (Field(value, str(path), str(number)) for number, value in enumerate(reading.iter_records(path), start=1))
+    for row in rows:
+        name = row.value.get(id_key) if id_key and isinstance(row.value, dict) else None
+        yield Field(row.value, row.file, f"{row.record} ({name})") if isinstance(name, str) else row
 
 
 def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
@@ -114,14 +121,14 @@ def build_session(number: int, said: Iterable[Said], at: datetime | None = None,
     return Session(f"s{number}", turns, at, source_id)
 
 
-def role_of(field: Field) -> str:
+def role_of(role: Field) -> str:
     """The role of a speaker: user or assistant; system and tool messages count as the assistant's."""
-    name = field.filled().lower()
+    name = role.filled().lower()
     if name in ("user", "human"):
         return "user"
     if name in ("assistant", "ai", "bot", "system", "tool", "model"):
         return "assistant"
-    raise field.error("a role: user or assistant")
+    raise role.error("a role: user or assistant")
 
 
 def passages(text: str, words: int) -> Iterator[str]:

@@ -1,0 +1,74 @@
+"""MemoryAgentBench: a long context, read in pieces, and many questions; four splits.
+
+Rows are `{context, questions, answers, metadata}`. The split is the row's `split`, or part of the file's name
+(`Accurate_Retrieval-00000-of-00001.jsonl`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memeval import registry
+from memeval.benchmarks.base import FileBenchmark, document_sessions, file_records, passages
+from memeval.benchmarks.fields import Field
+from memeval.types import Case, Question
+
+_RENAMED = {"selective_forgetting": "conflict_resolution"}
+
+
+@registry.benchmark_loader("memoryagentbench")
+class MemoryAgentBench(FileBenchmark):
+    """JSON, JSON lines or the hub's Parquet files. Option `passage_words`: size of a piece of the context."""
+
+    OPTIONS = {"passage_words": 400}
+
+    def _cases(self) -> Iterator[Case]:
+        for path in self.files():
+            for number, record in enumerate(file_records(path), start=1):
+                split = _split(record, path, self.spec.question_types)
+                yield self._case(f"{split}:{number}", split, record)
+
+    def _case(self, name: str, split: str, record: Field) -> Case:
+        sessions = document_sessions(passages(record["context"].filled(), self.options["passage_words"]))
+        questions, answers = record["questions"].items(), record["answers"].items()
+        if len(questions) != len(answers):
+            raise record["answers"].error(f"{len(questions)} answers, as there are questions")
+        extra = record["metadata"].decoded() if record["metadata"].present else Field({}, record.file, record.record)
+        kinds = _listed(extra, "question_types")
+        built = tuple(
+            Question(
+                id=f"{name}:q{index + 1}",
+                text=question.filled(),
+                type=self.type_of(record, split),
+                answers=_answers(answer),
+                category=split,
+                metadata={"question_type": kinds[index]} if index < len(kinds) else {},
+            )
+            for index, (question, answer) in enumerate(zip(questions, answers, strict=True))
+        )
+        source = extra["source"]
+        return Case(name, sessions, built, {"split": split, "source": source.scalar() if source.present else ""})
+
+
+def _split(record: Field, path: Path, known: Any) -> str:
+    text = record["split"].filled() if record["split"].present else "/".join(path.parts[-2:])
+    text = text.lower().replace("-", "_")
+    for old, new in _RENAMED.items():
+        text = text.replace(old, new)
+    for name in known:
+        if name in text:
+            return str(name)
+    raise record["split"].error(f"one of the splits {', '.join(known)} (or a file named after it)")
+
+
+def _listed(extra: Field, key: str) -> list[str]:
+    field = extra[key]
+    return [item.scalar() for item in field.items()] if field.present and isinstance(field.value, list) else []
+
+
+def _answers(field: Field) -> tuple[str, ...]:
+    if isinstance(field.value, list):
+        return tuple(item.scalar() for item in field.items())
+    return (field.scalar(),)

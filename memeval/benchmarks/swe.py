@@ -1,0 +1,59 @@
+"""What the benchmarks of coding tasks share: SWE-bench fields, and experience of a task as a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from memeval.benchmarks.base import Said
+from memeval.benchmarks.dates import read_date
+from memeval.benchmarks.fields import Field
+from memeval.types import EMPTY, Question, QuestionType
+
+_KEPT = ("repo", "base_commit", "version", "environment_setup_commit", "difficulty", "language")
+TASK = "task"
+"""Category of the one kind of question that these benchmarks ask."""
+
+
+def tests(field: Field) -> tuple[str, ...]:
+    """A list of tests; it comes as a list, or as a string in JSON or Python notation."""
+    if not field.present or field.value == "":
+        return ()
+    return tuple(test.text() for test in field.decoded().items())
+
+
+def created(field: Field) -> datetime | None:
+    """When the issue was opened."""
+    return read_date(field) if field.present and field.value != "" else None
+
+
+def task_question(
+    record: Field, kind: QuestionType, evidence: tuple[str, ...] = (), extra: Mapping[str, Any] = EMPTY
+) -> Question:
+    """The task as a question: the issue is asked, the gold patch is the answer."""
+    name = record["instance_id"].filled()
+    patch = record["patch"]
+    return Question(
+        id=name,
+        text=record["problem_statement"].filled(),
+        type=kind,
+        answers=(patch.text(),) if patch.present and patch.text() else (),
+        at=created(record["created_at"]),
+        evidence_sessions=evidence,
+        category=TASK,
+        metadata={
+            **{key: record[key].scalar() for key in _KEPT if record[key].present},
+            "fail_to_pass": tests(record["FAIL_TO_PASS"]),
+            "pass_to_pass": tests(record["PASS_TO_PASS"]),
+            "test_patch": record["test_patch"].text() if record["test_patch"].present else "",
+            **extra,
+        },
+    )
+
+
+def solved(record: Field) -> Iterator[Said]:
+    """The experience of a task that is done: its issue and the patch that closed it."""
+    yield Said("user", f"Task in {record['repo'].filled()}:\n{record['problem_statement'].filled()}")
+    if record["patch"].present:
+        yield Said("assistant", f"This change solved it:\n{record['patch'].text()}")

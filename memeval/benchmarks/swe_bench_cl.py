@@ -1,0 +1,63 @@
+"""SWE-Bench-CL: eight sequences of SWE-bench tasks, each of one repository and in order of time.
+
+A case is one task; its memory holds the tasks before it in the sequence (issue and the patch that solved it), so
+that nothing of the task itself or of later ones can be seen. Evidence are the task's dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from memeval import registry
+from memeval.benchmarks.base import FileBenchmark, build_session
+from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import load_json
+from memeval.benchmarks.swe import TASK, created, solved, task_question
+from memeval.types import Case
+
+_PARTS = ("metadata", "task", "evaluation")
+
+
+@registry.benchmark_loader("swe-bench-cl")
+class SweBenchCl(FileBenchmark):
+    """`SWE-Bench-CL.json`: `{sequences: [{id, repo, tasks: [...]}]}`. Option `window`: most recent tasks kept, 0 for all."""
+
+    OPTIONS = {"window": 0}
+
+    def _cases(self) -> Iterator[Case]:
+        for path in self.files():
+            for sequence in Field(load_json(path), str(path), "1")["sequences"].items():
+                name = sequence["id"].filled()
+                tasks = sorted(map(_flat, sequence["tasks"].items()), key=_position)
+                for index in range(len(tasks)):
+                    yield self._case(name, tasks, index)
+
+    def _case(self, sequence: str, tasks: Sequence[Field], index: int) -> Case:
+        start = max(0, index - self.options["window"]) if self.options["window"] else 0
+        sessions = tuple(
+            build_session(number, solved(task), created(task["created_at"]), task["instance_id"].filled())
+            for number, task in enumerate(tasks[start:index], start=1)
+        )
+        task = tasks[index]
+        learning = task["continual_learning"]
+        wanted = [field.scalar() for field in learning["dependencies"].items()] if learning["dependencies"].present else []
+        evidence = tuple(session.id for session in sessions if session.source_id in wanted)
+        missing = tuple(name for name in wanted if name not in {session.source_id for session in sessions})
+        extra = {"sequence": sequence, "continual_learning": learning.value}
+        if missing:
+            extra["unresolved_evidence"] = missing
+        question = task_question(task, self.type_of(task, TASK), evidence, extra)
+        return Case(question.id, sessions, (question,), {"sequence": sequence, "position": _position(task)})
+
+
+def _flat(task: Field) -> Field:
+    """The parts `metadata`, `task` and `evaluation` side by side; a task that is flat already stays as it is."""
+    merged = dict(task.mapping())
+    for part in _PARTS:
+        if isinstance(merged.get(part), dict):
+            merged |= merged[part]
+    return Field(merged, task.file, task.record, task.path)
+
+
+def _position(task: Field) -> int:
+    return task["continual_learning"]["sequence_position"].integer()
