@@ -64,6 +64,8 @@ class Settings:
     dream_max_share: float = 0.2
     dream_max_items: int = 50
     dream_journal: int = 100
+    dream_project_cap: int = 2_000
+    dream_floor: float = 0.03
     exclude: tuple[str, ...] = ()
     log_level: str = "info"
     listen: str = "auto"
@@ -178,6 +180,8 @@ KEYS: dict[str, Key] = {
         Key("dream_max_share", "Share of all memories that a dream may drop; above it, it asks first. 0..1.", _share),
         Key("dream_max_items", "Number of memories that a dream may drop; above it, it asks first.", _count),
         Key("dream_journal", "How many dreams the journal keeps, for undo.", _count),
+        Key("dream_project_cap", "Most active memories of a project; above it the dream archives the least valuable.", _count),
+        Key("dream_floor", "Value under which the dream archives a memory, 0..1.", _share),
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
         Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
         Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice("auto", "tcp")),

@@ -23,7 +23,7 @@ from memoryd.files import remove_stale_temporaries
 from memoryd.handwork import HandWork, merged_from
 from memoryd.indexer import BackgroundIndexer
 from memoryd.ledger import Ledger
-from memoryd.protocols import Clock, Embedder
+from memoryd.protocols import Clock, Embedder, FloatArray
 from memoryd.ranking import Ranker, Sources
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
@@ -95,14 +95,11 @@ class Orchestrator:
         remove_stale_temporaries(self.folder)
         report = self.sync()
         self._heal_supersessions()
-        self._graph_catch_up()
+        with self._mending("graph"):
+            self._bring_in_step(self._graph.digests(), self._graph.write_many, self._graph.delete)
         self._vector_catch_up()
         self.caught_up = True
         return report
-
-    def _graph_catch_up(self) -> None:
-        with self._mending("graph"):
-            self._bring_in_step(self._graph.digests(), self._graph.write_many, self._graph.delete)
 
     def _vector_catch_up(self) -> None:
         if self._vector is None:
@@ -345,6 +342,10 @@ class Orchestrator:
         with self._mending("graph"):
             return self._graph.related(id, depth=depth, types=types, k=k)
         return self._graph.related(id, depth=depth, types=types, k=k)
+
+    def vectors(self) -> dict[str, FloatArray]:
+        """The unit vectors of all memories that have one, by id."""
+        return self._vector.vectors() if self._vector is not None else {}
 
     def count(self, query: Query) -> int:
         """How many items pass the filters; the text is ignored."""

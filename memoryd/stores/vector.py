@@ -28,7 +28,7 @@ from memoryd.protocols import Embedder, FloatArray
 from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, where
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
 from memoryd.stores.mirrors import MATRIX_BYTES, USABLE, Mirrors, dimensions_key, read_dimensions
-from memoryd.stores.vectors import to_blob, unit_vectors
+from memoryd.stores.vectors import from_blobs, to_blob, unit_vectors
 from memoryd.types import Backend, Hit, MemoryItem, Query
 
 SCHEMA = Migrations("vector")
@@ -181,6 +181,18 @@ class VectorStore:
             (self._model, size, bytes(size)),
         )
         return {id: digest for id, digest in rows}
+
+    def vectors(self) -> dict[str, FloatArray]:
+        """The vectors of this model by memory id; rows whose vector is damaged are left out."""
+        size = read_dimensions(self._db, self._embedder.name)
+        rows = self._db.execute(
+            f"SELECT rowid, embedding, id FROM memory WHERE {USABLE}", (self._embedder.name, size * FLOAT_BYTES)
+        )
+        if not rows:
+            return {}
+        ids = {row[0]: row[2] for row in rows}
+        rowids, vectors = from_blobs([row[:2] for row in rows], size)
+        return {ids[rowid]: vector for rowid, vector in zip(rowids, vectors, strict=True)}
 
     def stale_count(self) -> int:
         """Rows that can't be found by meaning until they are written again."""
