@@ -26,6 +26,7 @@ from typing import Any
 from memeval import registry
 from memeval.calls import Stop
 from memeval.errors import ConfigError, ProviderError
+from memeval.providers.docker import ComposeService
 from memeval.providers.http_client import JsonClient
 from memeval.providers.memoryd import text_embedder
 from memeval.providers.options import Options
@@ -72,6 +73,7 @@ class HttpProvider:
         self.stop = Stop()
         self._client = JsonClient(spec, self.stop)
         self._log: SentLog | None = None
+        self._service: ComposeService | None = None
 
     @property
     def name(self) -> str:
@@ -91,8 +93,11 @@ class HttpProvider:
         return self._log
 
     def open(self, workdir: Path) -> None:
-        """Check the key, and open the log of what was sent."""
+        """Check the key, start the container if it is one, and open the log of what was sent."""
         self._client.check_key()
+        if self.spec.docker is not None:
+            self._service = ComposeService(self.spec, self.stop.sleep)
+            self._service.ensure()
         self._log = SentLog(workdir / "sent.db")
 
     # Ingest
@@ -275,7 +280,10 @@ class HttpProvider:
         self.log.clear(scope)
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log, and stop a container that was started."""
+        if self._service is not None:
+            self._service.stop()
+            self._service = None
         if self._log is not None:
             self._log.close()
             self._log = None
