@@ -279,7 +279,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 # How the assistant starts when the user told it something that it did not know or had wrong.
 AGREEMENT = re.compile(
     r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
-    r"question|idea|thinking)|fair enough|agreed|got it|"
+    r"idea|thinking)|fair enough|agreed|got it|"
     r"makes sense|understood|exactly|correct|right\b|yes\b|absolutely|ah\b|i see|sorry|my (?:mistake|bad)|apolog|"
     r"you raise|that makes|"
     r"du hast recht|stimmt|verstanden|tu as raison|compris|tienes razón|entendido|вы правы|ты прав|верно|понял\w*)"
