@@ -20,7 +20,7 @@ from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.settings import Settings
 from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType
-from memeval.types import Question
+from memeval.types import Question, QuestionType
 
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
@@ -112,6 +112,16 @@ def make_judges(plan: Plan, around: Surroundings) -> list[Judge]:
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.model_options, around) if name else None
     return [open_judge(judge, model, _judge_options(plan, judge)) for judge in plan.judges]
+
+
+def check_parts(plan: Plan, around: Surroundings) -> None:
+    """Make everything once, so that a missing key, prompt or option is told before any work. Raises ConfigError."""
+    make_provider(plan, around)
+    if plan.settings.answering_model:
+        make_model(plan.settings.answering_model, plan.settings.model_options, around)
+        make_judges(plan, around)
+        for kind in QuestionType:
+            answer_prompt(plan, Question("", "", kind))
 
 
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:

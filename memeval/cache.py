@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from memeval.calls import Budget, RetryPolicy, Stop, with_retries
@@ -21,17 +22,33 @@ from memeval.files import write_atomic
 from memeval.protocols import Model
 from memeval.types import Completion, Message, Usage
 
-_payer: ContextVar[str] = ContextVar("memeval_payer", default="")
+
+class Account:
+    """Who pays for model calls, and what they used together. Safe for threads."""
+
+    def __init__(self, payer: str = "") -> None:
+        self.payer = payer
+        self.usage = Usage()
+        self._lock = Lock()
+
+    def add(self, usage: Usage) -> None:
+        """Count a call."""
+        with self._lock:
+            self.usage += usage
+
+
+_account: ContextVar[Account | None] = ContextVar("memeval_account", default=None)
 
 
 @contextmanager
-def paid_by(payer: str) -> Iterator[None]:
-    """Within the block model calls of this thread are on the account of `payer`."""
-    token = _payer.set(payer)
+def paid_by(payer: str) -> Iterator[Account]:
+    """Within the block model calls of this thread are on the account of `payer`, which is given."""
+    account = Account(payer)
+    token = _account.set(account)
     try:
-        yield
+        yield account
     finally:
-        _payer.reset(token)
+        _account.reset(token)
 
 
 class ModelCache:
@@ -97,7 +114,14 @@ class GuardedModel:
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
         """The stored answer, or a new one that is then stored."""
-        payer = _payer.get()
+        account = _account.get() or Account()
+        made = self._complete(account.payer, messages, schema, max_tokens)
+        account.add(made.usage)
+        return made
+
+    def _complete(
+        self, payer: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None
+    ) -> Completion:
         key = call_key(self._model.name, messages, schema, max_tokens, self._salt)
         if (known := self._cache.get(key, payer)) is not None:
             return known

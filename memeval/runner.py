@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -20,14 +20,15 @@ from memeval.cache import paid_by
 from memeval.calls import RetryPolicy, with_retries
 from memeval.checkpoint import Run
 from memeval.errors import DataError, MemevalError, ModelError, ProviderError
+from memeval.metrics import total_usage
 from memeval.phases import evaluate, ingest, search
 from memeval.phases.answer import answer
 from memeval.planning import choose_questions
 from memeval.prompts import format_memories
 from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
-from memeval.results.codec import answer_from_json, answer_to_json, question_from_json
+from memeval.results.codec import answer_from_json, answer_to_json, question_from_json, usage_from_json, usage_to_json
 from memeval.results.store import Key, QuestionRow, Record, Status
-from memeval.types import EMPTY, Case, Phase, Question, Retrieved
+from memeval.types import EMPTY, Case, Phase, Question, Retrieved, Usage
 from memeval.workers import for_each
 
 Item = TypeVar("Item")
@@ -134,7 +135,8 @@ class Runner:
             "batches": len(parts),
             "sessions": len(case.sessions),
             "turns": sum(len(session.turns) for session in case.sessions),
-            "provider": _summed(record.payload for record in parts),
+            "provider": _summed(record.payload["provider"] for record in parts),
+            "usage": usage_to_json(total_usage(usage_from_json(record.payload["usage"]) for record in parts)),
         }
         self._finish(key, payload, sum(record.seconds for record in parts) + waited)
 
@@ -143,10 +145,12 @@ class Runner:
         if (there := self._run.store.get(key)) is not None:
             return there
         started = time.perf_counter()
-        kept = self._retried(lambda: provider.ingest(scope, batch.sessions))
-        if batch.wait:
-            self._retried(lambda: provider.await_indexed(scope, timeout))
-        return self._run.done(key, dict(kept or {}), time.perf_counter() - started)
+        with paid_by(self._payer(key)) as account:
+            told = self._retried(lambda: provider.ingest(scope, batch.sessions))
+            if batch.wait:
+                self._retried(lambda: provider.await_indexed(scope, timeout))
+        payload = {"provider": dict(told or {}), "usage": usage_to_json(account.usage)}
+        return self._run.done(key, payload, time.perf_counter() - started)
 
     # Search
 
@@ -176,12 +180,14 @@ class Runner:
         wanted = search.SearchPlan(self._plan.search_k, self._plan.settings.top_k, self._plan.granularity)
         started = time.perf_counter()
         try:
-            with paid_by(self._payer(key)):
+            with paid_by(self._payer(key)) as account:
                 payload = self._retried(lambda: search.search(provider, self._scope(row.case_id), _question(row), wanted))
         except (ProviderError, ModelError) as error:
             self._failed(key, error)
             return
-        self._finish(key, payload, time.perf_counter() - started)
+        if account.usage != Usage():
+            payload["usage"] = usage_to_json(account.usage)
+        self._finish(key, payload, time.perf_counter() - started, cost=account.usage.cost_usd)
 
     # Answer
 
@@ -226,6 +232,7 @@ class Runner:
         if pending:
             answered = bool(self._run.store.keys(Phase.ANSWER))
             judges = assembly.make_judges(self._plan, self._around) if answered else []
+            self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
             metrics = assembly.ranking_metrics(self._plan)
             threads = self._model_threads() if self._plan.settings.judge_model else 1
             self._each(Phase.EVALUATE, pending, lambda row: self._evaluate_one(row, judges, metrics), threads)
@@ -298,7 +305,7 @@ class Runner:
         self._progress.advance(key.phase, Status.DONE, scores, cost)
 
     def _payer(self, key: Key) -> str:
-        return f"{self._run.id}/{key.phase}/{key.case_id}/{key.question_id}"
+        return "/".join((self._run.id, key.phase, key.case_id, key.question_id, key.part))
 
     def _scope(self, case_id: str) -> str:
         template = self._plan.provider.scoping.run_id_format
@@ -308,16 +315,22 @@ class Runner:
         return with_retries(call, self._policy, self._around.stop)
 
     @contextmanager
-    def _provider(self) -> Any:
+    def _provider(self) -> Iterator[Provider]:
         provider = assembly.make_provider(self._plan, self._around)
         self._run.state.mkdir(parents=True, exist_ok=True)
         try:
             provider.open(self._run.state)
+            self._note(provider)
             yield provider
-            if (describe := getattr(provider, "provenance", None)) is not None:
-                self._run.store.set_meta("provider_provenance", dict(describe()))
+            self._note(provider)
         finally:
             provider.close()
+
+    def _note(self, provider: Provider) -> None:
+        """Keep what the provider tells of itself, such as the index that it uses in fact."""
+        describe = getattr(provider, "provenance", None)
+        if describe is not None:
+            self._run.store.set_meta("provider_provenance", dict(describe()))
 
     def _provider_threads(self) -> int:
         return self._work.concurrency or (1 if assembly.is_local(self._plan) else MODEL_THREADS)
@@ -335,6 +348,11 @@ def _question(row: QuestionRow) -> Question:
 
 def _gold(row: QuestionRow) -> evaluate.Gold:
     return evaluate.gold_from_json(row.payload)
+
+
+def _about_judge(judge: Judge) -> dict[str, Any]:
+    hashes = getattr(judge, "prompt_hashes", None)
+    return {"name": judge.name, "prompt_hashes": hashes() if hashes else {}}
 
 
 def _summed(payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

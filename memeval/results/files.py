@@ -81,8 +81,10 @@ class ResultsDir:
         """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
         target = self.root / path
         write_atomic(target, (json.dumps(result, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
-        if not any(line.get("run_id") == result["run_id"] for line in self.ledger_lines()):
-            append_line(self.ledger, json.dumps(ledger_line(result, path), ensure_ascii=False, sort_keys=True))
+        line = ledger_line(result, path)
+        known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
+        if (line["run_id"], line["finished_at"]) not in known:
+            append_line(self.ledger, json.dumps(line, ensure_ascii=False, sort_keys=True))
         return target
 
     def ledger_lines(self) -> Iterator[dict[str, Any]]:
