@@ -92,19 +92,23 @@ error errors
 """
 
 # Words that may come and go without changing what is said; whole words, not stems.
-LIGHT = """use uses using used utilise utilize like likes liked prefer prefers want wants wanted favour favor ask asks please always
-must should need needs needed require requires ought make makes sure note remember we team repo repository project codebase code
-base app application there way via get gets got go goes going gone let lets thing things say says said tell tells told currently
-still really simply just whole each every all per one same various both in-house kind part file files set sets put puts take
-takes taken care happen happens mean means meant time times everywhere anywhere work works working worked available allow may be
-done do does has have had having come comes came give gives given otherwise rather become becomes now longer anymore more less
-over place case ending through which what how why due handled kept reachable located lives is are be""".split()
+LIGHT = """
+well use uses using used utilise utilize like likes liked prefer prefers want wants wanted favour favor ask asks please always
+must should need needs needed require requires ought make makes sure note remember we team repo repository project codebase
+code base app application there way via get gets got go goes going gone let lets thing things say says said tell tells told
+currently still really simply just whole each every all per one same various both in-house kind part file files set sets put
+puts take takes taken care happen happens mean means meant time times everywhere anywhere work works working worked available
+allow may be done do does has have had having come comes came give gives given otherwise rather become becomes now longer
+anymore more less over place case ending through which what how why due handled kept reachable located lives is are
+""".split()
 
 # Verbs and fillers that seldom tell two statements apart when the rest agrees.
-WEAK = """run create write written show open hit cause caused turn close within against framework url face facing skip reach help
-target entry bucket happen manage handle perform apply serve provide support include contain end step want follow directly straight
-new current only real correct together fully properly automatically service server system run run-time object data page default
-during around about roughly approximately behind under""".split()
+WEAK = """
+run create write written show open hit cause caused turn close within against framework url face facing skip reach help target
+entry bucket happen manage handle perform apply serve provide support include contain end step want follow directly straight
+new current only real correct together fully properly automatically service server system run-time object data page default
+during around about roughly approximately behind under
+""".split()
 
 # Different members of one class name different things: another subject, another place.
 SUBJECTS = """

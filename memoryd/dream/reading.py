@@ -19,18 +19,23 @@ _ORDER = frozenset({"before", "after", "only"})
 _NUMBER_WORDS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NUMBER_WORD = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)\b(?=\s\w)", re.IGNORECASE)
 _NEGATOR = re.compile(
-    r"\b(?:not|never|no|none|neither|nor|cannot|\w+n['’]t|dont|doesnt|avoid(?:s|ed|ing)?|skip(?:s|ped|ping)?|omit(?:s|ted)?|stop(?:ped)?|dropp?(?:ed|s)? support|gave up|"
-    r"giv(?:e|en|ing) up|forbid(?:den|s)?|prohibited|disallow(?:ed)?|refus(?:e|es|ed)|dislikes?|hates?|не|нельзя|никогда|kein\w*|nicht|nie)\b"
-    r"|不|别|勿|禁止|没有|しない|ない",
+    r"\b(?:not|never|no(?!-)|none|neither|nor|cannot|\w+n['’]t|dont|doesnt|avoid(?:s|ed|ing)?|skip(?:s|ped|ping)?|omit(?:s|ted)?"
+    r"|stop(?:ped)?|dropp?(?:ed|s)? support|gave up|giv(?:e|en|ing) up|forbid(?:den|s)?|prohibited|disallow(?:ed)?"
+    r"|refus(?:e|es|ed)|dislikes?|hates?|не|нельзя|никогда|kein\w*|nicht|nie)\b|不|别|勿|禁止|没有|しない|ない",
     re.IGNORECASE,
 )
 _LEAST = re.compile(
-    r"\b(?:(?:must |should |may |can )?(?:not|never) (?:drop|fall|go|sink|be) (?:below|under)|no(?:t)? less than|at least|at a minimum)\b"
-    r"|\bor (?:more|higher|above)\b",
+    r"\b(?:(?:must |should |may |can )?(?:not|never) (?:drop|fall|go|sink|be) (?:below|under)|no(?:t)? less than|at least"
+    r"|at a minimum)\b|\bor (?:more|higher|above)\b",
     re.IGNORECASE,
 )
 _PHRASES = (
-    (re.compile(r"^(?:a |the )?(?:dead end|note|important|fix|decision|rule|todo|reminder|fact|preference)\s*:\s*", re.IGNORECASE), ""),
+    (
+        re.compile(
+            r"^(?:a |the )?(?:dead end|note|important|fix|decision|rule|todo|reminder|fact|preference)\s*:\s*", re.IGNORECASE
+        ),
+        "",
+    ),
     (_LEAST, " atleast "),
     (re.compile(r"\bno longer\b|\bnot any ?(?:more|longer)\b", re.IGNORECASE), " not "),
     (re.compile(r"\bany ?(?:more|longer)\b", re.IGNORECASE), " "),
@@ -46,7 +51,8 @@ _PHRASES = (
 )
 # What follows is spoken against.
 _AGAINST = re.compile(
-    r"\s*(?:[,;]\s*)?\b(?:instead of|rather than|in place of|as opposed to|without|(?:and |but )?(?:not|never)(?= (?:with|in|to|on|by|as|for|the|a)\b))\s",
+    r"\s*(?:[,;]\s*)?\b(?:instead of|rather than|in place of|as opposed to|without"
+    r"|(?:and |but )?(?:not|never)(?= (?:with|in|to|on|by|as|for|the|a)\b))\s",
     re.IGNORECASE,
 )
 _OVER = re.compile(r"\b(?:prefer|favou?r|choose)\w*\b.*?(?P<over>\sover\s)", re.IGNORECASE)
@@ -54,15 +60,20 @@ _BOUNDARY = re.compile(
     r"[;,:!?。；，]\s*|\.(?=\s|$)|\s(?:but|because|although|though|while|so that|otherwise|and then)\s", re.IGNORECASE
 )
 _FROM = re.compile(
-    r"\b(?:switch|mov|migrat|renam|chang|upgrad|convert|port|go)\w*\b[^.;]{0,40}?\bfrom\s+(?P<old>[^.;]{1,40}?)\s+(?:to|over to)\b"
-    r"|\b(?:replaced|dropped(?! support)|gave up|abandoned|retired|removed|got rid of)\s+(?P<gone>[\w./@+-]+)|(?P<by>[\w./@+-]+) (?:was|were|is|are|got) replaced by\b",
+    r"\b(?:switch|mov|migrat|renam|chang|upgrad|convert|port|go)\w*\b[^.;]{0,40}?\bfrom\s+(?P<old>[^.;]{1,40}?)\s+(?:over )?to\b"
+    r"|\b(?:replaced|dropped(?! support)|gave up|abandoned|retired|removed|got rid of)\s+(?P<gone>[\w./@+-]{1,60})"
+    r"|(?<![\w./@+-])(?P<by>[\w./@+-]{1,60}) (?:was|were|is|are|got) replaced by\b",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"\b(?:in|for|on|at|under|inside|during|when|if)\s+(.{1,40})", re.IGNORECASE)
 _MARKER = re.compile(r"\b(before|after)\s+(.{1,40})", re.IGNORECASE)
 _UNITS = {
-    "seconds": "s", "second": "s", "sec": "s", "minutes": "min", "minute": "min", "m": "min", "hours": "h", "hour": "h", "day": "d",
-    "days": "d", "percent": "%",
-}  # fmt: skip
+    **dict.fromkeys(("seconds", "second", "sec"), "s"),
+    **dict.fromkeys(("minutes", "minute", "m"), "min"),
+    **dict.fromkeys(("hours", "hour"), "h"),
+    **dict.fromkeys(("days", "day"), "d"),
+    "percent": "%",
+}
 _VALUE = re.compile(r"(v?)(\d[\d.,:]*?)\s*([a-z%]*)", re.IGNORECASE)
 
 
@@ -107,10 +118,11 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as the dream compares it. 
+    """A text as the dream compares it.
 
     `terms` are canonical stems, `order` the same as they stand in the text, `names` those written like
-    names, `gone` what is said to be replaced, `markers` what "before" and "after" are followed by.
+    names, `gone` what is said to be replaced, `markers` what "before" and "after" are followed by,
+    `places` what follows "in", "for", "when": where or in which case it holds.
     """
 
     statement: Statement
@@ -121,6 +133,7 @@ class Reading:
     names: frozenset[str]
     gone: frozenset[str]
     markers: tuple[tuple[str, str], ...]
+    places: frozenset[str]
 
     @property
     def spoken_for(self) -> frozenset[str]:
@@ -147,6 +160,7 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
         _names(text),
         _gone(text, statement),
         tuple((match[1].casefold(), next(iter(_ordered_terms(match[2])), "")) for match in _MARKER.finditer(plain)),
+        frozenset(term for match in _PLACE.finditer(plain) for term in _ordered_terms(match[1])[:1]),
     )
 
 
@@ -179,7 +193,7 @@ def canonical_terms(text: str) -> frozenset[str]:
 
 
 def _ordered_terms(text: str) -> tuple[str, ...]:
-    kept = (word for word in words(text) if (word not in STOP_WORDS or word in _ORDER) and word not in LIGHT)
+    kept = (word for word in words(text.casefold()) if (word not in STOP_WORDS or word in _ORDER) and word not in LIGHT)
     return tuple(canonical(word) for word in kept if not word.isdigit() and len(word) > 1)
 
 
@@ -196,7 +210,7 @@ def _clauses(text: str, dont: bool) -> tuple[Clause, ...]:
 
 
 def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[Clause]:
-    """ "Don't deploy without a backup" asks for the backup: both parts stand, as one."""
+    """Two denials in a row: "don't deploy without a backup" asks for the backup: both parts stand, as one."""
     skip = False
     for clause, following, piece in zip(clauses, [*clauses[1:], None], [*pieces[1:], None], strict=True):
         if skip:

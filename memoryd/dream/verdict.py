@@ -109,6 +109,8 @@ def _conflict(pair: _Pair) -> Verdict | None:
         return None
     if _replaced(pair):
         return Verdict.REPLACED
+    if _narrower(pair, places=True):
+        return None
     if _reversed(pair) or _turned_around(pair):
         return Verdict.REVERSED
     if _other_value(pair) or _other_choice(pair):
@@ -118,6 +120,17 @@ def _conflict(pair: _Pair) -> Verdict | None:
 
 def _about_the_same(pair: _Pair) -> bool:
     return bool(pair.shared) and pair.context >= CONTEXT and (pair.cosine is None or pair.cosine >= CONFLICT_COSINE)
+
+
+def _narrower(pair: _Pair, *, places: bool = False) -> bool:
+    """Only one of them names a part (or, with `places`, a place or a case): both may hold."""
+    couples = [*_exchanged(pair.left, pair.right, OPPOSITES), *_exchanged(pair.left, pair.right, CHOICES)]
+    other = pair.a.gone | pair.b.gone | {term for couple in couples for term in couple}
+    left, right = (
+        {term for term in _strong(side - other) if term in SUBJECTS or (places and term in reading.places)}
+        for side, reading in ((pair.left, pair.a), (pair.right, pair.b))
+    )
+    return bool(left) != bool(right)
 
 
 def _known_relation(pair: _Pair) -> Verdict | None:
@@ -144,7 +157,9 @@ def _ends(old: Reading, new: Reading, pair: _Pair) -> bool:
 
 
 def _reversed(pair: _Pair) -> bool:
-    if not _values_agree(pair) or _limits_differ(pair) or (_strong(pair.left) and _strong(pair.right) and pair.context < CONTAINED):
+    if not _values_agree(pair) or _limits_differ(pair):
+        return False
+    if _strong(pair.left) and _strong(pair.right) and pair.context < CONTAINED:
         return False
     return _denies(pair.a.clauses, pair.b.clauses, CONTAINED) or _denies(pair.b.clauses, pair.a.clauses, CONTAINED)
 
@@ -181,13 +196,15 @@ def _contained(clause: Clause, other: Clause) -> float:
 
 
 def _turned_around(pair: _Pair) -> bool:
-    """One word is the opposite of the other, the rest is the same."""
-    if pair.a.values != pair.b.values:
+    """One word is the opposite of the other, the rest is the same but for a word."""
+    if pair.a.values != pair.b.values or not _same_sense(pair):
         return False
-    for x, y in _exchanged(pair.left, pair.right, OPPOSITES):
-        if not _strong(pair.left - {x}) or not _strong(pair.right - {y}):
-            return _same_sense(pair)
-    return False
+    return any(_rest_is_small(pair.left - {x}, pair.right - {y}) for x, y in _exchanged(pair.left, pair.right, OPPOSITES))
+
+
+def _rest_is_small(left: frozenset[str], right: frozenset[str]) -> bool:
+    rest = _strong(left), _strong(right)
+    return not (rest[0] and rest[1]) and len(rest[0] | rest[1]) <= 1
 
 
 def _same_sense(pair: _Pair) -> bool:
@@ -225,7 +242,8 @@ def _other_choice(pair: _Pair) -> bool:
         return False
     for x, y in _exchanged(pair.left, pair.right, CHOICES):
         left, right = _strong(pair.left - {x}), _strong(pair.right - {y})
-        if not (left and right) and not _leads(x, y, pair):
+        stand = x in pair.a.spoken_for and y in pair.b.spoken_for
+        if stand and not (left and right) and not _leads(x, y, pair):
             return True
     return False
 
@@ -248,7 +266,7 @@ def _same(pair: _Pair) -> bool:
         return False
     if not pair.shared or not _senses_agree(pair) or _names_differ(pair) or _order_differs(pair):
         return False
-    if _one_word_exchanged(pair):
+    if _one_word_exchanged(pair) or _narrower(pair):
         return False
     if relate_read(pair.a.statement, pair.b.statement) is Relation.SAME:
         return True

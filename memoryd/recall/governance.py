@@ -1,33 +1,25 @@
 """What a session should know at its start: the few rules and facts that matter most.
 
-value = weight of the kind × confidence × relevancy × freshness, freshness = 0.5 + 0.5·exp(-age/180 days).
-Rules age less than facts lose: a rule of last year still holds. Only what the user said
-is shown as a rule (do, don't); what an agent or tool found is shown as knowledge.
+Chosen by value (see worth: importance × confidence × usage × freshness). Only what the user said is
+shown as a rule (do, don't); what an agent or tool found is shown as knowledge. What the user had
+forgotten is not shown, in other words neither; what two memories say alike is shown once.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memoryd.recall.fence import fence, fit, item_line, overhead
-from memoryd.text import token_count
-from memoryd.types import Kind, MemoryItem, Polarity, Trust
+from memoryd.recall.worth import KIND_WEIGHT, UNUSED, UseCounts, value
+from memoryd.statements import Relation, relate, rephrases
+from memoryd.text import normalise, token_count
+from memoryd.types import MemoryItem, Polarity, Source, Trust
 
-KIND_WEIGHT = {
-    Kind.RULE: 1.0,
-    Kind.PREFERENCE: 0.9,
-    Kind.DECISION: 0.8,
-    Kind.ENVIRONMENT: 0.75,
-    Kind.DEAD_END: 0.6,
-    Kind.FIX: 0.55,
-    Kind.FACT: 0.5,
-    Kind.TODO: 0.45,
-    Kind.NOTE: 0.4,
-}
-FRESH_DAYS = 180.0
+__all__ = ["KIND_WEIGHT", "Governance", "govern", "heading", "value"]
+
+RESTATES = 0.75
 REASON = "what earlier sessions of this project left behind"
 
 
@@ -52,14 +44,6 @@ class Governance:
         return tuple(item.id for item in (*self.dont, *self.do, *self.know))
 
 
-def value(item: MemoryItem, now: datetime) -> float:
-    """How much a session gains from knowing the item, 0..1; pinned ones come first (above 1)."""
-    age_days = max(0.0, (now - item.created_at).total_seconds() / 86400)
-    freshness = 0.5 + 0.5 * math.exp(-age_days / FRESH_DAYS)
-    pinned = 1.0 if item.pinned else 0.0
-    return pinned + KIND_WEIGHT[item.kind] * item.confidence * item.relevancy * freshness
-
-
 def heading(item: MemoryItem) -> Polarity:
     """Where the item is shown: only the user's own words become a rule."""
     return item.polarity if item.trust is Trust.INSTRUCTION else Polarity.KNOW
@@ -72,9 +56,22 @@ def _section(title: str, items: Sequence[MemoryItem]) -> list[str]:
 _TITLES = {Polarity.DONT: "Don't:", Polarity.DO: "Do:", Polarity.KNOW: "Know:"}
 
 
-def govern(items: Iterable[MemoryItem], now: datetime, budget: int, *, reason: str = REASON) -> Governance:
-    """Choose by value what fits the token budget, and lay it out under don't, do and know."""
-    ranked = sorted(items, key=lambda item: (-value(item, now), item.id))
+def govern(
+    items: Iterable[MemoryItem],
+    now: datetime,
+    budget: int,
+    *,
+    reason: str = REASON,
+    usage: Mapping[str, UseCounts] | None = None,
+    forbidden: Iterable[MemoryItem] = (),
+) -> Governance:
+    """Choose by value what fits the token budget, and lay it out under don't, do and know.
+
+    `usage` counts uses by id (unknown: neutral); `forbidden` are the tombstones of what the user had forgotten.
+    """
+    counts, tombstones = usage or {}, tuple(forbidden)
+    allowed = [item for item in items if not any(restates(item, tombstone) for tombstone in tombstones)]
+    ranked = _once(sorted(allowed, key=lambda item: (-value(item, now, counts.get(item.id, UNUSED)), item.id)))
     room = budget - overhead(reason) - sum(token_count(title) + 1 for title in _TITLES.values())
     kept, _ = fit(ranked, room)
     under = {polarity: tuple(item for item in kept if heading(item) is polarity) for polarity in Polarity}
@@ -86,3 +83,23 @@ def govern(items: Iterable[MemoryItem], now: datetime, budget: int, *, reason: s
         text=fence(lines, reason),
         left_out=len(ranked) - len(kept),
     )
+
+
+def restates(item: MemoryItem, tombstone: MemoryItem) -> bool:
+    """Whether an item says what the user had forgotten, and the user has not said it anew since."""
+    if tombstone.id == item.id:
+        return True
+    since = tombstone.expired_at or tombstone.created_at
+    if item.pinned or (item.source is Source.USER and (item.valid_from or item.created_at) > since):
+        return False
+    dont = item.polarity is Polarity.DONT
+    was_dont = tombstone.polarity is Polarity.DONT
+    same = relate(tombstone.content, item.content, known_dont=was_dont, new_dont=dont) is Relation.SAME
+    return same or rephrases(tombstone.content, item.content, RESTATES, known_dont=was_dont, new_dont=dont)
+
+
+def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
+    seen: dict[tuple[str, Polarity], MemoryItem] = {}
+    for item in ranked:
+        seen.setdefault((normalise(item.content), heading(item)), item)
+    return list(seen.values())

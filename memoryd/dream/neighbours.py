@@ -1,0 +1,170 @@
+"""Finds the pairs of memories that say the same or the contrary, with what was read once kept between rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memoryd.dream.blocking import (
+    LEAST_COSINE,
+    Hashes,
+    Pairs,
+    cosines_of,
+    pairs_by_meaning,
+    pairs_by_words,
+    signatures,
+    unique_pairs,
+)
+from memoryd.dream.board import Board, partition, said_at
+from memoryd.dream.limits import DreamLimits
+from memoryd.dream.reading import Reading, read_memory
+from memoryd.dream.verdict import Verdict, compare
+from memoryd.protocols import FloatArray
+from memoryd.router.relevance import is_foreign
+from memoryd.types import Kind, MemoryItem, Polarity, Status
+
+_FAMILIES = {kind: kind.value for kind in Kind} | {
+    Kind.PREFERENCE: Kind.RULE.value,
+    Kind.DECISION: Kind.RULE.value,
+    Kind.ENVIRONMENT: Kind.FACT.value,
+    Kind.NOTE: Kind.FACT.value,
+}
+Text = tuple[str, bool]
+
+
+def family(item: MemoryItem) -> str:
+    """Kinds that extractors mix up count as one: a rule, a preference and a decision; a fact, an environment and a note."""
+    return _FAMILIES[item.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Memories with the same words in the same sense: one statement, said once or often. Newest first."""
+
+    items: tuple[MemoryItem, ...]
+    text: Text
+
+    @property
+    def newest(self) -> MemoryItem:
+        """Who said it last."""
+        return self.items[0]
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether it is what the user had forgotten."""
+        return self.newest.status is Status.BLACKLISTED
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two claims and what the later is to the earlier."""
+
+    earlier: Claim
+    later: Claim
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """All claims, and the pairs of them that are more than neighbours, in a fixed order."""
+
+    claims: tuple[Claim, ...]
+    pairings: tuple[Pairing, ...]
+
+    def of(self, *verdicts: Verdict) -> list[Pairing]:
+        """The pairings with one of these verdicts."""
+        return [pairing for pairing in self.pairings if pairing.verdict in verdicts]
+
+
+class Neighbourhood:
+    """Compares the memories on a board. Readings and verdicts are kept: a second round costs the blocking only."""
+
+    def __init__(self, items: Iterable[MemoryItem], vectors: Mapping[str, FloatArray], limits: DreamLimits) -> None:
+        self._limits = limits
+        self._vectors: dict[str, FloatArray] = {}
+        for item in sorted(items, key=lambda item: item.id):
+            if item.id in vectors and item.content not in self._vectors and not is_foreign(item.content):
+                self._vectors[item.content] = vectors[item.id]
+        self._readings: dict[Text, Reading] = {}
+        self._verdicts: dict[tuple[Text, Text], Verdict] = {}
+
+    def reading(self, text: Text) -> Reading:
+        """The text, read once."""
+        if text not in self._readings:
+            self._readings[text] = read_memory(text[0], dont=text[1])
+        return self._readings[text]
+
+    def relations(self, board: Board) -> Relations:
+        """Claims and their relations as things stand on the board."""
+        claims = self._claims([*board.active(), *board.forbidden()])
+        if not claims:
+            return Relations((), ())
+        pairs, cosines = self._pairs(claims)
+        found = []
+        for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True):
+            verdict_of = self._judge(claims[i], claims[j], None if np.isnan(cosine) else cosine)
+            found += [verdict_of] if verdict_of.verdict is not Verdict.OTHER else []
+        return Relations(tuple(claims), tuple(found))
+
+    def agree_in_words(self, pairing: Pairing) -> bool:
+        """Whether the words alone make them the same."""
+        a, b = pairing.earlier.text, pairing.later.text
+        return compare(self.reading(a), self.reading(b), None) is Verdict.SAME
+
+    def _claims(self, items: Sequence[MemoryItem]) -> list[Claim]:
+        groups: dict[tuple[object, ...], list[MemoryItem]] = {}
+        for item in items:
+            reading = self.reading(_text(item))
+            key = (
+                *partition(item),
+                reading.statement.norm,
+                tuple(c.stands for c in reading.clauses),
+                family(item),
+                item.status.value,
+            )
+            groups.setdefault(key, []).append(item)
+        out = []
+        for _, members in sorted(groups.items(), key=lambda entry: entry[0]):
+            members.sort(key=lambda item: item.id)
+            members.sort(key=said_at, reverse=True)
+            out.append(Claim(tuple(members), _text(members[0])))
+        return out
+
+    def _pairs(self, claims: Sequence[Claim]) -> tuple[Pairs, FloatArray]:
+        """Candidate pairs with their cosines (NaN where a vector is missing)."""
+        numbers: dict[tuple[str, str], int] = {}
+        groups = np.array([numbers.setdefault(partition(claim.newest), len(numbers)) for claim in claims], dtype=np.int64)
+        pairs = pairs_by_words(self._signatures(claims), groups, self._limits.neighbours)
+        known = np.array([claim.text[0] in self._vectors for claim in claims], dtype=bool)
+        if not known.any():
+            return pairs, np.full(len(pairs), np.nan, dtype=np.float32)
+        return self._with_meaning(claims, pairs, groups, known)
+
+    def _with_meaning(self, claims: Sequence[Claim], pairs: Pairs, groups: Pairs, known: Pairs) -> tuple[Pairs, FloatArray]:
+        rows = np.flatnonzero(known)
+        matrix = np.stack([self._vectors[claims[row].text[0]] for row in rows.tolist()]).astype(np.float32)
+        near = rows[pairs_by_meaning(matrix, groups[rows], self._limits.neighbours)]
+        both = unique_pairs([pairs, near.reshape(-1, 2)], len(claims))
+        at = np.full(len(claims), -1, dtype=np.int64)
+        at[rows] = np.arange(len(rows))
+        cosines = np.full(len(both), np.nan, dtype=np.float32)
+        measured = known[both].all(axis=1)
+        cosines[measured] = cosines_of(matrix, at[both[measured]])
+        keep = ~(cosines < LEAST_COSINE)
+        return both[keep], cosines[keep]
+
+    def _signatures(self, claims: Sequence[Claim]) -> Hashes:
+        return signatures([self.reading(claim.text).terms or {claim.text[0]} for claim in claims])
+
+    def _judge(self, a: Claim, b: Claim, cosine: float | None) -> Pairing:
+        earlier, later = sorted((a, b), key=lambda claim: (said_at(claim.newest), claim.newest.id))
+        key = (earlier.text, later.text)
+        if key not in self._verdicts:
+            self._verdicts[key] = compare(self.reading(earlier.text), self.reading(later.text), cosine)
+        return Pairing(earlier, later, self._verdicts[key])
+
+
+def _text(item: MemoryItem) -> Text:
+    return item.content, item.polarity is Polarity.DONT
