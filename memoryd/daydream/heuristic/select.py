@@ -23,11 +23,11 @@ class Limits:
 
     bar: float = -1.5
     start: float = 2.5
-    per_root: float = 0.28
-    steep: float = 0.15
+    per_root: float = 0.24
+    steep: float = 0.3
     per_turn: int = 2
     within: float = 0.8
-    alike: float = 0.4
+    alike: float = 0.35
 
     def room(self, turns: Sequence[Turn]) -> float:
         """How many memories the turns have room for, by their place in the log."""

@@ -17,6 +17,8 @@ from memoryd.types import Turn, TurnKind
 PASTE_CHARS = 900
 USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
+# Turns before and after in which a restatement is looked for: bounds the work for long stretches without the user.
+NEAR_TURNS = 12
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
     r"cool|nice|alright|"
@@ -143,12 +145,9 @@ def agent_units(episode: Episode) -> list[Unit]:
     lines = [[frozenset(keywords(s.text)) for s in statements(t.text)] for t in turns]
     out: list[Unit] = []
     for number, turn in enumerate(turns):
-        around = _Around(
-            asked,
-            wishes,
-            frozenset().union(*(b for i, b in enumerate(bags) if i != number)),
-            [line for i, found in enumerate(lines) if i != number for line in found],
-        )
+        near = [i for i in range(max(0, number - NEAR_TURNS), min(len(turns), number + NEAR_TURNS + 1)) if i != number]
+        elsewhere = frozenset().union(*(bags[i] for i in near))
+        around = _Around(asked, wishes, elsewhere, [line for i in near for line in lines[i]])
         for index, statement in enumerate(agent_statements(turn)):
             if is_rule(statement.text) and _from_tool(statement, tools):
                 continue
