@@ -77,7 +77,8 @@ class Extractive:
 
 
 def _parts(prompt: str) -> tuple[str, str]:
-    question, memories = tagged(QUESTION, prompt), tagged(MEMORIES, prompt)
+    memories = tagged(MEMORIES, prompt)
+    question = tagged(QUESTION, prompt.rpartition(f"</{MEMORIES}>")[2])  # memories may hold anything, tags too
     if question:
         return question, memories
     lines = prompt.splitlines()

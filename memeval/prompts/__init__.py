@@ -5,14 +5,13 @@ the rest is the text, in which `## system` and `## user` lines part the messages
 """
 
 from memeval.prompts.files import Prompt, builtin_names, find_prompt, load_prompt
-from memeval.prompts.memories import MEMORIES, QUESTION, final_answer, format_memories, shown_date, tagged
+from memeval.prompts.memories import MEMORIES, QUESTION, format_memories, shown_date, tagged
 
 __all__ = [
     "MEMORIES",
     "QUESTION",
     "Prompt",
     "builtin_names",
-    "final_answer",
     "find_prompt",
     "format_memories",
     "load_prompt",

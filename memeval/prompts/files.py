@@ -88,7 +88,7 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
     if _PLACEHOLDER.search(reference):
         return _parse(kind, "inline", reference)
     path = _file(reference)
-    name = reference
+    name = path.relative_to(FOLDER).with_suffix("").as_posix()
     if not path.is_file():
         path = (base or Path()) / reference
         name = path.name

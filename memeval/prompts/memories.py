@@ -34,7 +34,7 @@ def shown_date(at: datetime | None) -> str:
 
 
 def tagged(tag: str, text: str) -> str:
-    """What stands between the last opening `<tag>` that has an end and its end; empty if there is none."""
+    """What stands between the first `<tag>` and the last `</tag>`, stripped; empty if there is none."""
     found = re.search(rf"<{tag}>\n?(.*)</{tag}>", text, re.DOTALL)
     return found.group(1).strip() if found else ""
 
@@ -46,10 +46,3 @@ def _block(number: int, piece: Retrieved) -> str:
 
 def _when(at: datetime | None) -> tuple[bool, str]:
     return (at is None, at.isoformat() if at else "")
-
-
-def final_answer(text: str) -> str:
-    """What follows the last line that begins with `Answer:` (chain-of-note replies); without one, the whole text."""
-    found = list(re.finditer(r"^[*# ]*Answer[*]*:[*]*[ \t]*", text, re.MULTILINE | re.IGNORECASE))
-    rest = text[found[-1].end() :].strip() if found else ""
-    return rest or text.strip()
