@@ -48,27 +48,17 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         """A vector for each text, from the scope's own cache."""
         return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
 
-    def turn_key(self, turn: Piece, before: Piece | None) -> str:
-        """What of a turn is embedded."""
-        return turn.key
-
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Embed what has no vector yet."""
-        self.vectors(scope, self._keys(cut(self.store.all(scope), "turn")))
-
-    def _keys(self, turns: Sequence[Piece]) -> list[str]:
-        before: list[Piece | None] = [None, *turns[:-1]]
-        return [
-            self.turn_key(turn, last if last and last.session == turn.session else None)
-            for turn, last in zip(turns, before, strict=True)
-        ]
+        self.vectors(scope, [turn.key for turn in cut(self.store.all(scope), "turn")])
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of all turns, and words if they have a weight."""
         turns = cut(self.store.all(scope), "turn")
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         words = Bm25([piece.key for piece in pieces]) if self.word_weight else None
-        return MixedIndex(self.vectors(scope, self._keys(turns)), [owner[turn.turns[0]] for turn in turns], words)
+        vectors = self.vectors(scope, [turn.key for turn in turns])
+        return MixedIndex(vectors, [owner[turn.turns[0]] for turn in turns], words)
 
     def rank(self, index: MixedIndex, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
         """Weighted sum of z-scores of cosine and BM25; of the one alone its own values."""

@@ -58,7 +58,11 @@ class _Unit:
 
 @registry.provider("http")
 class HttpProvider:
-    """A memory system that a YAML file describes. Options: `embedder` (for those that take vectors), `batch` (units a call)."""
+    """A memory system that a YAML file describes.
+
+    Options: `embedder` and `embedCharacters` (for those that take vectors), `batch` (units a call),
+    `maxQuery` (characters, 0: all).
+    """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         if spec.endpoints is None:
@@ -69,6 +73,7 @@ class HttpProvider:
         embedder = read.text("embedder", "")
         self._embedder = text_embedder(embedder, read.count("embedCharacters", 2_000)) if embedder else None
         self._batch = read.count("batch", 100, least=1)
+        self._longest_query = read.count("maxQuery", 0) or None
         read.finish()
         self.stop = Stop()
         self._client = JsonClient(spec, self.stop)
@@ -215,7 +220,7 @@ class HttpProvider:
 
     def _pages(self, scope: str, request: SearchRequest) -> Iterator[Any]:
         endpoint = self._ends.search
-        values: dict[str, Any] = {"query": request.text, "k": request.k, "at": _iso(request.at)}
+        values: dict[str, Any] = {"query": request.text[: self._longest_query], "k": request.k, "at": _iso(request.at)}
         if self._embedder is not None:
             values["embedding"] = self._embedder.embed_query(request.text).tolist()
         paging = endpoint.paging

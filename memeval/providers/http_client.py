@@ -24,7 +24,7 @@ from memeval.specs import AuthType, ConnectionSpec, ProviderSpec
 
 EXCERPT = 300
 LARGEST = 64_000_000
-_TRANSIENT = frozenset({408, 409, 423, 425, 429, 500, 502, 503, 504, 529})
+_TRANSIENT = frozenset({408, 423, 425, 429, 500, 502, 503, 504, 529})
 _NETWORK = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
