@@ -1,0 +1,1 @@
+"""Static HTML reports from result files: no server, no network, no asset outside the page."""

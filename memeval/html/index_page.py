@@ -1,0 +1,69 @@
+"""The list of all runs, one section for each benchmark: numbers of different benchmarks are never in one table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from memeval.html.charts import Bar, Dot, bars, scatter
+from memeval.html.markup import Html, el, esc, join
+from memeval.html.page import card, page, table
+from memeval.reporting.primary import widest_metric
+from memeval.reporting.runs import RunResult
+from memeval.reporting.tables import leaderboard
+
+SHOWN = 20
+"""Runs in a chart: the best ones."""
+
+
+def index_page(runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = ()) -> str:
+    """The whole page. `links` has the page of each run id; `left_out` says which results could not be read, and why."""
+    by_benchmark: dict[str, list[RunResult]] = defaultdict(list)
+    for run in runs:
+        by_benchmark[run.benchmark].append(run)
+    return page(
+        "memeval: all runs",
+        el("h1", "All runs"),
+        el("p", f"{len(runs)} runs of {len(by_benchmark)} benchmarks.", cls="soft"),
+        [_section(name, by_benchmark[name], links) for name in sorted(by_benchmark)],
+        [el("h2", "Left out"), el("ul", [el("li", line) for line in left_out])] if left_out else None,
+    )
+
+
+def _section(benchmark: str, runs: list[RunResult], links: Mapping[str, str]) -> Html:
+    board = leaderboard(runs)
+    rows = [(*row[:-1], _link(row[-1], links)) for row in board.rows]
+    return join(
+        [
+            el("h2", benchmark),
+            table(board.columns, rows, board.numbers),
+            el("div", list(_charts(runs, links)), cls="grid"),
+        ]
+    )
+
+
+def _link(run_id: str, links: Mapping[str, str]) -> Html:
+    return el("a", run_id, href=links[run_id]) if run_id in links else esc(run_id)
+
+
+def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[Html]:
+    metric = widest_metric(runs)
+    if metric is None:
+        return
+    valued = sorted((run for run in runs if run.has_value(metric)), key=lambda run: -(run.metrics[metric].value or 0.0))[:SHOWN]
+    rows = [
+        Bar(run.provider, cell.value, cell.low, cell.high, f"run {run.run_id}")
+        for run in valued
+        for cell in (run.metrics[metric],)
+    ]
+    yield card(metric, bars(rows, f"{metric} of each run, per cent"), note="Per cent, with 95 % intervals.")
+    dots = [
+        Dot(run.provider, run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
+        for run in valued
+        for cell in (run.metrics[metric],)
+        if run.cost is not None and cell.value is not None
+    ]
+    unknown = len(valued) - len(dots)
+    note = f"{metric} in per cent." + (f" {unknown} with unknown cost not shown." if unknown else "")
+    if dots:
+        yield card("Cost against accuracy", scatter(dots, f"{metric} over the cost of each run"), note=note)

@@ -1,0 +1,184 @@
+"""The report of one run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from memeval.html.charts import Bar, Line, Span, bars, curves, latencies
+from memeval.html.markup import Html, el, join
+from memeval.html.page import asset, card, facts, page, table, tile
+from memeval.html.questions import MARKS, mark, question_row
+from memeval.reporting.numbers import NONE, dollars, interval, percent, seconds
+from memeval.reporting.primary import widest_metric
+from memeval.reporting.runs import Cell, RunResult, number
+from memeval.reporting.table import Table
+from memeval.reporting.tables import metrics_table
+
+_RANKED = re.compile(r"(?P<level>[\w-]+)\.(?P<metric>[\w-]+)@(?P<k>\d+)")
+_CURVES = ("recall_any", "recall_all", "recall_fraction", "ndcg")
+_RECORDED = (
+    "settings",
+    "protocol",
+    "models",
+    "prompts",
+    "index_backend",
+    "benchmark",
+    "provider",
+    "provenance",
+    "abstention",
+    "ingest",
+)
+_PHASES = ("ingest", "search", "answer", "evaluate")
+
+
+def run_page(run: RunResult, *, index: str = "index.html") -> str:
+    """The whole page. `index` is where the list of all runs lies beside it."""
+    metric = widest_metric([run])
+    return page(
+        f"{run.benchmark} with {run.provider}",
+        el("p", el("a", "All runs", href=index), cls="small"),
+        el("h1", f"{run.benchmark} with {run.provider}"),
+        el("p", f"Run {run.run_id}. {_sentence(run)}", cls="soft"),
+        el("div", list(_tiles(run, metric)), cls="tiles"),
+        el("div", list(_charts(run, metric)), cls="grid"),
+        el("h2", "All metrics"),
+        el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
+           cls="soft small"),
+        _table(metrics_table(run)),
+        el("h2", "How it was made"),
+        _made(run),
+        el("h2", "Questions"),
+        el("p", f"Right, partly and wrong are by {metric}." if metric else "Nothing was scored.", cls="soft small"),
+        _filters(run, metric),
+        [question_row(question, metric) for question in run.questions],
+        script=asset("filter.js"),
+    )  # fmt: skip
+
+
+def _table(content: Table) -> Html:
+    return table(content.columns, content.rows, content.numbers)
+
+
+def _sentence(run: RunResult) -> str:
+    model, judge = run.answering_model, run.judge_model
+    answered = f"Answered by {model}" if model else "Retrieval only, nothing was answered"
+    judged = f", judged by {judge}" if model and judge else ""
+    return f"{answered}{judged}. Finished {run.finished_at}." if run.finished_at else f"{answered}{judged}."
+
+
+def _tiles(run: RunResult, metric: str | None) -> Iterator[Html]:
+    if metric is not None:
+        cell = run.metrics[metric]
+        yield tile(metric, f"{percent(cell.value)} %", f"95 % interval {interval(cell.low, cell.high)}")
+        yield tile("scored", f"{cell.scored:,} of {cell.total - cell.skipped:,}", _missing(cell))
+    failed = sum(question.status == "failed" for question in run.questions)
+    yield tile("questions", f"{len(run.questions):,}", f"{failed:,} failed")
+    yield tile("search, median", seconds(_latency(run, "search", "p50")), f"p95 {seconds(_latency(run, 'search', 'p95'))}")
+    yield tile("cost", dollars(run.cost), _tokens(run))
+
+
+def _missing(cell: Cell) -> str:
+    return f"{cell.failed:,} failed, {cell.unscored:,} unscored, {cell.skipped:,} skipped"
+
+
+def _tokens(run: RunResult) -> str:
+    used = [number(run.find("usage", "total", name)) for name in ("input_tokens", "output_tokens")]
+    return f"{sum(value or 0 for value in used):,.0f} tokens"
+
+
+def _latency(run: RunResult, phase: str, name: str) -> float | None:
+    return number(run.find("times", "latency", phase, name))
+
+
+def _charts(run: RunResult, metric: str | None) -> Iterator[Html]:
+    if metric is not None and run.metrics[metric].by_type:
+        yield card(f"{metric} by question type", bars(type_bars(run, metric), f"{metric} by question type, per cent"),
+                   note="Per cent, with 95 % intervals.")  # fmt: skip
+    for level, lines in retrieval_lines(run).items():
+        yield card(f"Retrieval by {level}", curves(lines, f"retrieval metrics over k at {level} level"), note=_targets(run))
+    if spans := latency_spans(run):
+        yield card("Latency", latencies(spans, "latency percentiles of each phase"), note="Seconds a call; logarithmic.")
+    if run.cost:
+        yield card("Cost", _costs(run))
+
+
+def _targets(run: RunResult) -> str:
+    variant = run.protocol("variant")
+    return f"Per cent, by {variant} targets." if variant else "Per cent."
+
+
+def type_bars(run: RunResult, metric: str) -> list[Bar]:
+    """A bar for each question type, then one for all."""
+    cell = run.metrics[metric]
+    rows = [*cell.by_type.items(), ("all", cell)]
+    return [Bar(name, one.value, one.low, one.high, f"n = {one.total - one.skipped}", one is cell) for name, one in rows]
+
+
+def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
+    """Curves over k by level, in a fixed order so that a metric keeps its colour."""
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for name, cell in run.metrics.items():
+        match = _RANKED.fullmatch(name)
+        if match and match["metric"] in _CURVES and cell.value is not None and int(match["k"]) > 0:
+            found.setdefault(match["level"], {}).setdefault(match["metric"], []).append((int(match["k"]), cell.value))
+    return {
+        level: [Line(name, tuple(sorted(by_metric[name]))) for name in _CURVES if name in by_metric]
+        for level, by_metric in found.items()
+    }
+
+
+def latency_spans(run: RunResult) -> list[Span]:
+    """Percentiles of the phases that were measured."""
+    spans = []
+    for phase in _PHASES:
+        p50, p95, p99 = (_latency(run, phase, name) for name in ("p50", "p95", "p99"))
+        if p50 is not None and p95 is not None and p99 is not None:
+            spans.append(Span(phase, p50, p95, p99))
+    return spans
+
+
+def _costs(run: RunResult) -> Html:
+    rows = []
+    for phase in (*_PHASES, "total"):
+        used = run.find("usage", phase) or {}
+        tokens = (f"{number(used.get(name)) or 0:,.0f}" for name in ("calls", "input_tokens", "output_tokens"))
+        rows.append((phase, *tokens, dollars(number(used.get("cost_usd")))))
+    columns = ("phase", "calls", "tokens in", "tokens out", "cost")
+    return table(columns, rows, frozenset(columns[1:]))
+
+
+def _made(run: RunResult) -> Html:
+    commit = run.find("provenance", "git", "commit")
+    dirty = " with changes" if run.find("provenance", "git", "dirty") else ""
+    pairs = [
+        ("commit", f"{commit}{dirty}" if commit else NONE),
+        ("data", run.data_hash),
+        ("seed", run.find("seed")),
+        ("index", run.find("index_backend")),
+        ("begun", run.find("times", "created_at")),
+        ("finished", run.finished_at),
+    ]
+    whole = {name: run.find(name) for name in _RECORDED}
+    dump = json.dumps({key: value for key, value in whole.items() if value}, ensure_ascii=False, indent=1, default=str)
+    everything = el("details", el("summary", "Everything that is recorded", cls="small"), el("div", dump, cls="said small"))
+    return join([facts(pairs), everything])
+
+
+def _filters(run: RunResult, metric: str | None) -> Html:
+    types = sorted({question.type for question in run.questions})
+    found = {mark(question, metric) for question in run.questions}
+    return el(
+        "div",
+        _choice("type", "all types", types),
+        _choice("mark", "all results", [name for name in MARKS if name in found]),
+        el("input", id="words", type="search", placeholder="words", aria_label="words in the question or what is behind it"),
+        el("span", id="shown", cls="soft small", aria_live="polite"),
+        cls="filters",
+    )
+
+
+def _choice(name: str, everything: str, options: list[str]) -> Html:
+    chosen = [el("option", everything, value=""), *[el("option", option, value=option) for option in options]]
+    return el("select", chosen, id=name, aria_label=name)

@@ -1,0 +1,73 @@
+"""Writes the report of a run, and of all runs with their index, as files that open from disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from memeval.errors import RunError
+from memeval.files import write_atomic
+from memeval.html.index_page import index_page
+from memeval.html.run_page import run_page
+from memeval.reporting.ledger import result_files
+from memeval.reporting.runs import RunResult, read_run
+from memeval.results.files import ResultsDir
+from memeval.types import EMPTY
+
+FOLDER = "html"
+
+
+def page_name(run_id: str) -> str:
+    """File name of a run's page: its id where that is a safe name, else with a hash of it."""
+    safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", run_id).strip(".-")[:120] or "run"
+    return f"{safe}.html" if safe == run_id and safe != "index" else f"{safe}-{sha256(run_id.encode()).hexdigest()[:8]}.html"
+
+
+def write_run(run: RunResult, folder: Path) -> Path:
+    """The page of one run, in a folder; gives its path."""
+    target = folder / page_name(run.run_id)
+    write_atomic(target, run_page(run).encode())
+    return target
+
+
+def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
+    """Pages of all runs that have a result file, and index.html, whose path is given. One run is in memory at a time.
+
+    A result that can't be read is named in the index rather than ending the work. Raises RunError when there is none at all.
+    """
+    folder = folder or results.root / FOLDER
+    left_out: list[str] = []
+    runs = [_light(run, folder) for run in _read(results, left_out)]
+    if not runs and not left_out:
+        raise RunError(f"There is no result in {results.root}.", fix="Make one: memeval eval.")
+    links = {run.run_id: page_name(run.run_id) for run in runs}
+    target = folder / "index.html"
+    write_atomic(target, index_page(runs, links, left_out).encode())
+    return target
+
+
+def _read(results: ResultsDir, left_out: list[str]) -> Iterator[RunResult]:
+    seen: dict[str, Path] = {}
+    for path in result_files(results):
+        try:
+            run = read_run(path)
+        except RunError as error:
+            left_out.append(str(error))
+            continue
+        if run.run_id in seen:
+            left_out.append(f"{path} holds run {run.run_id}, as {seen[run.run_id]} does.")
+            continue
+        seen[run.run_id] = path
+        yield run
+
+
+def _light(run: RunResult, folder: Path) -> RunResult:
+    """The run's page is written; what the index needs of it is kept, which is all but the texts of the questions."""
+    write_run(run, folder)
+    questions = tuple(
+        replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=EMPTY, seconds=EMPTY) for one in run.questions
+    )
+    return replace(run, questions=questions, data={key: value for key, value in run.data.items() if key != "questions"})

@@ -1,0 +1,1 @@
+"""What is read from result files: comparisons, failures, exports, regressions, tables."""

@@ -1,0 +1,131 @@
+"""Runs against each other, question by question: wins, losses, ties, p-values with Holm's correction over all rows.
+
+A question that failed counts as 0 in a comparison, as it does in the mean; an unscored or skipped one is left out of
+the pairs, and counted. Cases with several questions are drawn as clusters for the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from memeval import stats
+from memeval.errors import RunError
+from memeval.reporting.numbers import interval, p_value, percent, points
+from memeval.reporting.primary import primary_metric
+from memeval.reporting.runs import RunResult
+from memeval.reporting.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The first run against the second by one metric. `p` is McNemar's for yes/no values, else of the permutation test.
+
+    `p_holm` is corrected over all rows of the comparison. `pair` None: no question is scored in both.
+    """
+
+    first: str
+    second: str
+    metric: str
+    pair: stats.Comparison | None
+    p: float | None = None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """All pairs of some runs; `warnings` say what makes them hard to compare."""
+
+    runs: tuple[str, ...]
+    rows: tuple[Row, ...]
+    warnings: tuple[str, ...]
+    seed: int
+
+
+def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int = stats.SEED) -> RunComparison:
+    """Every pair of runs by every metric (by default the main one). Raises RunError when there is nothing to compare."""
+    if len(runs) < 2:
+        raise RunError("A comparison needs two runs or more.", fix="Name another run.")
+    if len({run.benchmark for run in runs}) > 1:
+        found = ", ".join(f"{run.run_id}: {run.benchmark}" for run in runs)
+        raise RunError(f"The runs are of different benchmarks ({found}).", fix="Compare runs of the same benchmark.")
+    chosen = tuple(metrics) or (primary_metric(runs),)
+    for metric in chosen:
+        for run in runs:
+            run.require(metric)
+    rows = [row(a, b, metric, seed=seed) for metric in chosen for a, b in combinations(runs, 2)]
+    return RunComparison(tuple(run.run_id for run in runs), tuple(_corrected(rows)), tuple(warnings(runs)), seed)
+
+
+def row(first: RunResult, second: RunResult, metric: str, *, seed: int) -> Row:
+    """One pair by one metric, not corrected."""
+    pair = stats.compare(first.values(metric), second.values(metric), seed=seed, clusters=_clusters(first, second))
+    return Row(first.run_id, second.run_id, metric, pair, _p(pair))
+
+
+def _p(pair: stats.Comparison | None) -> float | None:
+    if pair is None:
+        return None
+    return pair.p_permutation if pair.p_mcnemar is None else pair.p_mcnemar
+
+
+def _clusters(first: RunResult, second: RunResult) -> dict[str, str] | None:
+    cases = {question.key: question.case_id for run in (first, second) for question in run.questions}
+    shared = len(set(cases.values())) < len(cases)
+    return cases if shared and len(set(cases.values())) > 1 else None
+
+
+def _corrected(rows: Sequence[Row]) -> list[Row]:
+    adjusted = stats.holm({str(number): one.p for number, one in enumerate(rows) if one.p is not None})
+    return [replace(one, p_holm=adjusted.get(str(number))) for number, one in enumerate(rows)]
+
+
+def warnings(runs: Sequence[RunResult]) -> list[str]:
+    """Differences between runs beyond the system under test that a reader must know of."""
+    told = []
+    for name, values in (
+        ("data", [run.data_hash for run in runs]),
+        ("target variant", [run.protocol("variant") for run in runs]),
+        ("granularity", [run.protocol("granularity") for run in runs]),
+        ("answering model", [run.answering_model for run in runs]),
+        ("judge model", [run.judge_model for run in runs]),
+        ("number of pieces read", [run.protocol("top_k") for run in runs]),
+        ("reader", [run.protocol("reader") for run in runs]),
+    ):
+        if len(set(values)) > 1:
+            shown = ", ".join(f"{run.run_id}: {value or 'none'}" for run, value in zip(runs, values, strict=True))
+            told.append(f"The runs differ in {name} ({shown}).")
+    keys = [frozenset(question.key for question in run.questions) for run in runs]
+    if len(set(keys)) > 1:
+        told.append("The runs have different questions; only those that both of a pair have scored are compared.")
+    return told
+
+
+def comparison_table(comparison: RunComparison) -> Table:
+    """One line for each pair and metric; shares in per cent, differences in percentage points."""
+    columns = ("first", "second", "metric", "questions", "left out", "first %", "second %", "difference", "95 % interval",
+               "wins", "losses", "ties", "p", "p (Holm)")  # fmt: skip
+    return Table(columns, tuple(_cells(one) for one in comparison.rows), frozenset(columns[3:]))
+
+
+def _cells(one: Row) -> tuple[str, ...]:
+    pair = one.pair
+    if pair is None:
+        return (one.first, one.second, one.metric, "0", *["–"] * 10)
+    return (
+        one.first,
+        one.second,
+        one.metric,
+        str(pair.questions),
+        str(pair.left_out),
+        percent(pair.first),
+        percent(pair.second),
+        points(pair.difference),
+        interval(pair.interval.low, pair.interval.high).replace("–", " to "),
+        str(pair.wins),
+        str(pair.losses),
+        str(pair.ties),
+        p_value(one.p),
+        p_value(one.p_holm),
+    )

@@ -1,0 +1,330 @@
+"""A result file as frozen values. All knowledge of the file's form (results/SCHEMA.md) is here.
+
+`results.files.read_result` refuses files of a newer schema; what is missing or of a wrong type is named with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from memeval.errors import RunError
+from memeval.reporting.numbers import is_number
+from memeval.results.files import ResultsDir, read_result
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A metric over some questions. `value` counts what failed or is unscored as 0, `value_scored` leaves it out."""
+
+    value: float | None
+    value_scored: float | None
+    low: float | None
+    high: float | None
+    total: int
+    scored: int
+    failed: int
+    unscored: int
+    skipped: int
+    by_type: Mapping[str, Cell]
+    by_category: Mapping[str, Cell]
+    task_averaged: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreEntry:
+    """One score of one question; `status` is scored, unscored, skipped or failed."""
+
+    value: float | None
+    status: str
+    reason: str = ""
+    judge: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A retrieved piece; `text` may be cut, `length` is that of the whole."""
+
+    rank: int
+    text: str
+    length: int
+    score: float | None
+    sessions: tuple[str, ...]
+    turns: tuple[str, ...]
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """What became of one question. `error` is empty unless a phase failed; `hypothesis` None: not answered."""
+
+    id: str
+    case_id: str
+    type: str
+    category: str
+    text: str
+    at: str
+    answers: tuple[str, ...]
+    evidence_sessions: tuple[str, ...]
+    evidence_turns: tuple[str, ...]
+    status: str
+    error: str
+    error_phase: str
+    retrieved: tuple[Piece, ...]
+    hypothesis: str | None
+    scores: Mapping[str, ScoreEntry]
+    seconds: Mapping[str, float]
+
+    @property
+    def key(self) -> str:
+        """Unique in a run, and the same in other runs of the benchmark."""
+        return f"{self.case_id}/{self.id}"
+
+    def entry(self, metric: str) -> ScoreEntry:
+        """The score; without one the question failed on its way to the metric, or the metric is not about it."""
+        if metric in self.scores:
+            return self.scores[metric]
+        touched = "." not in metric or self.error_phase in ("ingest", "search")
+        return ScoreEntry(None, "failed" if self.error_phase and touched else "skipped", self.error if touched else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A finished run; `data` is the whole file."""
+
+    run_id: str
+    benchmark: str
+    provider: str
+    metrics: Mapping[str, Cell]
+    questions: tuple[QuestionResult, ...]
+    data: Mapping[str, Any]
+    path: Path | None = None
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names as in the file, in its order."""
+        return tuple(self.metrics)
+
+    @property
+    def data_hash(self) -> str:
+        """SHA-256 of the benchmark's data, as far as it is known."""
+        return str(self.find("benchmark", "data_hash") or "")
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of all model calls; None is unknown."""
+        return number(self.find("usage", "total", "cost_usd"))
+
+    @property
+    def finished_at(self) -> str:
+        """ISO 8601."""
+        return str(self.find("times", "finished_at") or "")
+
+    def find(self, *keys: str) -> Any:
+        """A value deep in the file; None if there is none."""
+        value: Any = self.data
+        for key in keys:
+            if not isinstance(value, Mapping) or key not in value:
+                return None
+            value = value[key]
+        return value
+
+    def protocol(self, name: str) -> str:
+        """variant, granularity, top_k, search_k or reader, as text; empty when it is not known."""
+        value = self.find("protocol", name)
+        return "" if value is None else str(value)
+
+    @property
+    def answering_model(self) -> str:
+        """Its name; empty when nothing was answered by a model."""
+        return str(self.find("models", "answering") or "")
+
+    @property
+    def judge_model(self) -> str:
+        """Its name; empty for judges without a model."""
+        return str(self.find("models", "judge") or "")
+
+    def has_value(self, metric: str) -> bool:
+        """Whether at least one question is scored."""
+        return metric in self.metrics and self.metrics[metric].scored > 0
+
+    def require(self, metric: str) -> None:
+        """Raises RunError with the known names unless there is such a metric."""
+        if metric not in self.metrics:
+            known = ", ".join(self.metric_names) or "none"
+            raise RunError(f"Run {self.run_id} has no metric {metric!r}.", fix=f"It has: {known}.")
+
+    def values(self, metric: str) -> dict[str, float | None]:
+        """Value by question key: 0 for a failed question, None for an unscored or skipped one."""
+        self.require(metric)
+        return {q.key: 0.0 if (one := q.entry(metric)).status == "failed" else one.value for q in self.questions}
+
+
+def load_run(results: ResultsDir, run: str) -> RunResult:
+    """The result of a run named by its id, its folder or its result file. Raises RunError.
+
+    A run whose store is gone, or was never on this machine, is found by the ledger.
+    """
+    path = Path(run)
+    if path.suffix == ".json" and path.is_file():
+        return read_run(path)
+    if run not in results.run_ids() and (file := ledger_file(results, run)) is not None:
+        return read_run(file)
+    return parse_run(results.load(run), None, f"the result of run {run}")
+
+
+def ledger_file(results: ResultsDir, run_id: str) -> Path | None:
+    """The result file that the ledger names last for a run, if it is there."""
+    files = [line.get("file") for line in results.ledger_lines() if line.get("run_id") == run_id]
+    found = [results.root / file for file in files if isinstance(file, str) and (results.root / file).is_file()]
+    return found[-1] if found else None
+
+
+def read_run(path: Path) -> RunResult:
+    """The result in a file. Raises RunError when it is none, is broken, or is of a newer schema."""
+    return parse_run(read_result(path), path, str(path))
+
+
+def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "the result") -> RunResult:
+    """A result from plain JSON values. Raises RunError naming the key that is missing or wrong."""
+    node = _Node(data, name, "")
+    questions = tuple(_question(item) for item in node.items("questions"))
+    metrics = node.child("metrics")
+    return RunResult(
+        run_id=node.text("run_id"),
+        benchmark=node.child("benchmark").text("name"),
+        provider=node.child("provider").text("name"),
+        metrics=MappingProxyType({key: _cell(metrics.child(key)) for key in metrics.data}),
+        questions=questions,
+        data=data,
+        path=path,
+    )
+
+
+def number(value: object) -> float | None:
+    """A finite number, else None: what could not be measured is unknown."""
+    return float(value) if is_number(value) and isinstance(value, int | float) else None
+
+
+def _question(node: _Node) -> QuestionResult:
+    error, answer, evidence = node.maybe("error"), node.maybe("answer"), node.maybe("evidence")
+    return QuestionResult(
+        id=node.text("id"),
+        case_id=node.text("case_id"),
+        type=node.text("type"),
+        category=node.text("category", ""),
+        text=node.text("question"),
+        at=node.text("at", ""),
+        answers=node.texts("expected"),
+        evidence_sessions=evidence.texts("session") if evidence else (),
+        evidence_turns=evidence.texts("turn") if evidence else (),
+        status=node.text("status", "done"),
+        error=error.text("message", "") if error else "",
+        error_phase=error.text("phase", "") if error else "",
+        retrieved=tuple(_piece(item) for item in node.items("retrieved")),
+        hypothesis=answer.text("text") if answer else None,
+        scores=MappingProxyType({item.text("metric"): _score(item) for item in node.items("scores")}),
+        seconds=MappingProxyType({key: value for key, value in node.numbers("seconds").items() if value is not None}),
+    )
+
+
+def _piece(node: _Node) -> Piece:
+    text = node.text("text", "")
+    return Piece(
+        rank=node.count("rank"),
+        text=text,
+        length=node.count("length", len(text)),
+        score=number(node.data.get("score")),
+        sessions=node.texts("sessions"),
+        turns=node.texts("turns"),
+        at=node.text("at", ""),
+    )
+
+
+def _score(node: _Node) -> ScoreEntry:
+    value = number(node.data.get("value"))
+    status = node.text("status", "unscored" if value is None else "scored")
+    if status == "scored" and value is None:
+        status = "unscored"
+    return ScoreEntry(value, status, node.text("reason", ""), node.text("judge", ""))
+
+
+def _cell(node: _Node) -> Cell:
+    interval = node.maybe("interval")
+    return Cell(
+        value=number(node.data.get("value")),
+        value_scored=number(node.data.get("value_scored")),
+        low=number(interval.data.get("low")) if interval else None,
+        high=number(interval.data.get("high")) if interval else None,
+        total=node.count("total"),
+        scored=node.count("scored"),
+        failed=node.count("failed", 0),
+        unscored=node.count("unscored", 0),
+        skipped=node.count("skipped", 0),
+        by_type=_cells(node.maybe("by_type")),
+        by_category=_cells(node.maybe("by_category")),
+        task_averaged=number(node.data.get("task_averaged")),
+    )
+
+
+def _cells(node: _Node | None) -> Mapping[str, Cell]:
+    return MappingProxyType({key: _cell(node.child(key)) for key in node.data} if node else {})
+
+
+class _Node:
+    """An object of the file with its place, for errors that name it."""
+
+    def __init__(self, data: object, name: str, place: str) -> None:
+        if not isinstance(data, Mapping):
+            raise _broken(name, place, "is no object")
+        self.data: Mapping[str, Any] = data
+        self._name = name
+        self._place = place
+
+    def _at(self, key: str) -> str:
+        return f"{self._place}.{key}" if self._place else key
+
+    def _get(self, key: str, check: Callable[[Any], Value | None], kind: str, default: Value | None = None) -> Value:
+        value = self.data.get(key)
+        if value is None and default is not None:
+            return default
+        checked = check(value)
+        if checked is None:
+            raise _broken(self._name, self._at(key), f"is no {kind}" if key in self.data else "is missing")
+        return checked
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return self._get(key, lambda value: value if isinstance(value, str) else None, "text", default)
+
+    def count(self, key: str, default: int | None = None) -> int:
+        return self._get(key, lambda value: int(value) if is_number(value) else None, "number", default)
+
+    def numbers(self, key: str) -> dict[str, float | None]:
+        node = self.maybe(key)
+        return {name: number(value) for name, value in node.data.items()} if node else {}
+
+    def _sequence(self, key: str) -> Sequence[Any]:
+        return self._get(key, lambda value: value if isinstance(value, list | tuple) else None, "list", ())
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(item) for item in self._sequence(key))
+
+    def items(self, key: str) -> list[_Node]:
+        return [_Node(item, self._name, f"{self._at(key)}[{n}]") for n, item in enumerate(self._sequence(key))]
+
+    def child(self, key: str) -> _Node:
+        if key not in self.data:
+            raise _broken(self._name, self._at(key), "is missing")
+        return _Node(self.data[key], self._name, self._at(key))
+
+    def maybe(self, key: str) -> _Node | None:
+        return None if self.data.get(key) is None else self.child(key)
+
+
+def _broken(name: str, place: str, what: str) -> RunError:
+    return RunError(f"{name} is broken: {place or 'it'} {what}.", fix="Make the report again: memeval eval --resume RUN.")

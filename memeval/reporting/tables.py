@@ -1,0 +1,84 @@
+"""Tables of one run and of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memeval.reporting.numbers import NONE, dollars, interval, percent, seconds
+from memeval.reporting.primary import primary_metric, widest_metric
+from memeval.reporting.runs import Cell, RunResult, number
+from memeval.reporting.table import Table
+
+_COUNTS = ("total", "scored", "failed", "unscored", "skipped")
+_LEADERS = ("session.recall_any@5", "session.recall_all@5", "turn.recall_fraction@10")
+
+
+def run_heading(run: RunResult) -> str:
+    """A Markdown heading with what was run."""
+    parts = [f"{len(run.questions)} questions"]
+    parts += [f"answered by {run.answering_model}"] if run.answering_model else []
+    parts += [f"judged by {run.judge_model}"] if run.judge_model else []
+    parts += [f"retrieval by {run.protocol('variant')} targets"] if run.protocol("variant") else []
+    parts += [f"finished {run.finished_at}"] if run.finished_at else []
+    return f"# {run.benchmark} with {run.provider}: {run.run_id}\n\n{', '.join(parts)}.\n"
+
+
+def counts(cell: Cell) -> tuple[str, ...]:
+    """The denominators of a cell as texts."""
+    return tuple(str(getattr(cell, name)) for name in _COUNTS)
+
+
+def metrics_table(run: RunResult) -> Table:
+    """All metrics; shares in per cent."""
+    columns = ("metric", "value %", "95 % interval", "scored only %", *_COUNTS)
+    rows = [
+        (name, percent(cell.value), interval(cell.low, cell.high), percent(cell.value_scored), *counts(cell))
+        for name, cell in run.metrics.items()
+    ]
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def types_table(run: RunResult, metric: str = "") -> Table:
+    """One metric by question type, then overall; without a metric the main one, and no rows if there is none."""
+    if not any(run.has_value(name) for name in run.metric_names):
+        return Table((), ())
+    name = metric or primary_metric([run])
+    run.require(name)
+    cell = run.metrics[name]
+    columns = (name, "value %", "95 % interval", *_COUNTS)
+    rows = [
+        (label, percent(one.value), interval(one.low, one.high), *counts(one))
+        for label, one in [*cell.by_type.items(), ("all", cell)]
+    ]
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
+    """One line for each run, the best first; runs without the metric come last. Benchmarks are not mixed: pass one's runs."""
+    name = metric or widest_metric(runs) or "no metric"
+    extra = [one for one in _LEADERS if one != name and any(run.has_value(one) for run in runs)]
+    columns = ("provider", "answering model", "questions", f"{name} %", "95 % interval", "failed", *(f"{one} %" for one in extra),
+               "search p50", "cost", "run")  # fmt: skip
+    ordered = sorted(runs, key=lambda run: (not run.has_value(name), -(_value(run, name) or 0.0), run.run_id))
+    rows = [_leader(run, name, extra) for run in ordered]
+    return Table(columns, tuple(rows), frozenset(columns[2:-1]))
+
+
+def _value(run: RunResult, metric: str) -> float | None:
+    return run.metrics[metric].value if run.has_value(metric) else None
+
+
+def _leader(run: RunResult, metric: str, extra: Sequence[str]) -> tuple[str, ...]:
+    cell = run.metrics.get(metric)
+    return (
+        run.provider,
+        run.answering_model or NONE,
+        str(len(run.questions)),
+        percent(_value(run, metric)),
+        interval(cell.low, cell.high) if cell else NONE,
+        str(sum(question.status == "failed" for question in run.questions)),
+        *(percent(_value(run, one)) for one in extra),
+        seconds(number(run.find("times", "latency", "search", "p50"))),
+        dollars(run.cost),
+        run.run_id,
+    )
