@@ -78,9 +78,9 @@ class Extractive:
 
 def _parts(prompt: str) -> tuple[str, str]:
     memories = tagged(MEMORIES, prompt)
-    question = tagged(QUESTION, prompt.rpartition(f"</{MEMORIES}>")[2])  # memories may hold anything, tags too
-    if question:
-        return question, memories
+    rest = prompt.rpartition(f"</{MEMORIES}>")[2]  # memories may hold anything, tags too
+    if f"<{QUESTION}>" in rest:
+        return tagged(QUESTION, rest), memories
     lines = prompt.splitlines()
     at = next((number for number in reversed(range(len(lines))) if "?" in lines[number]), None)
     if at is None:
