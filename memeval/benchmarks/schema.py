@@ -147,11 +147,8 @@ class SchemaBenchmark(FileBenchmark):
         if found is None:
             return None
         for pattern in self._formats:
-            try:
-                made = datetime.strptime(found.text().strip(), pattern)
-            except ValueError:
-                continue
-            return made.replace(tzinfo=UTC) if made.tzinfo is None else made.astimezone(UTC)
+            if made := _by_pattern(found.text().strip(), pattern):
+                return made
         return read_date(found)
 
 
@@ -167,6 +164,14 @@ def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, Json
             head, *rest = part.name.split("_")
             key = head + "".join(word.capitalize() for word in rest)
             raise ConfigError(f"{spec.origin.where(f'schema.{key}')}: {error}.", fix="Write it like $.name[*].text.") from None
+
+
+def _by_pattern(text: str, pattern: str) -> datetime | None:
+    try:
+        made = datetime.strptime(text, pattern).replace(tzinfo=UTC)
+        return datetime.strptime(text, pattern).astimezone(UTC) if "%z" in pattern else made
+    except ValueError:
+        return None
 
 
 def _resolve(wanted: list[Field], known: Mapping[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -124,10 +124,10 @@ def _already_there(spec: BenchmarkSpec, folder: Path, pattern: str) -> list[File
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Like a shell: `*` stays within one folder."""
+    """Like a shell: `*` stays within one folder; a pattern without a slash is for names in all folders."""
     parts, wanted = name.split("/"), pattern.split("/")
-    if wanted == ["*"]:
-        return True
+    if len(wanted) == 1:
+        return fnmatch.fnmatchcase(parts[-1], pattern)
     return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
 
 
