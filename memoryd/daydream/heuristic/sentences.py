@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from memoryd.text import CJK, one_line
 
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+).*?^[ \t]*\1[ \t]*$", re.S | re.M)
-_OPEN_FENCE = re.compile(r"^[ \t]*(```+|~~~+).*", re.S | re.M)
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
 _BULLET = re.compile(r"^\s*(?:[-*+•·–]|\d{1,2}[.)]|✓|✔|→|✅|❌|☑|\[[ xX]\])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.*)$")
 _BOLD_HEADING = re.compile(r"^\s*\*\*([^*]{2,60})\*\*:?\s*$|^\s*([^\s*|][^*|.]{1,58}):\s*$")
 _TABLE = re.compile(r"^\s*[|┃│┌└├╭╰+].*|^\s*[-=_─━]{3,}\s*$|^.*[─━═]{5,}")
 _MARKS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-_LINK = re.compile(r"\[([^\]]+)\]\((?:[^()\s]+)\)")
+_LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()\s]{1,600}\)")
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u2b50★]+ ?")
 # A sentence ends at a stop before a space and something that starts a new one; never inside `code`.
 _END = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[`]?[A-ZА-ЯЁÄÖÜ0-9`])|(?<=[。！？；])|(?<=\.)\s+(?=[a-z]{2,} )")
@@ -35,7 +34,19 @@ class Statement:
 
 def without_code(text: str) -> str:
     """The text without fenced blocks, also one that is never closed."""
-    return _OPEN_FENCE.sub("", _FENCE.sub("", text))
+    out: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        match = _FENCE.match(line)
+        if fence:
+            fence = "" if match and match.group(1) == fence else fence
+            out.append("")
+        elif match:
+            fence = "" if line.count(match.group(1)) > 1 else match.group(1)
+            out.append("")
+        else:
+            out.append(line)
+    return "\n".join(out)
 
 
 def plain(text: str) -> str:

@@ -15,7 +15,7 @@ USER_WEIGHTS: Mapping[str, float] = MappingProxyType(
         "condition": 0.3,
         "proposal": 0.3,
         "wish": 0.29,
-        "prohibition": 0.27,
+        "prohibition": 0.26,
         "norm": 0.24,
         "reason": 0.18,
         "standing rule": 0.17,
@@ -24,14 +24,14 @@ USER_WEIGHTS: Mapping[str, float] = MappingProxyType(
         "noise uncertain": -0.02,
         "noise request": -0.03,
         "length medium": -0.12,
-        "via queue": -0.12,
         "noise question": -0.14,
-        "half echoed": -0.18,
+        "via queue": -0.14,
+        "half echoed": -0.19,
         "length short": -0.28,
         "no identifier": -0.29,
         "noise report": -0.46,
-        "pasted": -0.54,
-        "bias": -1.85,
+        "pasted": -0.55,
+        "bias": -1.86,
     }
 )
 AGENT_WEIGHTS: Mapping[str, float] = MappingProxyType(

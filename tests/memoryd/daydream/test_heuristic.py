@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -205,3 +206,10 @@ def test_any_turns_give_sound_candidates_and_always_the_same(turns: list[Turn], 
         assert one.content.strip() and one.reason and 0 < one.confidence <= 1 and one.importance in (1, 2, 3)
         assert set(one.lines) <= lines
         assert one.source is not Source.TOOL
+
+
+@pytest.mark.parametrize("text", ["`" * 24_000, "[" * 24_000, '"' * 24_000, "a/" * 12_000, "don't x " * 3_000, "不要" * 12_000])
+def test_hostile_text_takes_bounded_time(text: str) -> None:
+    began = time.perf_counter()
+    found((Turn(TurnKind.USER, text, "u1", 1), Turn(TurnKind.ASSISTANT, text, "u2", 2)))
+    assert time.perf_counter() - began < 5

@@ -25,6 +25,11 @@ def test_an_open_code_block_reaches_to_the_end() -> None:
     assert [s.text for s in statements("Look here.\n```\nnot this\nnor this")] == ["Look here."]
 
 
+def test_a_fence_closes_only_with_its_own_marks() -> None:
+    assert [s.text for s in statements("~~~\nnot this\n```\nnor this\n~~~\nBut this.")] == ["But this."]
+    assert [s.text for s in statements("```one line```\nBut this.")] == ["But this."]
+
+
 def test_list_items_stay_apart_and_wrapped_lines_are_joined() -> None:
     found = statements("- **First** item\n- Second item\n\nA paragraph that\nis wrapped.")
     assert [(s.text, s.bullet) for s in found] == [
