@@ -1,1 +1,9 @@
-"""Static HTML reports from result files: no server, no network, no asset outside the page."""
+"""Static HTML reports from result files: no server, no network, no asset outside the page.
+
+write_run(run, folder)      the page of one run
+write_site(results)         pages of all runs and their index, in <results>/html
+"""
+
+from memeval.html.site import FOLDER, page_name, write_run, write_site
+
+__all__ = ["FOLDER", "page_name", "write_run", "write_site"]

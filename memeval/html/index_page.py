@@ -24,15 +24,19 @@ def index_page(runs: Sequence[RunResult], links: Mapping[str, str], left_out: Se
     return page(
         "memeval: all runs",
         el("h1", "All runs"),
-        el("p", f"{len(runs)} runs of {len(by_benchmark)} benchmarks.", cls="soft"),
+        el("p", f"{_counted(len(runs), 'run')} of {_counted(len(by_benchmark), 'benchmark')}.", cls="soft"),
         [_section(name, by_benchmark[name], links) for name in sorted(by_benchmark)],
         [el("h2", "Left out"), el("ul", [el("li", line) for line in left_out])] if left_out else None,
     )
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _section(benchmark: str, runs: list[RunResult], links: Mapping[str, str]) -> Html:
     board = leaderboard(runs)
-    rows = [(*row[:-1], _link(row[-1], links)) for row in board.rows]
+    rows = [(_link(row[0], links), *row[1:]) for row in board.rows]
     return join(
         [
             el("h2", benchmark),

@@ -1,1 +1,50 @@
-"""What is read from result files: comparisons, failures, exports, regressions, tables."""
+"""What is read from result files: tables, comparisons, failures, exports, regressions.
+
+    load_run(results, "RUN")             a run by id, folder or result file → RunResult
+    compare([run, …]) → comparison_table     wins, losses, ties, p-values with Holm's correction
+    failures(run) → failures_table           what went wrong, and whether the evidence was found
+    export(run, "csv")                   text; formats in FORMATS
+    regress(run, load_baseline(results, "main")).exit_code     1 on a significant drop; set_baseline names one
+    metrics_table, types_table, leaderboard, ledger_table      tables with .markdown() and .csv()
+
+Raises RunError (see memeval.errors) wherever a file, run, metric or format is not there.
+"""
+
+from memeval.reporting.compare import RunComparison, compare, comparison_table
+from memeval.reporting.export import FORMATS, export
+from memeval.reporting.failures import Failure, failures, failures_table
+from memeval.reporting.ledger import ledger_table, result_files
+from memeval.reporting.primary import primary_metric, widest_metric
+from memeval.reporting.regress import Regression, baselines, load_baseline, regress, set_baseline
+from memeval.reporting.runs import RunResult, load_run, parse_run, read_run
+from memeval.reporting.table import Table
+from memeval.reporting.tables import leaderboard, metrics_table, run_heading, types_table
+
+__all__ = [
+    "FORMATS",
+    "Failure",
+    "Regression",
+    "RunComparison",
+    "RunResult",
+    "Table",
+    "baselines",
+    "compare",
+    "comparison_table",
+    "export",
+    "failures",
+    "failures_table",
+    "leaderboard",
+    "ledger_table",
+    "load_baseline",
+    "load_run",
+    "metrics_table",
+    "parse_run",
+    "primary_metric",
+    "read_run",
+    "regress",
+    "result_files",
+    "run_heading",
+    "set_baseline",
+    "types_table",
+    "widest_metric",
+]

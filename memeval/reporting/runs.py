@@ -107,7 +107,7 @@ class RunResult:
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """Names as in the file, in its order."""
+        """Names, those of answers first, then rankings by level, metric and cut-off."""
         return tuple(self.metrics)
 
     @property
@@ -199,11 +199,16 @@ def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "th
         run_id=node.text("run_id"),
         benchmark=node.child("benchmark").text("name"),
         provider=node.child("provider").text("name"),
-        metrics=MappingProxyType({key: _cell(metrics.child(key)) for key in metrics.data}),
+        metrics=MappingProxyType({key: _cell(metrics.child(key)) for key in sorted(metrics.data, key=_metric_order)}),
         questions=questions,
         data=data,
         path=path,
     )
+
+
+def _metric_order(name: str) -> tuple[bool, str, int]:
+    stem, _, k = name.partition("@")
+    return "." in name, stem, int(k) if k.isdecimal() else 0
 
 
 def number(value: object) -> float | None:

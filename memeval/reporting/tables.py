@@ -10,7 +10,9 @@ from memeval.reporting.runs import Cell, RunResult, number
 from memeval.reporting.table import Table
 
 _COUNTS = ("total", "scored", "failed", "unscored", "skipped")
-_LEADERS = ("session.recall_any@5", "session.recall_all@5", "turn.recall_fraction@10")
+_LEADERS = ("session.recall_any@1", "session.recall_all@5", "turn.recall_fraction@10")
+_SHORT = ("R@1 %", "all@5 %", "turn frac@10 %")
+"""Headings of those columns: the session level's first rank, everything in five sessions, share of turns in ten."""
 
 
 def run_heading(run: RunResult) -> str:
@@ -57,11 +59,11 @@ def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
     """One line for each run, the best first; runs without the metric come last. Benchmarks are not mixed: pass one's runs."""
     name = metric or widest_metric(runs) or "no metric"
     extra = [one for one in _LEADERS if one != name and any(run.has_value(one) for run in runs)]
-    columns = ("provider", "answering model", "questions", f"{name} %", "95 % interval", "failed", *(f"{one} %" for one in extra),
-               "search p50", "cost", "run")  # fmt: skip
+    columns = ("run", "provider", "answering model", "questions", "failed", f"{name} %", "95 % interval",
+               *(_SHORT[_LEADERS.index(one)] for one in extra), "search p50", "cost")  # fmt: skip
     ordered = sorted(runs, key=lambda run: (not run.has_value(name), -(_value(run, name) or 0.0), run.run_id))
     rows = [_leader(run, name, extra) for run in ordered]
-    return Table(columns, tuple(rows), frozenset(columns[2:-1]))
+    return Table(columns, tuple(rows), frozenset(columns[3:]))
 
 
 def _value(run: RunResult, metric: str) -> float | None:
@@ -71,14 +73,14 @@ def _value(run: RunResult, metric: str) -> float | None:
 def _leader(run: RunResult, metric: str, extra: Sequence[str]) -> tuple[str, ...]:
     cell = run.metrics.get(metric)
     return (
+        run.run_id,
         run.provider,
         run.answering_model or NONE,
         str(len(run.questions)),
+        str(sum(question.status == "failed" for question in run.questions)),
         percent(_value(run, metric)),
         interval(cell.low, cell.high) if cell else NONE,
-        str(sum(question.status == "failed" for question in run.questions)),
         *(percent(_value(run, one)) for one in extra),
         seconds(number(run.find("times", "latency", "search", "p50"))),
         dollars(run.cost),
-        run.run_id,
     )
