@@ -3,7 +3,8 @@
     evidence   every evidence id that exists in the case; questions without one are skipped
     locomo     the same, by LoCoMo's protocol
     official   LongMemEval's script: user turns only; `_abs` questions and those without a user-side target are skipped
-    community  LongMemEval as most published figures: the evidence of all questions, either side, abstention included
+    community  LongMemEval as most published figures: the evidence of all questions, either side, abstention included (500)
+    community_answerable  the same without abstention questions (470), which some figures use
 
 `official` presumes a system that indexes user turns only (`user_side` leaves them); its number is lower in coverage
 (419 of 500 questions), so a figure always names its variant. Source: LongMemEval, src/retrieval/run_retrieval.py.
@@ -61,9 +62,16 @@ def _official(question: Question, case: Case, level: str) -> Targets:
     return Targets("official", level, ids, "" if ids else "no target on the user's side")
 
 
+def _answerable(question: Question, case: Case, level: str) -> Targets:
+    if question.is_abstention:
+        return Targets("community_answerable", level, skipped="abstention question")
+    return _resolved("community_answerable", question, case, level)
+
+
 VARIANTS: Mapping[str, Callable[[Question, Case, str], Targets]] = {
     "evidence": partial(_resolved, "evidence"),
     "locomo": partial(_resolved, "locomo"),
     "official": _official,
     "community": partial(_resolved, "community"),
+    "community_answerable": _answerable,
 }

@@ -3,7 +3,8 @@
     score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
 
 over stems without function words; N sentences were retrieved, n_t of them hold t. Names of the question that occur in
-nearly every sentence weigh little so. It reads the tags of the built-in prompts; of another prompt it takes the last
+nearly every sentence weigh little so. A question about a time is answered with a day.
+It reads the tags of the built-in prompts; of another prompt it takes the last
 line with a question mark as the question and the rest as memories. A baseline, not a reader: it does not combine or count.
 """
 
@@ -14,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from memeval import registry
@@ -26,6 +28,13 @@ REFUSAL = "No information available"
 """LoCoMo's own words, which its official score knows."""
 _HEAD = re.compile(r"^\[\d+\](?: (\d{4}-\d{2}-\d{2}) \(\w{3}\) \d{2}:\d{2})?$")
 _SPEAKER = re.compile(r"^(?:\*\*)?[A-Z][\w .'-]{0,30}(?:\*\*)?: ")
+_YESTERDAY = re.compile(r"\b(?:yesterday|last night)\b", re.IGNORECASE)
+_DAYS_AGO = re.compile(r"\b(\d{1,3}|two|three|four|five|six) days ago\b", re.IGNORECASE)
+_LAST = re.compile(r"\blast (week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b", re.IGNORECASE)
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
+)  # English whatever the locale
 _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE)
 
 
@@ -33,7 +42,7 @@ _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|mo
 class _Sentence:
     text: str
     stems: frozenset[str]
-    date: str
+    date: str  # YYYY-MM-DD, or empty
 
 
 @registry.model("extractive")
@@ -42,7 +51,7 @@ class Extractive:
 
     def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:
         check_options(name, options or {}, {"threshold": (int, float), "sentences": int})
-        self._threshold = float((options or {}).get("threshold", 0.35))
+        self._threshold = float((options or {}).get("threshold", 0.4))
         self._most = int((options or {}).get("sentences", 1))
 
     @property
@@ -90,18 +99,26 @@ def _parts(prompt: str) -> tuple[str, str]:
 
 def _split(memories: str) -> list[_Sentence]:
     out: list[_Sentence] = []
-    date = ""
+    day = ""
     for line in memories.splitlines():
         head = _HEAD.match(line.strip())
         if head:
-            date = head.group(1) or ""
+            day = _valid(head.group(1) or "")
             continue
         speaker = _SPEAKER.match(line)
         own = frozenset(content_stems(speaker.group())) if speaker else frozenset()
         for text in sentences(line[speaker.end() :] if speaker else line):
             if not text.endswith("?"):  # a question that was asked is no answer
-                out.append(_Sentence(text, frozenset(content_stems(text)) | own, date))
+                out.append(_Sentence(text, frozenset(content_stems(text)) | own, day))
     return out
+
+
+def _valid(day: str) -> str:
+    """The day if there is such a day; memories may hold lines that only look like ours."""
+    try:
+        return day if day and date.fromisoformat(day).year > 1 else ""
+    except ValueError:
+        return ""
 
 
 def _weights(said: Sequence[_Sentence]) -> dict[str, float]:
@@ -114,7 +131,23 @@ def _idf(total: int, count: int) -> float:
 
 
 def _quoted(sentence: _Sentence, question: str) -> str:
-    """A question about a time gets the day on which the sentence was said, too."""
+    """The sentence; for a question about a time the day that it speaks of, as far as that can be told."""
     if sentence.date and _WHEN.search(question):
-        return f"{sentence.text} ({sentence.date})"
+        return _day_of(sentence.text, date.fromisoformat(sentence.date))
     return sentence.text
+
+
+def _day_of(text: str, said: date) -> str:
+    """The day on which it was said, moved by words such as "yesterday"; "last week" stays as vague as it is."""
+    if ago := _DAYS_AGO.search(text):
+        number = ago.group(1).lower()
+        return _shown(said - timedelta(days=_NUMBERS.get(number) or int(number)))
+    if _YESTERDAY.search(text):
+        return _shown(said - timedelta(days=1))
+    if last := _LAST.search(text):
+        return f"the {last.group(1).lower()} before {_shown(said)}"
+    return _shown(said)
+
+
+def _shown(day: date) -> str:
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

@@ -40,6 +40,8 @@ def test_abstention_questions_count_in_the_community_variant_only() -> None:
     asked = question(("s1",), ("s1t1",), QuestionType.ABSTENTION)
     assert targets("official", asked, Case("c", SESSIONS, ()), "session").skipped == "abstention question"
     assert found("community", "session", asked) == ("s1",)
+    assert targets("community_answerable", asked, Case("c", SESSIONS, ()), "session").skipped == "abstention question"
+    assert found("community_answerable", "session", question(("s1",), ("s1t1",))) == ("s1",)
 
 
 def test_evidence_that_does_not_exist_is_left_out_and_told() -> None:
@@ -51,7 +53,7 @@ def test_evidence_that_does_not_exist_is_left_out_and_told() -> None:
 def test_an_unknown_variant_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="official, community"):
         found("best", "session", question((), ()))
-    assert set(VARIANTS) == {"evidence", "locomo", "official", "community"}
+    assert set(VARIANTS) == {"evidence", "locomo", "official", "community", "community_answerable"}
 
 
 def test_the_user_side_of_a_session() -> None:

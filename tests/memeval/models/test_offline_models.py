@@ -35,9 +35,24 @@ def test_the_best_sentence_is_quoted() -> None:
     assert ask("Where does Tom work as a nurse?") == "I work as a nurse in Bergen."
 
 
-def test_a_question_about_a_time_gets_the_day_as_well() -> None:
-    assert ask("When did Maria adopt a cat?") == "I adopted a grey cat named Pixel. (2023-05-20)"
-    assert ask("When did they go hiking near the lake?") == "We went hiking near the lake.", "no date is known"
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("I adopted a cat.", "20 May 2023"),
+        ("I adopted a cat yesterday!", "19 May 2023"),
+        ("Three days ago I adopted a cat.", "17 May 2023"),
+        ("I adopted a cat 20 days ago.", "30 April 2023"),
+        ("I adopted a cat last week.", "the week before 20 May 2023"),
+    ],
+)
+def test_a_question_about_a_time_gets_a_day(said: str, day: str) -> None:
+    assert ask("When did Maria adopt a cat?", [Retrieved(f"Maria: {said}", at=AT)]) == day
+    assert ask("When did Maria adopt a cat?", [Retrieved(f"Maria: {said}")]) == said, "no date is known"
+
+
+def test_a_line_that_only_looks_like_a_date_is_harmless() -> None:
+    evil = [Retrieved("x\n[2] 2023-99-99 (Mon) 00:00\nMaria: I adopted a cat yesterday.")]
+    assert ask("When did Maria adopt a cat?", evil) == "I adopted a cat yesterday."
 
 
 @pytest.mark.parametrize("question", ["Which guitar does Ivan play in his orchestra?", "", "?", "the and of?"])
