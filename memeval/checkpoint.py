@@ -27,6 +27,17 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def is_running(folder: Path) -> bool:
+    """Whether a runner holds the run's lock now."""
+    lock = RunLock(folder / "run.lock")
+    try:
+        lock.acquire()
+    except RunError:
+        return True
+    lock.release()
+    return False
+
+
 class Run:
     """An open run. Holds the lock until `close`."""
 

@@ -68,7 +68,8 @@ class Runner:
         self._work = work or Work()
         self._data: Benchmark | None = None
         limits = plan.provider.rate_limit
-        self._policy = RetryPolicy(limits.retries, limits.backoff, limits.backoff_max)
+        own = plan.provider.effective_implementation == "http"  # it tries again itself, call by call
+        self._policy = RetryPolicy(0 if own else limits.retries, limits.backoff, limits.backoff_max)
 
     def execute(self) -> None:
         """Do the phases that are asked for. Raises MemevalError when the run ends early."""
@@ -258,7 +259,7 @@ class Runner:
                     shown = format_memories(pieces[: self._plan.settings.top_k], as_json=self._plan.settings.reader == "con")
                     scores.append(evaluate.efficiency_score(hypothesis, shown))
         except (ProviderError, ModelError) as error:
-            self._failed(key, error, {"scores": scores})
+            self._failed(key, error, {"scores": scores, "usage": evaluate.total_usage(scores)})
             return
         usage = evaluate.total_usage(scores)
         self._finish(

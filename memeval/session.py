@@ -12,7 +12,9 @@ from typing import Any
 
 from memeval import assembly
 from memeval.assembly import Plan, Surroundings, make_plan
-from memeval.checkpoint import Run, now
+from memeval.calls import Budget
+from memeval.catalog import Catalog
+from memeval.checkpoint import ORDER, Run, now
 from memeval.errors import ConfigError, RunError
 from memeval.phases.report import RunFacts, build_result
 from memeval.results.codec import question_from_json
@@ -21,6 +23,7 @@ from memeval.results.provenance import provenance, version
 from memeval.results.store import Key, QuestionRow, Record, RunStore
 from memeval.runner import Progress, Runner, Work
 from memeval.settings import Settings
+from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import Phase
 
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
@@ -41,8 +44,7 @@ def new_group() -> str:
 
 def start(results: ResultsDir, run_id: str, settings: Settings, around: Surroundings, source: Source | None = None) -> Run:
     """A new run; with `source` it takes that run's earlier phases. Raises ConfigError, RunError."""
-    plan = make_plan(settings, around.catalog)
-    assembly.check_parts(plan, around)
+    plan = check(settings, around)
     about: dict[str, Any] = {
         "benchmark_spec": plan.benchmark_json(),
         "provider_spec": plan.provider_json(),
@@ -51,6 +53,33 @@ def start(results: ResultsDir, run_id: str, settings: Settings, around: Surround
     if source is not None:
         about["adopt"] = {"folder": str(results.find(source.run).resolve()), "first": str(source.first)}
     return Run.create(results, run_id, settings, about)
+
+
+def check(settings: Settings, around: Surroundings) -> Plan:
+    """The plan, after making each part once: what is missing is told before any work. Raises ConfigError."""
+    plan = make_plan(settings, around.catalog)
+    assembly.check_parts(plan, around)
+    return plan
+
+
+def bare_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
+    """A plan just to read a benchmark's data."""
+    return Plan(Settings(benchmark, "none", data=data), catalog.benchmark(benchmark), ProviderSpec("none", ProviderType.LOCAL))
+
+
+def plan_of(run: Run, around: Surroundings) -> Plan:
+    """The plan of an open run."""
+    return make_plan(run.settings, around.catalog)
+
+
+def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
+    """Count what a run has paid already, so that a budget holds over all its starts."""
+    with results.open(run) as store:
+        for phase in ORDER[:4]:
+            for record in store.records(phase):
+                cost = record.payload.get("usage", {}).get("cost_usd")
+                if cost and not record.key.part:
+                    budget.add(cost)
 
 
 def reopen(results: ResultsDir, run: str, around: Surroundings) -> tuple[Run, Plan]:
@@ -95,6 +124,10 @@ def perform(run: Run, plan: Plan, around: Surroundings, progress: Progress, work
 
 def _adopt(run: Run, around: Surroundings) -> None:
     """Take over from the source run, unless that is done; after a crash it is done again."""
+    if run.store.meta("hypotheses") and not run.planned:
+        raise RunError(
+            f"Run {run.id} ended before its hypotheses were read.", fix="Evaluate the file again under another --run-id."
+        )
     wanted = run.store.meta("adopt")
     if wanted is None or run.planned:
         return
@@ -148,17 +181,11 @@ def _about(run: Run, plan: Plan, rows: Sequence[QuestionRow]) -> dict[str, Any]:
     meta = run.store.meta
     told = meta("provider_provenance", {})
     known = meta("plan", {})
+    system = (meta("hypotheses") or {}).get("system")
     return {
         "benchmark": {"name": plan.benchmark.name, **known, "spec": plan.benchmark_json()},
-        "provider": {"name": plan.provider.name, "spec": plan.provider_json(), "told": told},
-        "settings": _shown_settings(plan.settings),
-        "protocol": {
-            "variant": plan.variant,
-            "granularity": plan.granularity,
-            "top_k": plan.settings.top_k,
-            "search_k": plan.search_k,
-            "reader": plan.settings.reader,
-        },
+        "provider": {"name": system or plan.provider.name, "spec": plan.provider_json(), "told": told},
+        "settings": _shown_settings(plan),
         "models": {
             "answering": plan.settings.answering_model or None,
             "judge": plan.settings.judge_model or None,
@@ -167,6 +194,8 @@ def _about(run: Run, plan: Plan, rows: Sequence[QuestionRow]) -> dict[str, Any]:
         "prompts": _prompts(run, plan, rows),
         "index_backend": told.get("index_backend"),
         "source_run": meta("source_run"),
+        "hypotheses": meta("hypotheses"),
+        "merged_from": meta("merged_from"),
         "provenance": meta("provenance"),
         "resumed_with": meta("resumed_with", []),
         "times": {"created_at": meta("created_at"), "finished_at": meta("finished_at")},
@@ -182,9 +211,10 @@ def _prompts(run: Run, plan: Plan, rows: Sequence[QuestionRow]) -> dict[str, Any
     return {"answer": {kind: {"name": one.name, "hash": one.hash} for kind, one in sorted(prompts.items())}}
 
 
-def _shown_settings(settings: Settings) -> dict[str, Any]:
-    """Settings without what is private: the folder of the data, and options that look like secrets."""
-    data = settings.to_json()
+def _shown_settings(plan: Plan) -> dict[str, Any]:
+    """Settings, filled in, without what is private: the folder of the data, and options that look like secrets."""
+    data = plan.settings.to_json()
+    data.update(variant=plan.variant, granularity=plan.granularity, search_k=plan.search_k, judge=",".join(plan.judges))
     data["data"] = Path(data["data"]).name
     for name in ("provider_options", "benchmark_options", "model_options"):
         data[name] = {key: "***" if _SECRET.search(key) else value for key, value in data[name].items()}

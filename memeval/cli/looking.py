@@ -1,0 +1,195 @@
+"""Commands that look: list, describe, show-question, status."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memeval import registry
+from memeval.assembly import open_data
+from memeval.checkpoint import is_running
+from memeval.cli.app import Context, pass_context, tell
+from memeval.cli.output import print_json, print_mapping, print_table
+from memeval.config import to_plain
+from memeval.errors import ConfigError, DataError, RunError
+from memeval.protocols import Benchmark
+from memeval.results.codec import dumps, question_to_json
+from memeval.session import bare_plan
+from memeval.types import Case, Phase, Question
+
+KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
+
+
+@click.command("list")
+@click.argument("kind", required=False, type=click.Choice(KINDS))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@pass_context
+def list_parts(ctx: Context, kind: str | None, as_json: bool) -> None:
+    """Benchmarks, providers, judges, metrics and models. A file that is wrong is told, and the others are listed."""
+    found = {one: _entries(ctx, one) for one in ([kind] if kind else KINDS)}
+    if as_json:
+        print_json(found)
+        return
+    for one, entries in found.items():
+        columns = ["name", "type", "description"] if one in ("benchmarks", "providers") else ["name"]
+        print_table(one, columns, [[entry.get(column, "") for column in columns] for entry in entries])
+
+
+def _entries(ctx: Context, kind: str) -> list[dict[str, str]]:
+    if kind == "benchmarks":
+        return _specs(ctx, list(ctx.catalog.benchmarks()), ctx.catalog.benchmark, lambda spec: str(spec.source.type))
+    if kind == "providers":
+        return _specs(ctx, list(ctx.catalog.providers()), ctx.catalog.provider, lambda spec: str(spec.type))
+    parts = {"judges": registry.judge, "metrics": registry.metric, "models": registry.model}[kind]
+    return [{"name": name} for name in parts.names()]
+
+
+def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict[str, str]]:
+    entries = []
+    for name in names:
+        try:
+            spec = load(name)
+        except ConfigError as error:
+            tell(error)
+            continue
+        entries.append({"name": name, "type": type_of(spec), "description": spec.description})
+    return entries
+
+
+@click.command("describe")
+@click.argument("name")
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data.")
+@click.option("--count/--no-count", default=True, show_default=True, help="Count a benchmark's cases if its data are here.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@pass_context
+def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: bool) -> None:
+    """All that is known of a benchmark or provider: its file, resolved, and counts of the data."""
+    about: dict[str, Any] = {}
+    if name in ctx.catalog.providers():
+        provider = ctx.catalog.provider(name)
+        about["provider"] = {"file": str(provider.origin.path), **to_plain(provider)}
+    if name in ctx.catalog.benchmarks() or not about:
+        benchmark = ctx.catalog.benchmark(name)
+        about["benchmark"] = {"file": str(benchmark.origin.path), **to_plain(benchmark)}
+        if count:
+            about["counts"] = _counts(ctx, name, data)
+    if as_json:
+        print_json(about)
+    else:
+        print_mapping(about)
+
+
+def _counts(ctx: Context, name: str, data: Path | None) -> dict[str, Any]:
+    """Counts of what is on this machine; nothing is fetched."""
+    try:
+        return count_cases(_open(ctx, name, data, offline=True))
+    except DataError as error:
+        return {"not counted": str(error)}
+
+
+def count_cases(benchmark: Benchmark) -> dict[str, Any]:
+    """Cases, sessions, turns, questions, and questions by type and category."""
+    totals: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    categories: Counter[str] = Counter()
+    for case in benchmark.cases():
+        totals["cases"] += 1
+        totals["sessions"] += len(case.sessions)
+        totals["turns"] += sum(len(session.turns) for session in case.sessions)
+        totals["questions"] += len(case.questions)
+        types.update(str(question.type) for question in case.questions)
+        categories.update(question.category for question in case.questions if question.category)
+    return {**totals, "by type": dict(sorted(types.items())), "by category": dict(sorted(categories.items()))}
+
+
+def _open(ctx: Context, name: str, data: Path | None, *, offline: bool = False) -> Benchmark:
+    around = Context(ctx.results, ctx.catalog, ctx.cache_dir, ctx.offline or offline).surroundings()
+    return open_data(bare_plan(ctx.catalog, name, str(data) if data else ""), around)
+
+
+@click.command("show-question")
+@click.argument("benchmark")
+@click.argument("question")
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data.")
+@click.option("--run", help="Show what became of it in this run, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@pass_context
+def show_question(ctx: Context, benchmark: str, question: str, data: Path | None, run: str | None, as_json: bool) -> None:
+    """A question with its gold, and what was said in its evidence. The id may be case/question."""
+    case, found = _find(_open(ctx, benchmark, data), question)
+    about: dict[str, Any] = {
+        "case": case.id,
+        **json.loads(dumps(question_to_json(found))),
+        "said": _evidence(case, found),
+    }
+    if run:
+        entries = ctx.results.load(run)["questions"]
+        about["run"] = next((e for e in entries if (e["case_id"], e["id"]) == (case.id, found.id)), None)
+    if as_json:
+        print_json(about)
+    else:
+        print_mapping(about)
+
+
+def _find(benchmark: Benchmark, name: str) -> tuple[Case, Question]:
+    for case in benchmark.cases():
+        for question in case.questions:
+            if name in (question.id, f"{case.id}/{question.id}"):
+                return case, question
+    raise DataError(f"{benchmark.name} has no question {name!r}.", fix="`memeval results RUN --questions` lists ids.")
+
+
+def _evidence(case: Case, question: Question) -> list[dict[str, str]]:
+    """Evidence turns, or the whole evidence sessions where turns are not known."""
+    turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
+    return [
+        {"turn": turn.id, "at": str(turn.at or session.at or ""), "who": turn.speaker or turn.role, "text": turn.text}
+        for session in case.sessions
+        for turn in session.turns
+        if turn.id in turns or (not turns and session.id in sessions)
+    ]
+
+
+@click.command("status")
+@click.argument("run", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@pass_context
+def status(ctx: Context, run: str | None, as_json: bool) -> None:
+    """How far runs are: by phase done and failed of all, and whether a runner works on them."""
+    rows = []
+    for name in ctx.results.group(run) if run else ctx.results.run_ids():
+        try:
+            rows.append(run_status(ctx, name))
+        except RunError as error:
+            tell(error)
+    if as_json:
+        print_json(rows)
+        return
+    columns = ["run", "state", "questions", *(str(phase) for phase in list(Phase)[:4]), "result"]
+    print_table("", columns, [[row.get(column) for column in columns] for row in rows])
+
+
+def run_status(ctx: Context, name: str) -> dict[str, Any]:
+    """One run; of each phase `done` or `done+failed failed`."""
+    folder = ctx.results.find(name)
+    with ctx.results.open(name) as store:
+        counts = store.counts()
+        finished = store.meta("finished_at")
+        phases = {str(phase): _count(counts.get(phase, {})) for phase in list(Phase)[:4]}
+        questions = len(store.questions())
+        result = store.meta("result_file")
+    state = "running" if is_running(folder) else "finished" if finished else "stopped"
+    return {"run": folder.name, "state": state, "questions": questions, **phases, "result": result}
+
+
+def _count(counts: dict[str, int]) -> str:
+    failed = counts.get("failed", 0)
+    done = sum(counts.values())
+    return f"{done} ({failed} failed)" if failed else str(done)
+
+
+COMMANDS = (list_parts, describe, show_question, status)

@@ -1,0 +1,175 @@
+"""Flags that several commands share, and how they become settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from memeval.config import parse_yaml
+from memeval.errors import ConfigError
+from memeval.sampling import Selection, Shard
+from memeval.settings import GRANULARITIES, READERS, Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _all(options: Sequence[Callable[[Any], Any]]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_NAMES = "Name, or path of a YAML file. Several may follow."
+
+what_options = _all([
+    click.option("--benchmarks", "--benchmark", "-b", "benchmarks", multiple=True, help=_NAMES),
+    click.option("--providers", "--provider", "-p", "providers", multiple=True, help=_NAMES),
+    click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data."),
+    click.option("--run-id", help="Id of the run; with several cells the beginning of their ids."),
+])  # fmt: skip
+
+selection_options = _all([
+    click.option("--limit", type=int, help="The first so many questions."),
+    click.option("--start", type=int, help="First question, counted from 1."),
+    click.option("--end", type=int, help="Last question, included."),
+    click.option("--shard", help="Part i of n, as i/n; join the parts with `memeval merge`."),
+    click.option("--question-type", "types", multiple=True, help="Unified type, or the benchmark's own category."),
+    click.option("--questions", help="Ids, parted by commas."),
+    click.option("--dev-slice", type=float, help="Share of the questions, stratified by type, e.g. 0.12."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of the dev slice and of bootstrap intervals."),
+])  # fmt: skip
+
+search_options = _all([
+    click.option("--top-k", type=int, default=10, show_default=True, help="Pieces that the answering model reads."),
+    click.option("--search-k", type=int, default=0, help="Pieces asked for (default: enough for the metrics)."),
+    click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval (default: the benchmark's)."),
+    click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
+    click.option("--key-expansion", is_flag=True, help="Provider option keyExpansion: find pieces by more than their text."),
+    click.option("--time-aware", is_flag=True, help="Provider option timeAware: heed times that the question names."),
+    click.option("--variant", type=click.Choice(["evidence", "community", "official"]), help="Protocol of retrieval metrics."),
+    click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider."),
+    click.option("--benchmark-option", "benchmark_options", multiple=True, metavar="KEY=VALUE", help="Option of the loader."),
+    click.option("--index-timeout", type=float, default=600.0, show_default=True, help="Seconds to wait for indexing."),
+])  # fmt: skip
+
+answer_options = _all([
+    click.option("--answering-model", "-m", default="", help="openai/…, openrouter/…, URL#model, claude-cli/…, extractive."),
+    click.option("--answer-prompt", default="", help="Prompt: a name, a file, or text with {question} and {memories}."),
+    click.option("--reader", type=click.Choice(READERS), default="direct", show_default=True, help="con: notes first."),
+    click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the models."),
+])  # fmt: skip
+
+judge_options = _all([
+    click.option("--judge", default="", help="Judge by name (f1, exact, llm, …; several parted by commas), or a model for llm."),
+    click.option("--judge-model", default="", help="Model of the judge; pinned and recorded."),
+    click.option("--judge-prompt", default="", help="Prompt of the judge: a name, a file, or text."),
+])  # fmt: skip
+
+work_options = _all([
+    click.option("--concurrency", type=click.IntRange(1, 256), help="Calls at once (default: 4; 1 for a local provider)."),
+    click.option("--budget-usd", type=float, help="Stop before model calls cost more than this together."),
+    click.option("--no-cache", is_flag=True, help="Do not use stored model answers."),
+])  # fmt: skip
+
+
+def spread(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """`--providers a b` as `--providers a --providers b`, which click understands."""
+    out: list[str] = []
+    current = ""
+    for position, word in enumerate(arguments):
+        if word.startswith("-"):
+            current = word if word in flags else ""
+            out.append(word)
+        elif current and position and arguments[position - 1] != current:
+            out += [current, word]
+        else:
+            out.append(word)
+    return out
+
+
+class SpreadCommand(click.Command):
+    """A command whose `--benchmarks` and `--providers` take several words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Spread them first."""
+        return super().parse_args(ctx, spread(args, ("--benchmarks", "--benchmark", "-b", "--providers", "--provider", "-p")))
+
+
+def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
+    """`key=value` pairs; values as in YAML, so 3 is a number and true a truth. A dotted key gives nested mappings."""
+    out: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise ConfigError(f"{flag} {pair!r} is no KEY=VALUE.", fix="Write e.g. k1=1.2.")
+        *path, last = key.split(".")
+        place = out
+        for part in path:
+            place = place.setdefault(part, {})
+        place[last] = parse_yaml(value, flag)
+    return out
+
+
+def selection(values: Mapping[str, Any]) -> Selection:
+    """From the flags of `selection_options`."""
+    return Selection(
+        limit=values["limit"],
+        start=values["start"],
+        end=values["end"],
+        shard=Shard.parse(values["shard"]) if values["shard"] else None,
+        types=tuple(values["types"]),
+        questions=tuple(part.strip() for part in (values["questions"] or "").split(",") if part.strip()),
+        dev_slice=values["dev_slice"],
+        seed=values["seed"],
+    )
+
+
+def judge_settings(values: Mapping[str, Any]) -> dict[str, str]:
+    """A judge with a slash is the model of the judge `llm`."""
+    judge, model = values["judge"], values["judge_model"]
+    if "/" in judge and "," not in judge:
+        judge, model = "llm", model or judge
+    return {"judge": judge, "judge_model": model, "judge_prompt": _prompt(values["judge_prompt"])}
+
+
+def _prompt(reference: str) -> str:
+    """A file is named by its full path, so that a resumed run finds it from anywhere."""
+    path = Path(reference)
+    return str(path.resolve()) if reference and "{" not in reference and path.is_file() else reference
+
+
+def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settings:
+    """From all flags."""
+    provider_options = key_values(values["provider_options"], "--provider-option")
+    for name, flag in (("keyExpansion", "key_expansion"), ("timeAware", "time_aware")):
+        if values[flag]:
+            provider_options[name] = True
+    return Settings(
+        benchmark=_spec(benchmark),
+        provider=_spec(provider),
+        answering_model=values.get("answering_model", ""),
+        answer_prompt=_prompt(values.get("answer_prompt", "")),
+        top_k=values["top_k"],
+        search_k=values["search_k"],
+        granularity=values["granularity"] or "",
+        reader=values.get("reader", "direct"),
+        variant=values["variant"] or "",
+        data=str(values["data"].resolve()) if values["data"] else "",
+        seed=values["seed"],
+        index_timeout=values["index_timeout"],
+        selection=selection(values),
+        provider_options=provider_options,
+        benchmark_options=key_values(values["benchmark_options"], "--benchmark-option"),
+        model_options=key_values(values.get("model_options", ()), "--model-option"),
+        **(judge_settings(values) if "judge" in values else {}),
+    )
+
+
+def _spec(name: str) -> str:
+    return str(Path(name).resolve()) if name.endswith((".yaml", ".yml")) else name

@@ -1,0 +1,158 @@
+"""Commands that read results: results, compare, failures, export, regress, html, ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from memeval import stats
+from memeval.cli.app import Context, pass_context
+from memeval.cli.output import print_json, print_table
+from memeval.files import write_atomic
+from memeval.html.site import write_run, write_site
+from memeval.reporting.compare import compare, comparison_table
+from memeval.reporting.export import FORMATS, export
+from memeval.reporting.failures import THRESHOLD, failures, failures_table, summary
+from memeval.reporting.ledger import ledger_table
+from memeval.reporting.regress import ALPHA, baselines, load_baseline, regress, set_baseline
+from memeval.reporting.runs import load_run
+from memeval.reporting.table import Table
+from memeval.reporting.tables import leaderboard, metrics_table, run_heading, types_table
+
+
+def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
+    if markdown:
+        click.echo(table.markdown())
+    elif table.rows:
+        print_table(title, table.columns, table.rows)
+
+
+@click.command("results")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--metric", default="", help="Metric by question type (default: the main one).")
+@click.option("--questions", is_flag=True, help="One line for each question, too.")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result file (without --questions: without its questions).")
+@pass_context
+def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, markdown: bool, as_json: bool) -> None:
+    """The numbers of a run; of several runs a table with the best first."""
+    found = [load_run(ctx.results, name) for run in runs for name in ctx.results.group(run)]
+    if as_json:
+        kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
+        print_json(kept[0] if len(kept) == 1 else kept)
+        return
+    if len(found) > 1:
+        for benchmark in dict.fromkeys(one.benchmark for one in found):
+            _show(leaderboard([one for one in found if one.benchmark == benchmark], metric), benchmark, markdown=markdown)
+        return
+    click.echo(run_heading(found[0]))
+    _show(metrics_table(found[0]), "All metrics", markdown=markdown)
+    _show(types_table(found[0], metric), "By question type", markdown=markdown)
+    if questions:
+        rows = [(q.key, q.type, q.status, q.hypothesis or "", " | ".join(q.answers), q.text) for q in found[0].questions]
+        _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), markdown=markdown)
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
+@click.option("--seed", type=int, default=stats.SEED, show_default=True, help="Of the permutations and the bootstrap.")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@pass_context
+def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, markdown: bool) -> None:
+    """Runs of one benchmark, pair by pair: wins, losses, ties, interval of the difference, p-values."""
+    names = [name for run in runs for name in ctx.results.group(run)]
+    made = compare([load_run(ctx.results, name) for name in names], metrics, seed=seed)
+    for warning in made.warnings:
+        click.echo(f"Note: {warning}", err=True)
+    _show(comparison_table(made), markdown=markdown)
+
+
+@click.command("failures")
+@click.argument("run")
+@click.option("--metric", default="", help="By this metric (default: the main one).")
+@click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="A value below it is wrong.")
+@click.option("--limit", type=int, help="The first so many.")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@pass_context
+def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, markdown: bool) -> None:
+    """Questions that failed, could not be scored, or are wrong."""
+    found = failures(load_run(ctx.results, run), metric, threshold=threshold)
+    _show(failures_table(found[:limit] if limit else found), markdown=markdown)
+    click.echo(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.")
+
+
+@click.command("export")
+@click.argument("run")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="Form of the text.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File (default: standard output).")
+@pass_context
+def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
+    """A run for other programs; `hypotheses` is LongMemEval's own JSONL."""
+    text = export(load_run(ctx.results, run), form)
+    if output:
+        write_atomic(output, text.encode())
+        click.echo(str(output))
+    else:
+        click.echo(text, nl=False)
+
+
+@click.command("regress")
+@click.argument("run")
+@click.option("--baseline", help="Name of a baseline, a run id, or a result file.")
+@click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
+@click.option("--alpha", type=float, default=ALPHA, show_default=True, help="Greatest p-value, after Holm, of a drop.")
+@click.option("--tolerance", type=float, default=0.0, show_default=True, help="Smaller drops (a share) are let pass.")
+@click.option("--seed", type=int, default=stats.SEED, show_default=True, help="Of the permutations.")
+@click.option("--set", "name", metavar="NAME", help="Make the run the baseline of that name instead.")
+@click.pass_context
+def regress_run(
+    click_ctx: click.Context,
+    run: str,
+    baseline: str | None,
+    metrics: tuple[str, ...],
+    alpha: float,
+    tolerance: float,
+    seed: int,
+    name: str | None,
+) -> None:
+    """Exit code 1 when a run is significantly worse than a baseline."""
+    ctx = click_ctx.find_object(Context)
+    assert ctx is not None
+    if name:
+        click.echo(f"{name}: {set_baseline(ctx.results, name, run)}")
+        return
+    if not baseline:
+        raise click.UsageError(f"Give --baseline. Named ones: {', '.join(sorted(baselines(ctx.results))) or 'none yet'}.")
+    made = regress(
+        load_run(ctx.results, run), load_baseline(ctx.results, baseline), metrics, alpha=alpha, tolerance=tolerance, seed=seed
+    )
+    _show(comparison_table(made.comparison))
+    for drop in made.drops:
+        click.echo(f"Significantly worse: {drop.metric}", err=True)
+    click_ctx.exit(made.exit_code)
+
+
+@click.command("html")
+@click.argument("run", required=False)
+@click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: html in the results).")
+@pass_context
+def html(ctx: Context, run: str | None, output: Path | None) -> None:
+    """A page for each run and an index, or only one run's page. Opens from disk."""
+    if run:
+        click.echo(str(write_run(load_run(ctx.results, run), output or ctx.results.root / "html")))
+    else:
+        click.echo(str(write_site(ctx.results, output)))
+
+
+@click.command("ledger")
+@click.option("--last", type=int, help="Only so many.")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@pass_context
+def ledger(ctx: Context, last: int | None, markdown: bool) -> None:
+    """All finished runs, the newest last."""
+    _show(ledger_table(ctx.results, last=last), markdown=markdown)
+
+
+COMMANDS = (results, compare_runs, failures_of, export_run, regress_run, html, ledger)

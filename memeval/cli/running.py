@@ -1,0 +1,256 @@
+"""Commands that do work: eval, prepare, run, evaluate, merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memeval import hypotheses, merging, session
+from memeval.assembly import Plan, Surroundings
+from memeval.checkpoint import ORDER, Run
+from memeval.cli import options
+from memeval.cli.app import Context, pass_context, stopped_by_signals
+from memeval.cli.output import print_table, with_interval
+from memeval.cli.progress import headline, make_progress
+from memeval.errors import ConfigError
+from memeval.results.files import read_result
+from memeval.runner import Work
+from memeval.settings import GRANULARITIES, Settings
+from memeval.types import Phase
+
+PHASES = click.Choice([str(phase) for phase in Phase])
+
+
+@click.command("eval", cls=options.SpreadCommand)
+@options.what_options
+@options.selection_options
+@options.search_options
+@options.answer_options
+@options.judge_options
+@options.work_options
+@click.option("--resume", metavar="RUN", help="Go on with a run, or with all runs of a command.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: try failed questions again.")
+@click.option("--phase", type=PHASES, help="Only this phase; with --from the first phase that is done anew.")
+@click.option("--from", "source", metavar="RUN", help="Reuse the phases of another run that come before --phase.")
+@click.option("--force", is_flag=True, help="With --resume: do the phase (or all) and what follows anew.")
+@pass_context
+def evaluate_all(ctx: Context, /, **values: Any) -> None:
+    """Run all phases for each benchmark with each provider; or go on with runs."""
+    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    if values["resume"]:
+        _resume(ctx, around, values)
+        return
+    source = _source(values)
+    cells = _cells(values)
+    if source and len(cells) > 1:
+        raise ConfigError("--from is for one benchmark with one provider.", fix="Name one of each.")
+    phases = _phases(values["phase"]) if not source else tuple(Phase)
+    _start(ctx, around, cells, values, phases, source)
+
+
+@click.command("prepare", cls=options.SpreadCommand)
+@options.what_options
+@options.selection_options
+@options.search_options
+@options.work_options
+@click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider's model.")
+@pass_context
+def prepare(ctx: Context, /, **values: Any) -> None:
+    """Ingest only. The run's folder holds each case's state; `memeval run` uses it, here or on another machine."""
+    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    _start(ctx, around, _cells(values), values, (Phase.INGEST,), None)
+
+
+@click.command("run")
+@click.argument("prepared")
+@click.option("--run-id", help="Id of the new run.")
+@options.answer_options
+@options.judge_options
+@options.work_options
+@click.option("--top-k", type=int, help="Pieces that the answering model reads.")
+@click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval.")
+@click.option("--evaluate/--no-evaluate", default=True, show_default=True, help="Also evaluate and report.")
+@pass_context
+def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
+    """Search and answer with what was prepared (a run id or the path of its folder), as a new run."""
+    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    with ctx.results.open(prepared) as store:
+        old = Settings.from_json(store.meta("settings"))
+    changes: dict[str, Any] = {
+        **options.judge_settings(values),
+        "answering_model": values["answering_model"],
+        "answer_prompt": values["answer_prompt"],
+        "reader": values["reader"],
+        "top_k": values["top_k"] or old.top_k,
+        "granularity": values["granularity"] or old.granularity,
+    }
+    if values["model_options"]:
+        changes["model_options"] = options.key_values(values["model_options"], "--model-option")
+    new = Settings.from_json({**old.to_json(), **changes})
+    run_id = values["run_id"] or f"{session.new_group()}.{new.benchmark}.{new.provider}"
+    phases = tuple(Phase) if values["evaluate"] else ORDER[:3]
+    _run_new(ctx, around, run_id, new, phases, session.Source(prepared, Phase.SEARCH), values["concurrency"])
+
+
+@click.command("evaluate")
+@click.argument("run", required=False)
+@options.judge_options
+@options.work_options
+@click.option(
+    "--hypothesis",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help='LongMemEval\'s JSONL: {"question_id", "hypothesis"} on each line. Needs --benchmark.',
+)
+@click.option("--benchmark", "-b", help="With --hypothesis: what was answered.")
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="With --hypothesis: your own copy of the data.")
+@click.option("--system", help="With --hypothesis: name of what answered (default: the file's name).")
+@click.option("--run-id", help="With --hypothesis: id of the new run.")
+@click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the judge's model.")
+@click.option("--force", is_flag=True, help="Judge anew what is judged already.")
+@pass_context
+def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
+    """Judge and report: a run that has answers, or a file of hypotheses."""
+    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    if bool(run) == bool(values["hypothesis"]):
+        raise click.UsageError("Name a run, or give --hypothesis FILE with --benchmark.")
+    judge: dict[str, Any] = options.judge_settings(values)
+    if values["hypothesis"]:
+        _evaluate_file(ctx, around, values, judge)
+        return
+    for name in ctx.results.group(str(run)):
+        opened, plan = session.reopen(ctx.results, name, around)
+        with opened:
+            plan = session.change_judge(opened, plan, **judge, force=values["force"])
+            _perform(opened, plan, around, (Phase.EVALUATE, Phase.REPORT), values["concurrency"])
+
+
+def _evaluate_file(ctx: Context, around: Surroundings, values: dict[str, Any], judge: dict[str, Any]) -> None:
+    if not values["benchmark"]:
+        raise click.UsageError("--hypothesis needs --benchmark.")
+    file: Path = values["hypothesis"]
+    told = Settings(
+        benchmark=values["benchmark"],
+        provider="none",
+        data=str(values["data"].resolve()) if values["data"] else "",
+        model_options=options.key_values(values["model_options"], "--model-option"),
+        **judge,
+    )
+    system = values["system"] or file.stem
+    run_id = values["run_id"] or f"{session.new_group()}.{told.benchmark}.{hypotheses.as_id(system)}"
+    with hypotheses.start(ctx.results, run_id, told, around, file, system) as opened:
+        plan = session.plan_of(opened, around)
+        _perform(opened, plan, around, (Phase.EVALUATE, Phase.REPORT), values["concurrency"])
+
+
+@click.command("merge")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--run-id", required=True, help="Id of the new run.")
+@pass_context
+def merge(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
+    """Join the shards of a run into one run, and report."""
+    around = ctx.surroundings()
+    with merging.merge(ctx.results, [name for run in runs for name in ctx.results.group(run)], run_id) as opened:
+        _tell(session.report(opened, session.plan_of(opened, around)))
+
+
+def _cells(values: dict[str, Any]) -> list[tuple[str, str]]:
+    providers = [*values["providers"], *([values["retriever"]] if values["retriever"] else [])]
+    if not values["benchmarks"] or not providers:
+        raise click.UsageError("Name benchmarks and providers: --benchmarks sample --providers memoryd bm25.")
+    if values["data"] and len(values["benchmarks"]) > 1:
+        raise click.UsageError("--data is for one benchmark.")
+    return [(benchmark, provider) for benchmark in values["benchmarks"] for provider in providers]
+
+
+def _phases(phase: str | None) -> tuple[Phase, ...]:
+    return (Phase(phase),) if phase else tuple(Phase)
+
+
+def _source(values: dict[str, Any]) -> session.Source | None:
+    if not values["source"]:
+        return None
+    if not values["phase"] or values["phase"] == Phase.INGEST:
+        raise click.UsageError("--from needs --phase: the first phase that is done anew (search or later).")
+    chosen = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
+    if any(values[name] for name in chosen):
+        raise click.UsageError("With --from the questions are those of that run.")
+    return session.Source(values["source"], Phase(values["phase"]))
+
+
+def _start(
+    ctx: Context,
+    around: Surroundings,
+    cells: Sequence[tuple[str, str]],
+    values: dict[str, Any],
+    phases: tuple[Phase, ...],
+    source: session.Source | None,
+) -> None:
+    """All cells; wrong settings of any are told before the first begins."""
+    group = values["run_id"] or session.new_group()
+    wanted = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
+    for told in wanted:
+        session.check(told, around)
+    single = len(cells) == 1 and values["run_id"]
+    for told in wanted:
+        run_id = group if single else f"{group}.{Path(told.benchmark).stem}.{Path(told.provider).stem}"
+        _run_new(ctx, around, run_id, told, phases, source, values["concurrency"])
+
+
+def _run_new(
+    ctx: Context,
+    around: Surroundings,
+    run_id: str,
+    told: Settings,
+    phases: tuple[Phase, ...],
+    source: session.Source | None,
+    concurrency: int | None,
+) -> None:
+    with session.start(ctx.results, run_id, told, around, source) as opened:
+        _perform(opened, session.plan_of(opened, around), around, phases, concurrency)
+
+
+def _resume(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
+    names = ctx.results.group(values["resume"])
+    phases = _phases(values["phase"])
+    for name in names:
+        session.count_spent(ctx.results, name, around.budget)
+    for name in names:
+        opened, plan = session.reopen(ctx.results, name, around)
+        with opened:
+            if values["force"]:
+                opened.forget(phases[0])
+            if values["retry_failed"]:
+                click.echo(f"{opened.id}: {opened.forget_failed()} failed questions are tried again.", err=True)
+            _perform(opened, plan, around, phases, values["concurrency"])
+
+
+def _perform(opened: Run, plan: Plan, around: Surroundings, phases: tuple[Phase, ...], concurrency: int | None) -> None:
+    click.echo(f"Run {opened.id}", err=True)
+    with stopped_by_signals(around.stop), make_progress(f"{plan.benchmark.name} × {plan.provider.name}:") as progress:
+        path = session.perform(opened, plan, around, progress, Work(concurrency, phases))
+    if path is not None:
+        _tell(path)
+    else:
+        click.echo(opened.id)
+
+
+def _tell(path: Path) -> None:
+    """The main numbers and where the rest is."""
+    result = read_result(path)
+    metrics, totals = result["metrics"], result["totals"]
+    first = headline({name: cell["value"] or 0.0 for name, cell in metrics.items()})
+    shown = [name for name in metrics if "." not in name or name == first or name.endswith(("_any@5", "_all@5", "_fraction@10"))]
+    rows = [
+        (name, with_interval(cell), cell["total"], cell["scored"], cell["failed"], cell["unscored"], cell["skipped"])
+        for name, cell in metrics.items()
+        if name in shown
+    ]
+    title = f"{result['run_id']}: {totals['total']} questions, {totals['failed']} failed"
+    print_table(title, ["metric", "% [95%]", "total", "scored", "failed", "unscored", "skipped"], rows)
+    click.echo(str(path))
+
+
+COMMANDS = (evaluate_all, prepare, run_prepared, evaluate, merge)

@@ -1,0 +1,108 @@
+"""Answers of another program as a run: LongMemEval's JSONL, one {"question_id", "hypothesis"} on each line.
+
+Questions without a line are failed, not left out: the official script counts them as wrong, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from memeval import assembly
+from memeval.assembly import Surroundings
+from memeval.checkpoint import Run
+from memeval.errors import ConfigError, DataError
+from memeval.planning import choose_questions
+from memeval.results.codec import answer_to_json
+from memeval.results.files import ResultsDir
+from memeval.results.provenance import provenance
+from memeval.results.store import Key, QuestionRow, Status
+from memeval.settings import Settings
+from memeval.types import Answer, Phase, Usage
+
+MISSING = "the file has no hypothesis for this question"
+
+
+def as_id(name: str) -> str:
+    """A system's name as part of a run id."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60] or "hypotheses"
+
+
+def read_hypotheses(path: Path) -> dict[str, str]:
+    """Hypothesis by question id. Raises DataError naming the line."""
+    found: dict[str, str] = {}
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            question, text = _line(line, f"{path}:{number}")
+            if question in found:
+                raise DataError(f"{path}:{number}: question {question!r} has a hypothesis already.", fix="Remove one.")
+            found[question] = text
+    if not found:
+        raise DataError(f"{path} holds no hypotheses.", fix='Each line is {"question_id": "…", "hypothesis": "…"}.')
+    return found
+
+
+def _line(line: bytes, where: str) -> tuple[str, str]:
+    try:
+        data = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{where}: not valid JSON: {error}.", fix="Correct that line.") from None
+    for field in ("question_id", "hypothesis"):
+        if not isinstance(data, dict) or not isinstance(data.get(field), str):
+            raise DataError(f"{where}: {field} is missing or no text.", fix="Correct that line.")
+    return data["question_id"], data["hypothesis"]
+
+
+def start(results: ResultsDir, run_id: str, settings: Settings, around: Surroundings, file: Path, system: str) -> Run:
+    """A new run whose answers are those of the file. Raises DataError when a line is about no question of the benchmark."""
+    plan = assembly.make_plan(settings, around.catalog)
+    assembly.make_judges(plan, around)
+    given = read_hypotheses(file)
+    benchmark = assembly.open_data(plan, around)
+    about = {
+        "benchmark_spec": plan.benchmark_json(),
+        "provider_spec": plan.provider_json(),
+        "provenance": provenance(),
+        "hypotheses": {"system": system, "file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()},
+    }
+    run = Run.create(results, run_id, settings, about)
+    try:
+        with run.store.transaction():
+            choose_questions(run, plan, benchmark, around.stop)
+            _fill(run, given, system)
+    except BaseException:
+        run.close()
+        raise
+    return run
+
+
+def _fill(run: Run, given: dict[str, str], system: str) -> None:
+    rows = run.store.questions()
+    names = {row.question_id for row in rows} | {f"{row.case_id}/{row.question_id}" for row in rows}
+    if unknown := sorted(given.keys() - names):
+        raise DataError(
+            f"The benchmark has no question {unknown[0]!r}.", fix="Give the benchmark that was answered (--benchmark)."
+        )
+    _check_clear(rows, given)
+    for case_id in dict.fromkeys(row.case_id for row in rows):
+        run.done(Key(Phase.INGEST, case_id), status=Status.SKIPPED)
+    for row in rows:
+        run.done(Key(Phase.SEARCH, row.case_id, row.question_id), status=Status.SKIPPED)
+        text = given.get(f"{row.case_id}/{row.question_id}", given.get(row.question_id))
+        key = Key(Phase.ANSWER, row.case_id, row.question_id)
+        if text is None:
+            run.done(key, status=Status.FAILED, error=MISSING)
+        else:
+            run.done(key, answer_to_json(Answer(text, system, "", Usage())))
+
+
+def _check_clear(rows: list[QuestionRow], given: dict[str, str]) -> None:
+    seen: set[str] = set()
+    for row in rows:
+        if row.question_id in given and row.question_id in seen:
+            raise ConfigError(f"Several cases have a question {row.question_id!r}.", fix="Write case/question as its id.")
+        seen.add(row.question_id)
