@@ -13,12 +13,14 @@ class Episode:
     """What the user said at one time and all that followed until the next time.
 
     `before` is the assistant's text that the user answers, if known; `first`: nothing came before.
+    `asked` is what the user said last before a passage that starts in the middle of an answer.
     """
 
     user: tuple[Turn, ...]
     rest: tuple[Turn, ...]
     before: Turn | None = None
     first: bool = False
+    asked: tuple[Turn, ...] = ()
 
 
 def _last_said(turns: Sequence[Turn]) -> Turn | None:
@@ -41,9 +43,10 @@ def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episod
     """The episodes of the main thread, in order. `context` only tells what the first one answers."""
     out: list[Episode] = []
     before = _last_said(context)
+    asked = tuple(t for t in context if t.kind is TurnKind.USER and not t.sidechain)[-1:]
     for group in _groups([t for t in turns if not t.sidechain]):
         user = tuple(t for t in group if t.kind is TurnKind.USER)
         rest = tuple(t for t in group if t.kind is not TurnKind.USER)
-        out.append(Episode(user, rest, before, first=not out and not context))
+        out.append(Episode(user, rest, before, not out and not context, asked if not user and not out else ()))
         before = _last_said(rest) or before
     return out

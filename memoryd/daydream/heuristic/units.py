@@ -137,7 +137,7 @@ def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozense
 def agent_units(episode: Episode) -> list[Unit]:
     """Units of the assistant's turns of an episode."""
     turns = [t for t in episode.rest if t.kind is TurnKind.ASSISTANT]
-    typed = [t for t in episode.user if len(t.text) <= PASTE_CHARS]
+    typed = [t for t in episode.user or episode.asked if len(t.text) <= PASTE_CHARS]
     asked = frozenset().union(*_bags(typed))
     wishes = [frozenset(keywords(s.text)) for t in typed for s in user_statements(t)]
     tools = _bags([t for t in episode.rest if t.kind is TurnKind.TOOL_RESULT])

@@ -96,6 +96,11 @@ def test_the_first_episode_answers_the_context() -> None:
     assert part.before is not None and part.before.text == "Shall I?" and not part.first
 
 
+def test_a_passage_that_starts_in_an_answer_knows_what_was_asked() -> None:
+    (part,) = episodes(talk("A: Because it is late.", first=3), talk("U: why?", "A: Let me look."))
+    assert part.user == () and [t.text for t in part.asked] == ["why?"]
+
+
 def test_a_claim_is_refuted_by_its_later_opposite() -> None:
     parts = episodes(
         talk(
