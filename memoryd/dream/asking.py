@@ -13,7 +13,6 @@ from typing import Any
 
 import orjson
 
-from memoryd.dream.board import said_at
 from memoryd.dream.limits import DreamLimits
 from memoryd.dream.neighbours import Pairing
 from memoryd.dream.verdict import Verdict
@@ -56,7 +55,7 @@ class Adviser:
         """Those of the pairs that the model calls contradictions."""
         if self._llm is None:
             return []
-        ordered = sorted(doubtful, key=lambda pair: (said_at(pair.later.newest), _key(pair)), reverse=True)
+        ordered = sorted(doubtful, key=lambda pair: (pair.later.at, _key(pair)), reverse=True)
         new = [pair for pair in ordered if _key(pair) not in self._known]
         new = new[: max(0, self._limits.asked - self.asked)]
         for start in range(0, len(new), self._limits.batch):

@@ -68,6 +68,17 @@ class Board:
     def __getitem__(self, id: str) -> MemoryItem:
         return self._items[id]
 
+    def merged_into(self, item: MemoryItem) -> Iterator[MemoryItem]:
+        """The memories whose place this one took because they said the same; not those that lost against it."""
+        lost = {link.target for link in item.links if link.type is LinkType.CONTRADICTS}
+        for link in item.links:
+            if link.type is LinkType.SUPERSEDES and link.target not in lost and link.target in self._items:
+                yield self._items[link.target]
+
+    def last_said(self, item: MemoryItem) -> datetime:
+        """When it was said last, by itself or by what was merged into it (a merged memory keeps the earliest time)."""
+        return max(map(said_at, (item, *self.merged_into(item))))
+
     def get(self, id: str) -> MemoryItem | None:
         """The memory as things stand, whatever its status."""
         return self._items.get(id)

@@ -87,7 +87,7 @@ def _concerned(pairing: Pairing) -> bool:
 
 def _newest_first(pairing: Pairing) -> tuple[datetime, datetime, str, str]:
     a, b = pairing.earlier.newest, pairing.later.newest
-    return said_at(b), said_at(a), b.id, a.id
+    return pairing.later.at, pairing.earlier.at, b.id, a.id
 
 
 def _open(board: Board, claim: Claim) -> bool:
@@ -100,7 +100,7 @@ def _all_spared(board: Board, claim: Claim) -> bool:
 
 def _close(board: Board, winner: Claim, loser: Claim, reason: str) -> None:
     group = f"conflict:{min(item.id for item in loser.items)}"
-    end = Ending(STAGE, Action.SUPERSEDE, reason, group, link=LinkType.CONTRADICTS, until=said_at(winner.newest))
+    end = Ending(STAGE, Action.SUPERSEDE, reason, group, link=LinkType.CONTRADICTS, until=winner.at)
     links = []
     for item in loser.items:
         if board[item.id].status is Status.ACTIVE:
@@ -112,7 +112,7 @@ def _close(board: Board, winner: Claim, loser: Claim, reason: str) -> None:
 
 def _sessions(relations: Relations) -> dict[int, frozenset[str]]:
     """For each claim the sessions that say it, in whatever words."""
-    own = {id(claim): frozenset(item.session for item in claim.items) for claim in relations.claims}
+    own = {id(claim): claim.sessions for claim in relations.claims}
     out = dict(own)
     for pairing in relations.of(Verdict.SAME):
         a, b = id(pairing.earlier), id(pairing.later)
@@ -125,7 +125,7 @@ def _decide(pairing: Pairing, sessions: dict[int, frozenset[str]]) -> _Outcome:
     a, b = _best(older), _best(newer)
     if AUTHORITY[a.source] != AUTHORITY[b.source]:
         return _by_source(older, newer)
-    if said_at(newer.newest) - said_at(older.newest) < SAME_TIME:
+    if newer.at - older.at < SAME_TIME:
         return _at_the_same_time(older, newer)
     return _by_weight(older, newer, sessions)
 

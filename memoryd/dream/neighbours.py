@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from memoryd.dream.blocking import (
     signatures,
     unique_pairs,
 )
-from memoryd.dream.board import Board, partition, said_at
+from memoryd.dream.board import Board, partition
 from memoryd.dream.limits import DreamLimits
 from memoryd.dream.reading import Reading, read_memory
 from memoryd.dream.verdict import Verdict, compare
@@ -41,10 +42,15 @@ def family(item: MemoryItem) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Memories with the same words in the same sense: one statement, said once or often. Newest first."""
+    """Memories with the same words in the same sense: one statement, said once or often. Newest first.
+
+    `at` is when it was said last, `sessions` where, what was merged before included.
+    """
 
     items: tuple[MemoryItem, ...]
     text: Text
+    at: datetime
+    sessions: frozenset[str]
 
     @property
     def newest(self) -> MemoryItem:
@@ -98,7 +104,7 @@ class Neighbourhood:
 
     def relations(self, board: Board) -> Relations:
         """Claims and their relations as things stand on the board."""
-        claims = self._claims([*board.active(), *board.forbidden()])
+        claims = self._claims(board)
         if not claims:
             return Relations((), ())
         pairs, cosines = self._pairs(claims)
@@ -113,9 +119,9 @@ class Neighbourhood:
         a, b = pairing.earlier.text, pairing.later.text
         return compare(self.reading(a), self.reading(b), None) is Verdict.SAME
 
-    def _claims(self, items: Sequence[MemoryItem]) -> list[Claim]:
+    def _claims(self, board: Board) -> list[Claim]:
         groups: dict[tuple[object, ...], list[MemoryItem]] = {}
-        for item in items:
+        for item in (*board.active(), *board.forbidden()):
             reading = self.reading(_text(item))
             key = (
                 *partition(item),
@@ -125,12 +131,7 @@ class Neighbourhood:
                 item.status.value,
             )
             groups.setdefault(key, []).append(item)
-        out = []
-        for _, members in sorted(groups.items(), key=lambda entry: entry[0]):
-            members.sort(key=lambda item: item.id)
-            members.sort(key=said_at, reverse=True)
-            out.append(Claim(tuple(members), _text(members[0])))
-        return out
+        return [_claim(board, groups[key]) for key in sorted(groups)]
 
     def _pairs(self, claims: Sequence[Claim]) -> tuple[Pairs, FloatArray]:
         """Candidate pairs with their cosines (NaN where a vector is missing)."""
@@ -156,14 +157,26 @@ class Neighbourhood:
         return both[keep], cosines[keep]
 
     def _signatures(self, claims: Sequence[Claim]) -> Hashes:
-        return signatures([self.reading(claim.text).terms or {claim.text[0]} for claim in claims])
+        return signatures([_bag(self.reading(claim.text)) for claim in claims])
 
     def _judge(self, a: Claim, b: Claim, cosine: float | None) -> Pairing:
-        earlier, later = sorted((a, b), key=lambda claim: (said_at(claim.newest), claim.newest.id))
+        earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
         key = (earlier.text, later.text)
         if key not in self._verdicts:
             self._verdicts[key] = compare(self.reading(earlier.text), self.reading(later.text), cosine)
         return Pairing(earlier, later, self._verdicts[key])
+
+
+def _bag(reading: Reading) -> frozenset[str]:
+    """What a text is found by: canonical words, and plain stems, which also hold the words that say little."""
+    return reading.terms | reading.statement.stems or frozenset({reading.statement.norm})
+
+
+def _claim(board: Board, members: list[MemoryItem]) -> Claim:
+    said = sorted(((board.last_said(item), item.id) for item in members), reverse=True)
+    sessions = {each.session for item in members for each in (item, *board.merged_into(item))}
+    items = tuple(board[id] for _, id in said)
+    return Claim(items, _text(items[0]), said[0][0], frozenset(sessions))
 
 
 def _text(item: MemoryItem) -> Text:

@@ -1,0 +1,32 @@
+"""Short ways to make memories and to look at plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from memoryd.dream.plan import Plan
+from memoryd.text import digest
+from memoryd.types import Kind, MemoryItem, Source, Status
+
+NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
+
+
+def memory(content: str, *, days: float = 10, **fields: object) -> MemoryItem:
+    """A fact that the agent found `days` ago in project p."""
+    made = NOW - timedelta(days=days)
+    base = MemoryItem(content, kind=Kind.FACT, source=Source.AGENT_STEP, project="p", session="s1", created_at=made)
+    out = replace(base, **fields)  # type: ignore[arg-type]
+    return out if out.id else replace(out, id=f"mem_{digest(content, str(days), repr(sorted(fields)))[:12]}")
+
+
+def applied(items: Iterable[MemoryItem], plan: Plan) -> list[MemoryItem]:
+    """The store after the plan."""
+    by_id = {item.id: item for item in items} | {change.id: change.after for change in plan.changes}
+    return list(by_id.values())
+
+
+def active(items: Iterable[MemoryItem]) -> list[str]:
+    """What is said now, sorted."""
+    return sorted(item.content for item in items if item.status is Status.ACTIVE)
