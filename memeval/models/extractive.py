@@ -3,9 +3,9 @@
     score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
 
 over stems without function words; N sentences were retrieved, n_t of them hold t. Names of the question that occur in
-nearly every sentence weigh little so. A question about a time is answered with a day.
-It reads the tags of the built-in prompts; of another prompt it takes the last
-line with a question mark as the question and the rest as memories. A baseline, not a reader: it does not combine or count.
+nearly every sentence weigh little so. A question about a time is answered with a day. It reads the tags of the built-in
+prompts; of another prompt it takes the last line with a question mark as the question and the rest as memories. A
+baseline, not a reader: it does not combine or count.
 """
 
 from __future__ import annotations

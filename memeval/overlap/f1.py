@@ -2,8 +2,9 @@
 
     common = |answer ∩ gold| (with multiplicity), p = common / |answer|, r = common / |gold|, F1 = 2pr / (p + r)
 
-Source: SQuAD (Rajpurkar et al. 2016), with the normalisation and the Porter stemming of LoCoMo. LoCoMo stems
-with NLTK, which departs from Porter's paper in a few short words (`is`/`i`, `playful`/`play`).
+Source: SQuAD (Rajpurkar et al. 2016), with the normalisation and the Porter stemming of LoCoMo. LoCoMo stems with NLTK,
+which departs from Porter's paper in a few words (`us`, `playful`): of 762 answers of a baseline to LoCoMo questions
+6 get another score, the mean is 17.56 here and 17.52 there.
 """
 
 from __future__ import annotations
