@@ -66,6 +66,7 @@ class Settings:
     dream_journal: int = 100
     dream_project_cap: int = 2_000
     dream_floor: float = 0.03
+    dream_ask_model: bool = True
     exclude: tuple[str, ...] = ()
     log_level: str = "info"
     listen: str = "auto"
@@ -182,6 +183,11 @@ KEYS: dict[str, Key] = {
         Key("dream_journal", "How many dreams the journal keeps, for undo.", _count),
         Key("dream_project_cap", "Most active memories of a project; above it the dream archives the least valuable.", _count),
         Key("dream_floor", "Value under which the dream archives a memory, 0..1.", _share),
+        Key(
+            "dream_ask_model",
+            "Whether a dream asks the extractor's model, if it is one, about doubtful pairs of memories.",
+            _flag,
+        ),
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
         Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
         Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice("auto", "tcp")),

@@ -42,6 +42,7 @@ def status(context: Context, /) -> None:
         ("embedder", f"{index['embedder']}, {index['waiting_for_vectors']} waiting {index['embedder_error']}"),
         ("extractor", f"{result['extractor']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
         ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
+        ("dreams", _dreams(result["dreams"])),
     ]
     out.table(("", ""), rows)
     for problem in [*index["broken_files"], *(job["error"] for job in dreams["failing"])]:
@@ -50,6 +51,12 @@ def status(context: Context, /) -> None:
         out.line()
         columns = ("session", "turns", "kept", "known", "skipped", "failed")
         out.table(columns, [_session_row(session) for session in result["sessions"]])
+
+
+def _dreams(dreams: dict[str, Any]) -> str:
+    waiting = dreams["proposals"] + dreams["undecided"]
+    told = f"last {dreams['last_run'][:16] or 'never'}" + (f", {waiting} wait for you: memoryd proposals" if waiting else "")
+    return f"{told} {dreams['last_error']}".strip()
 
 
 def _session_row(session: dict[str, Any]) -> tuple[object, ...]:

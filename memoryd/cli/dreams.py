@@ -74,6 +74,8 @@ def _show_remarks(context: Context, /, result: Mapping[str, Any]) -> None:
         _show_proposal(context, proposal)
     for pair in result["undecided"]:
         context.output.line(f"? {pair['first']} against {pair['second']}: {pair['reason']}", "magenta")
+    if result["model_failed"]:
+        context.output.line(f"! the model failed on {result['model_failed']} questions; nothing was done about them", "red")
     if result["refused_before"]:
         context.output.line(f"{result['refused_before']} changes left out, since you refused them before", "dim")
     for id in result["changed_meanwhile"]:

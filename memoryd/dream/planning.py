@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from memoryd.config import Settings
 from memoryd.dream.limits import DreamLimits
+from memoryd.dream.model import dream_model
 from memoryd.dream.plan import Plan
 from memoryd.dream.planner import make_plan
 from memoryd.protocols import LLM, Clock
@@ -26,6 +27,7 @@ class Planning:
         self._state = state
         self._clock = clock
         self._llm = llm
+        self._settings = settings
         self._limits = DreamLimits(cap=settings.dream_project_cap, floor=settings.dream_floor)
 
     def __call__(self, items: Sequence[MemoryItem], protected: frozenset[str]) -> Plan:
@@ -36,7 +38,7 @@ class Planning:
             now=self._clock.now(),
             protected=protected,
             vectors=self._service.vectors(),
-            llm=self._llm,
+            llm=self._llm or dream_model(self._settings, self._state, self._clock),
             usage={id: count_uses(uses) for id, uses in self._state.ledger.all_uses().items()},
             limits=self._limits,
         )

@@ -110,7 +110,7 @@ class Sweep:
             except MemorydError as error:
                 self._state.set_note(LAST_ERROR, str(error))
                 raise
-            self._state.set_note(LAST_ERROR, "")
+            self._state.set_note(LAST_ERROR, _model_failure(report))
             return report
 
     def _run(self, trigger: str) -> Report:
@@ -252,6 +252,13 @@ def dream(
     now = clock.now()
     items = [hit.item for hit in store.search(Query(project=project, now=now), store.count(Query()))]
     return govern(items, now, settings.session_budget)
+
+
+def _model_failure(report: Report) -> str:
+    batches = report.draft.counts.get("llm_failed", 0)
+    return (
+        f"The model's answers to {batches} questions could not be used; those memories were left as they are." if batches else ""
+    )
 
 
 def _stands(head: Head) -> bool:

@@ -165,6 +165,7 @@ def _answer(status: str, report: Report) -> dict[str, Any]:
         "proposals": [_proposal(proposal) for proposal in draft.proposals],
         "undecided": [{"first": pair.first, "second": pair.second, "reason": pair.reason} for pair in draft.undecided],
         "refused_before": draft.refused,
+        "model_failed": draft.counts.get("llm_failed", 0),
         "changed_meanwhile": sorted({change.id for change in report.stale}),
         "left_out": 0,
     }
