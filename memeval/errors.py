@@ -6,7 +6,7 @@ MemevalError
 ├── ProviderError     a memory system failed; `transient` says whether to retry
 ├── ModelError        a model failed; `transient` likewise
 ├── BudgetError       the next call would pass the budget
-├── RunError          a run can't start, resume or be found
+├── RunError          a run can't start or resume; UnknownRunError: there is none of that name
 ├── StoppedError      the user asked to stop; what was done is kept
 └── DependencyError   a library or program is missing
 """
@@ -55,6 +55,10 @@ class BudgetError(MemevalError):
 
 class RunError(MemevalError):
     """A run can't start, resume or be found."""
+
+
+class UnknownRunError(RunError):
+    """There is no run of that name."""
 
 
 class StoppedError(MemevalError):

@@ -21,11 +21,11 @@ from memeval.benchmarks.source import CACHE, Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
-from memeval.errors import BudgetError, ConfigError, MemevalError, StoppedError
+from memeval.errors import BudgetError, ConfigError, MemevalError, StoppedError, UnknownRunError
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import version
 
-EXIT_CODES: dict[type[MemevalError], int] = {ConfigError: 2, BudgetError: 3, StoppedError: 130}
+EXIT_CODES: dict[type[MemevalError], int] = {ConfigError: 2, UnknownRunError: 2, BudgetError: 3, StoppedError: 130}
 
 
 @dataclass

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import RunError
+from memeval.errors import RunError, UnknownRunError
 from memeval.files import append_line, write_atomic
 from memeval.results.store import RunStore
 
@@ -53,7 +53,7 @@ class ResultsDir:
         known = self.run_ids()
         near = difflib.get_close_matches(run, known, n=3, cutoff=0.4)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise RunError(f"There is no run {run!r} in {self.root}.", fix=f"{hint}`memeval status` lists the runs.")
+        raise UnknownRunError(f"There is no run {run!r} in {self.root}.", fix=f"{hint}`memeval status` lists the runs.")
 
     def group(self, run: str) -> list[str]:
         """The runs that `run` stands for: itself, or all of one command whose ids begin with `run.`."""
@@ -80,7 +80,7 @@ class ResultsDir:
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
         """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
         target = self.root / path
-        write_atomic(target, (json.dumps(result, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
+        write_atomic(target, (json.dumps(result, ensure_ascii=False, indent=1) + "\n").encode())
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:

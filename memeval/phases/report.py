@@ -1,0 +1,263 @@
+"""Phase 5: the result of a run, computed from its records alone, so a resumed run reports what an undisturbed one does.
+
+The form is described in results/SCHEMA.md. Whatever depends on the clock lies under the keys `times` and `seconds`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from memeval import stats
+from memeval.metrics import Outcome, abstention, accuracy, latency
+from memeval.metrics.accuracy import Cell
+from memeval.overlap import says_nothing_known
+from memeval.results.codec import usage_from_json, usage_to_json
+from memeval.results.store import QuestionRow, Record, Status
+from memeval.types import EMPTY, Phase, QuestionType, Usage
+
+SHOWN_TEXT = 500
+"""Characters of a retrieved piece that the result file keeps."""
+RESAMPLES = 2000
+LAST = ("efficiency",)
+"""Metrics that say little without the others."""
+Fetch = Callable[[Phase, QuestionRow], Record | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of a run besides its records; `about` is merged into the result as it is."""
+
+    run_id: str
+    seed: int
+    answered: bool
+    about: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    cases: Sequence[Record] = ()
+
+
+def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> dict[str, Any]:
+    """The result as plain JSON values."""
+    questions = [_question_entry(row, fetch) for row in rows]
+    return {
+        "schema_version": 1,
+        "kind": "memeval-result",
+        "run_id": facts.run_id,
+        "seed": facts.seed,
+        **facts.about,
+        "totals": _totals(questions),
+        "metrics": _metrics(questions, facts),
+        "abstention": _abstention(questions),
+        "usage": _usage(questions, facts.cases),
+        "times": {**facts.about.get("times", {}), "latency": _latency(questions, facts.cases)},
+        "ingest": _ingest(facts.cases),
+        "questions": questions,
+    }
+
+
+def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
+    records = {phase: fetch(phase, row) for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)}
+    question = row.payload["question"]
+    return {
+        "id": row.question_id,
+        "case_id": row.case_id,
+        "position": row.position,
+        "type": question["type"],
+        "category": question["category"],
+        "question": question["text"],
+        "at": question["at"],
+        "expected": question["answers"],
+        "evidence": {target["level"]: target["ids"] for target in row.payload["targets"]},
+        **_outcome(records),
+        "retrieved": _retrieved(records[Phase.SEARCH]),
+        "answer": _answer(records[Phase.ANSWER]),
+        "scores": _scores(records[Phase.EVALUATE]),
+        "usage": {
+            str(phase): record.payload["usage"] for phase, record in records.items() if record and record.payload.get("usage")
+        },
+        "seconds": {str(phase): record.seconds for phase, record in records.items() if record and record.status is Status.DONE},
+    }
+
+
+def _outcome(records: Mapping[Phase, Record | None]) -> dict[str, Any]:
+    """`failed` with the phase that failed first; `pending` until it is evaluated; else `done`."""
+    for phase, record in records.items():
+        if record is not None and record.status is Status.FAILED:
+            return {"status": "failed", "error": _error(phase, record.error)}
+    complete = records[Phase.EVALUATE] is not None
+    return {"status": "done" if complete else "pending", "error": None}
+
+
+def _error(phase: Phase, text: str) -> dict[str, str]:
+    """An inherited error begins with its phase in brackets."""
+    if text.startswith("[") and "] " in text:
+        name, _, rest = text[1:].partition("] ")
+        return {"phase": name, "message": rest}
+    return {"phase": str(phase), "message": text}
+
+
+def _retrieved(record: Record | None) -> list[dict[str, Any]]:
+    if record is None or record.status is not Status.DONE:
+        return []
+    return [
+        {
+            "rank": rank,
+            "score": piece["score"],
+            "sessions": piece["sessions"],
+            "turns": piece["turns"],
+            "at": piece["at"],
+            "text": piece["text"][:SHOWN_TEXT],
+            "length": len(piece["text"]),
+        }
+        for rank, piece in enumerate(record.payload["retrieved"][: record.payload["kept"]], start=1)
+    ]
+
+
+def _answer(record: Record | None) -> dict[str, Any] | None:
+    if record is None or record.status is not Status.DONE:
+        return None
+    return {key: record.payload[key] for key in ("text", "model", "prompt_hash")}
+
+
+def _scores(record: Record | None) -> list[dict[str, Any]]:
+    if record is None:
+        return []
+    return [
+        {key: score[key] for key in ("metric", "value", "status", "reason", "judge") if key in score and score[key] != ""}
+        for score in record.payload.get("scores", ())
+    ]
+
+
+def _totals(questions: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    counts = {"total": len(questions), "done": 0, "failed": 0, "pending": 0}
+    for question in questions:
+        counts[question["status"]] += 1
+    return counts
+
+
+# Cells
+
+
+def _metrics(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> dict[str, Any]:
+    """A cell for each metric: those of judges, then of rankings, each in the order in which they are given first."""
+    by_question = [{score["metric"]: score for score in question["scores"]} for question in questions]
+    names = sorted(dict.fromkeys(name for scores in by_question for name in scores), key=lambda name: ("." in name, name in LAST))
+    if facts.answered and not any("." not in name for name in names):
+        names.append("accuracy")
+    return {
+        name: _metric(name, [(q, scores.get(name)) for q, scores in zip(questions, by_question, strict=True)], facts.seed)
+        for name in names
+    }
+
+
+def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]], seed: int) -> dict[str, Any]:
+    rated = [(question, _rated(name, question, score)) for question, score in pairs]
+    by_type = accuracy(Outcome(question["id"], question["type"], *one) for question, one in rated)
+    return {
+        **_cell(by_type.overall, rated, seed),
+        "task_averaged": by_type.task_averaged,
+        "by_type": _groups("type", by_type.groups, rated, seed),
+        "by_category": _groups("category", _by_category(rated), rated, seed),
+    }
+
+
+Rated = Sequence[tuple[Mapping[str, Any], tuple[float | None, str]]]
+
+
+def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | None) -> tuple[float | None, str]:
+    """Value and status. Without a score the question failed on its way to this metric, or the metric is not about it."""
+    if score is not None:
+        return score["value"], score["status"]
+    error = question["error"]
+    touches_ranking = error is not None and error["phase"] in (Phase.INGEST, Phase.SEARCH)
+    return None, "failed" if error is not None and ("." not in name or touches_ranking) else "skipped"
+
+
+def _by_category(rated: Rated) -> Mapping[str, Cell]:
+    named = [pair for pair in rated if pair[0]["category"]]
+    return accuracy(Outcome(question["id"], question["category"], *one) for question, one in named).groups
+
+
+def _groups(key: str, cells: Mapping[str, Cell], rated: Rated, seed: int) -> dict[str, Any]:
+    members: dict[str, list[tuple[Mapping[str, Any], tuple[float | None, str]]]] = defaultdict(list)
+    for pair in rated:
+        members[pair[0][key]].append(pair)
+    return {name: _cell(cell, members[name], seed) for name, cell in cells.items()}
+
+
+def _cell(cell: Cell, rated: Rated, seed: int) -> dict[str, Any]:
+    """Counts, both means, and the interval of `value`, in which what failed or could not be scored counts as 0."""
+    counted = [(question["case_id"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
+    return {
+        "value": cell.accuracy,
+        "value_scored": cell.accuracy_scored,
+        "total": cell.total + cell.skipped,
+        "scored": cell.scored,
+        "failed": cell.failed,
+        "unscored": cell.unscored,
+        "skipped": cell.skipped,
+        "interval": _interval(counted, seed),
+    }
+
+
+def _interval(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
+    """Wilson for yes/no values; else the bootstrap, drawn by case, since questions of one case are alike."""
+    if not counted:
+        return None
+    values = [value for _, value in counted]
+    if all(value in (0.0, 1.0) for value in values):
+        interval = stats.wilson(sum(values), len(values))
+    else:
+        cases = [case for case, _ in counted]
+        clusters = cases if len(set(cases)) > 1 else None
+        interval = stats.bootstrap_mean(values, seed=seed, clusters=clusters, resamples=RESAMPLES)
+    return asdict(interval) if interval else None
+
+
+# Sums
+
+
+def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Whether "not known" was said when, and only when, nothing is known; over questions with an answer."""
+    answered = [q for q in questions if q["answer"] is not None]
+    if not answered:
+        return None
+    counts = abstention((says_nothing_known(q["answer"]["text"]), q["type"] == QuestionType.ABSTENTION) for q in answered)
+    return {**asdict(counts), "questions": len(answered), "precision": counts.precision, "recall": counts.recall}
+
+
+def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
+    """What model calls used, by phase and together."""
+    sums = {phase: Usage() for phase in (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)}
+    for case in cases:
+        sums[Phase.INGEST] += usage_from_json(case.payload.get("usage", {}))
+    for question in questions:
+        for phase, usage in question["usage"].items():
+            sums[Phase(phase)] += usage_from_json(usage)
+    total = sum(sums.values(), Usage())
+    return {**{str(phase): usage_to_json(usage) for phase, usage in sums.items()}, "total": usage_to_json(total)}
+
+
+def _latency(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
+    """Percentiles by phase; answers out of the cache were not measured in this run."""
+    out = {"ingest": _spread(case.seconds for case in cases if case.status is Status.DONE)}
+    for phase in ("search", "answer", "evaluate"):
+        timed = (q for q in questions if phase in q["seconds"] and not q["usage"].get(phase, {}).get("cached_calls"))
+        out[phase] = _spread(question["seconds"][phase] for question in timed)
+    return out
+
+
+def _spread(seconds: Iterable[float]) -> dict[str, Any] | None:
+    found = latency(seconds)
+    return asdict(found) if found else None
+
+
+def _ingest(cases: Sequence[Record]) -> dict[str, Any]:
+    done = [case for case in cases if case.status is Status.DONE]
+    return {
+        "cases": len(cases),
+        "failed": sum(case.status is Status.FAILED for case in cases),
+        "sessions": sum(case.payload["sessions"] for case in done),
+        "turns": sum(case.payload["turns"] for case in done),
+    }
