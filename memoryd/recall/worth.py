@@ -1,7 +1,7 @@
 """What a memory is worth: importance × confidence × usage × freshness. Pure functions.
 
-- importance: weight of the kind × relevancy (which the dream lets decay)
-- usage: 1 when nothing is known; each doubling of its uses adds a quarter, up to 1.5; each contradiction halves it
+- importance: weight of the kind × relevancy (which the dream lets decay, and halves for each contradiction)
+- usage: 1 when nothing is known; each doubling of its uses adds a quarter, up to 1.5
 - freshness: 0.5 + 0.5·exp(-age/180 days), age since it was recorded or last used
 """
 
@@ -84,8 +84,8 @@ def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> flo
 
 
 def usage_factor(counts: UseCounts) -> float:
-    """1 when unused, up to 1.5 when often used, halved by each contradiction."""
-    return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used)) * 0.5**counts.contradicted
+    """1 when unused, up to 1.5 when often used."""
+    return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
 
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
