@@ -62,10 +62,11 @@ class PromptedJudge:
         return {kind.value: self._prompt(kind).hash for kind in QuestionType}
 
     def ask(self, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
-        """The model's reply, and the name under which it is recorded: judge and prompt hash."""
+        """The model's reply, and how it is recorded: the judge, the model that answered (a dated snapshot), the prompt's hash."""
         prompt = self._prompt(question.type)
         messages = prompt.render({"question": question.text, "answer": gold, "response": answer.text})
-        return self._model.complete(messages, max_tokens=self._limit), f"{self.name} {prompt.hash}"
+        reply = self._model.complete(messages, max_tokens=self._limit)
+        return reply, f"{self.name} {reply.model} {prompt.hash}"
 
     def _find(self, kind: QuestionType) -> Prompt:
         return find_prompt("judge", self._protocol, kind.value, override=self._override, by_type=self._by_type, base=self._base)

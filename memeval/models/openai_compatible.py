@@ -51,7 +51,10 @@ class Endpoint:
 
 
 class OpenAICompatible:
-    """One model of one server. Safe for threads; the client and the library are loaded at the first call."""
+    """One model of one server. Safe for threads; the client and the library are loaded at the first call.
+
+    `timeout` is the time in seconds without news from the server, `price` decides the cost where the response does not.
+    """
 
     def __init__(
         self,

@@ -102,7 +102,7 @@ def test_a_question_without_gold_is_not_asked(server: ModelServer) -> None:
 
 def test_judge_model_and_prompt_are_recorded(server: ModelServer) -> None:
     (score,) = judged(server, question())
-    assert score.judge == f"llm({server.url}#judge) {load_prompt('judge', 'default/judge').hash}"
+    assert score.judge == f"llm({server.url}#judge) m-1 {load_prompt('judge', 'default/judge').hash}"
 
 
 def test_prompts_can_be_replaced(server: ModelServer) -> None:
