@@ -103,6 +103,7 @@ class MemorydProvider(LocalProvider):
         """Read the options."""
         self._unit = options.text("unit", "turn", GRANULARITIES[1:])
         self._characters = options.count("embedCharacters", EMBED_CHARACTERS)
+        self._context = options.count("contextCharacters", 0)
         with _as_provider_error("be set up"):
             self._settings = with_flags(Settings(home=Path()), **options.part("settings"))
             embedder = make_embedder(self._settings)
@@ -113,10 +114,18 @@ class MemorydProvider(LocalProvider):
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         """One memory for each turn or round; vectors follow in the background."""
         new = self.store.add(scope, sessions)
-        items = [_item(piece) for piece in cut(sessions, self._unit)]
+        items = [_item(piece, before) for piece, before in self._in_context(sessions)]
         with self._service(scope) as service:
             service.write_many(items)
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
+
+    def _in_context(self, sessions: Sequence[Session]) -> Iterator[tuple[Piece, str]]:
+        """Each piece with the end of the one before it in its session."""
+        last: Piece | None = None
+        for piece in cut(sessions, self._unit):
+            together = last is not None and last.session == piece.session and self._context > 0
+            yield piece, last.key[-self._context :] if last is not None and together else ""
+            last = piece
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Until every memory has its vector. Raises ProviderError when the time is out or the embedder fails."""
@@ -180,11 +189,11 @@ class MemorydProvider(LocalProvider):
         super().close()
 
 
-def _item(piece: Piece) -> MemoryItem:
+def _item(piece: Piece, before: str) -> MemoryItem:
     digest = hashlib.sha256("\0".join(piece.turns).encode()).hexdigest()
     at = _aware(piece.at)
     return MemoryItem(
-        content=piece.key,
+        content=f"{piece.key}\n(after: {before})" if before else piece.key,
         id=f"mem_{digest[:12]}",
         kind=Kind.NOTE,
         project=PROJECT,
