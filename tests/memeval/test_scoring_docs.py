@@ -1,0 +1,29 @@
+"""docs/scoring.md names every metric, judge, model and variant, and every option and placeholder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memeval import registry
+from memeval.metrics import VARIANTS
+from memeval.models.endpoints import OPTIONS
+from memeval.prompts.files import KNOWN
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scoring.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*registry.metric.names(), *registry.judge.names(), *VARIANTS, *OPTIONS])
+def test_every_name_stands_on_the_page(name: str) -> None:
+    assert f"`{name}`" in PAGE
+
+
+@pytest.mark.parametrize("name", registry.model.names())
+def test_every_kind_of_model_stands_on_the_page(name: str) -> None:
+    assert f"`{name}" in PAGE
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_every_placeholder_stands_on_the_page(name: str) -> None:
+    assert f"`{{{name}}}`" in PAGE
