@@ -14,7 +14,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _VOID = frozenset({"br", "input", "meta"})
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
-_SCHEME = re.compile(r"^\s*[a-zA-Z][a-zA-Z0-9+.-]*:|^\s*[/\\]{2}")
+_BESIDE = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*)?(?:#[A-Za-z0-9_-]+)?")
 _LINKS = frozenset({"href", "src", "action"})
 
 
@@ -68,6 +68,6 @@ def _attribute(name: str, value: object) -> str:
     name = "class" if name == "cls" else name.rstrip("_").replace("_", "-")
     if value is True:
         return f" {_checked(name)}"
-    if name in _LINKS and _SCHEME.match(str(value)):
+    if name in _LINKS and not _BESIDE.fullmatch(str(value)):
         raise ValueError(f"{value!r} would leave the folder of the report")
     return f' {_checked(name)}="{esc(str(value))}"'

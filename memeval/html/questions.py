@@ -10,6 +10,7 @@ from memeval.html.page import facts, table
 from memeval.reporting.failures import evidence_found
 from memeval.reporting.numbers import NONE, seconds, short
 from memeval.reporting.runs import Piece, QuestionResult, ScoreEntry
+from memeval.types import Phase
 
 MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
 
@@ -57,7 +58,7 @@ def _opened(question: QuestionResult) -> Html:
                     ("asked at", question.at),
                     ("error", f"{question.error_phase}: {question.error}" if question.error_phase else ""),
                     ("evidence found", evidence_found(question)),
-                    ("time", ", ".join(f"{phase} {seconds(value)}" for phase, value in question.seconds.items())),
+                    ("time", _times(question)),
                 ]
             ),
             el("h3", "Answered"),
@@ -70,6 +71,10 @@ def _opened(question: QuestionResult) -> Html:
             [_piece(piece, question) for piece in question.retrieved] or el("p", "Nothing was retrieved.", cls="soft"),
         ]
     )
+
+
+def _times(question: QuestionResult) -> str:
+    return ", ".join(f"{phase} {seconds(question.seconds[phase])}" for phase in Phase if phase in question.seconds)
 
 
 def _said(texts: Iterable[str], otherwise: str) -> Html:

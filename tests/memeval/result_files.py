@@ -67,7 +67,7 @@ def _records(one: Asked) -> list[Record]:
         Phase.ANSWER: {"text": one.answer, "model": "scripted", "prompt_hash": "ab", "usage": usage} if one.answer else None,
         Phase.EVALUATE: {"scores": scores},
     }
-    records, failed = [], False
+    records, failed = [], bool(one.error and one.error[0] is Phase.INGEST)
     for number, (phase, payload) in enumerate(payloads.items(), start=1):
         key = Key(phase, one.case, one.id)
         if one.error and (failed or phase is one.error[0]):

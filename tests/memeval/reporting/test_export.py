@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memeval.errors import RunError
+from memeval.reporting import FORMATS, RunResult, Table, export, parse_run
+from memeval.types import Phase
+from tests.memeval.result_files import Asked, result
+
+ASKED = [
+    Asked("q1", {"f1": 1.0}, expected=("pot", "the pot")),
+    Asked("q2", {"f1": None}, answer='=HYPERLINK("x"), "y"\nz', text="Und wo? Größe"),
+    Asked("q3", error=(Phase.ANSWER, "timeout")),
+]
+
+
+def run() -> RunResult:
+    return parse_run(result("r1", ASKED))
+
+
+def test_csv_has_a_row_for_each_question() -> None:
+    assert export(run(), "csv") == (
+        "question_id,case_id,type,category,status,error,question,expected,hypothesis,f1\r\n"
+        "q1,c1,fact_recall,single,done,,Where does Ada keep the key?,pot | the pot,under the pot,1.0\r\n"
+        'q2,c1,fact_recall,single,done,,Und wo? Größe,under the pot,"\'=HYPERLINK(""x""), ""y""\nz",\r\n'
+        "q3,c1,fact_recall,single,failed,timeout,Where does Ada keep the key?,under the pot,,\r\n"
+    )
+
+
+def test_jsonl_has_an_object_for_each_question() -> None:
+    lines = [json.loads(line) for line in export(run(), "jsonl").splitlines()]
+    assert [(line["question_id"], line["status"], line["f1"]) for line in lines] == [
+        ("q1", "done", 1.0), ("q2", "done", None), ("q3", "failed", None),
+    ]  # fmt: skip
+    assert lines[0]["expected"] == ["pot", "the pot"] and lines[1]["question"] == "Und wo? Größe"
+
+
+def test_json_is_the_whole_result_and_can_be_read_again() -> None:
+    assert parse_run(json.loads(export(run(), "json"))) == parse_run(json.loads(json.dumps(result("r1", ASKED))))
+
+
+def test_hypotheses_are_the_file_of_the_official_script() -> None:
+    assert export(run(), "hypotheses").splitlines() == [
+        '{"hypothesis": "under the pot", "question_id": "q1"}',
+        '{"hypothesis": "=HYPERLINK(\\"x\\"), \\"y\\"\\nz", "question_id": "q2"}',
+    ]
+    with pytest.raises(RunError, match="has no answers"):
+        export(parse_run(result("r", [Asked("a", {"session.mrr@5": 1.0}, answer=None)])), "hypotheses")
+
+
+def test_markdown_has_heading_metrics_and_types() -> None:
+    text = export(parse_run(result("r1", [Asked("a", {"f1": 1.0}), Asked("b", {"f1": 0.0}, type="temporal")])), "md")
+    assert text == (
+        "# sample with bm25: r1\n\n"
+        "2 questions, answered by scripted/one, retrieval by evidence targets, finished 2024-06-01T08:10:00Z.\n\n"
+        "| metric | value % | 95 % interval | scored only % | total | scored | failed | unscored | skipped |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| f1 | 50.0 | 9.5–90.5 | 50.0 | 2 | 2 | 0 | 0 | 0 |\n\n"
+        "| f1 | value % | 95 % interval | total | scored | failed | unscored | skipped |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| fact\\_recall | 100.0 | 20.7–100.0 | 1 | 1 | 0 | 0 | 0 |\n"
+        "| temporal | 0.0 | 0.0–79.3 | 1 | 1 | 0 | 0 | 0 |\n"
+        "| all | 50.0 | 9.5–90.5 | 2 | 2 | 0 | 0 | 0 |\n"
+    )
+
+
+def test_an_unknown_format_names_the_known_ones() -> None:
+    with pytest.raises(RunError, match=f"Known: {', '.join(FORMATS)}"):
+        export(run(), "xml")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_format_ends_with_a_line_end(form: str) -> None:
+    assert export(run(), form).endswith("\n")
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
+def test_any_text_is_one_cell_of_csv_and_of_markdown(text: str) -> None:
+    table = Table(("a", "b"), ((text, "end"),))
+    rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
+    assert rows[1][0] in (text, f"'{text}") and rows[1][1] == "end"
+    assert not rows[1][0].startswith(("=", "@"))
+    lines = table.markdown().split("\n")
+    assert len(lines) == 4 and lines[2].endswith(" | end |")

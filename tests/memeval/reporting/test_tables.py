@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memeval.errors import RunError
+from memeval.reporting import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
+from memeval.reporting.numbers import dollars, interval, p_value, percent, points, seconds
+from memeval.results.files import ResultsDir
+from memeval.types import Phase
+from tests.memeval.result_files import Asked, many, result, write
+
+
+def test_the_leaderboard_has_the_best_run_first_and_runs_without_the_metric_last() -> None:
+    runs = [
+        parse_run(result("low", [Asked("a", {"f1": 0.0, "session.recall_all@5": 1.0})])),
+        parse_run(result("none", [Asked("a", {"exact": 1.0}, cost=None)])),
+        parse_run(result("high", [Asked("a", {"f1": 1.0}), Asked("b", error=(Phase.ANSWER, "x"))])),
+    ]
+    assert leaderboard(runs, "f1").markdown() == (
+        "| run | provider | answering model | questions | failed | f1 % | 95 % interval | all@5 % | search p50 | cost |\n"
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| high | bm25 | scripted/one | 2 | 1 | 50.0 | 9.5–90.5 | – | 10 ms | $0.001 |\n"
+        "| low | bm25 | scripted/one | 1 | 0 | 0.0 | 0.0–79.3 | 100.0 | 10 ms | $0.001 |\n"
+        "| none | bm25 | scripted/one | 1 | 0 | – | – | – | 10 ms | – |\n"
+    )
+
+
+def test_the_main_metric_is_the_protocols_accuracy_before_others() -> None:
+    scores = {"turn.ndcg@5": 1.0, "session.recall_all@5": 1.0, "f1": 1.0, "longmemeval_accuracy": 1.0,
+              "longmemeval_accuracy_official": 1.0}  # fmt: skip
+    found = []
+    while scores:
+        found.append(primary_metric([parse_run(result("r", [Asked("a", dict(scores))]))]))
+        del scores[found[-1]]
+    assert found == ["longmemeval_accuracy", "f1", "session.recall_all@5", "longmemeval_accuracy_official", "turn.ndcg@5"]
+
+
+def test_a_metric_without_a_scored_question_does_not_stand_for_a_run() -> None:
+    runs = [parse_run(result("a", [Asked("q", {"f1": None, "exact": 1.0})])), parse_run(result("b", [Asked("q", {"f1": 1.0})]))]
+    assert primary_metric(runs[:1]) == "exact"
+    assert widest_metric(runs) == "f1"
+    with pytest.raises(RunError, match="share no metric"):
+        primary_metric(runs)
+    assert widest_metric([parse_run(result("c", [Asked("q", {"f1": None})]))]) is None
+
+
+def test_a_run_in_which_all_failed_has_tables_too() -> None:
+    run = parse_run(result("r", [Asked("a", error=(Phase.INGEST, "down"))]))
+    assert not types_table(run).rows
+    assert [row[:2] for row in metrics_table(run).rows] == [("accuracy", "0.0")]
+
+
+def test_types_are_listed_with_all_at_the_end() -> None:
+    table = types_table(parse_run(result("r", many(14, 7))), "llm_accuracy")
+    assert [row[0] for row in table.rows] == [
+        "abstention", "fact_recall", "inference", "knowledge_update", "multi_hop", "preference", "temporal", "all",
+    ]  # fmt: skip
+
+
+def test_the_ledger_is_shown_line_by_line(tmp_path: Path) -> None:
+    for number in range(3):
+        write(tmp_path, result(f"r{number}", [Asked("a", {"f1": 1.0, "turn.ndcg@5": 0.0})]))
+    with ResultsDir(tmp_path).ledger.open("a") as stream:
+        stream.write('{"run_id": "odd", "metrics": [], "questions": "x"}\n{"torn')
+    table = ledger_table(ResultsDir(tmp_path), last=2)
+    assert table.rows == (
+        ("2024-06-01T08:10:00Z", "sample", "bm25", "1", "f1", "100.0", "$0.001", "0123456789ab", "r2"),
+        ("–", "–", "–", "–", "–", "–", "–", "–", "odd"),
+    )
+
+
+def test_numbers_are_shown_plainly_and_unknown_ones_as_a_dash() -> None:
+    assert [percent(0.9661), points(-0.1), interval(0.1, 0.25), p_value(0.0004), p_value(0.05)] == [
+        "96.6", "-10.0", "10.0–25.0", "<0.001", "0.050",
+    ]  # fmt: skip
+    assert [seconds(0.0123), seconds(1.5), seconds(1234.0)] == ["12.3 ms", "1.5 s", "1,234 s"]
+    assert [dollars(0.0), dollars(0.0123), dollars(1234.5)] == ["$0", "$0.0123", "$1,234.50"]
+    assert {show(None) for show in (percent, points, p_value, seconds, dollars)} == {"–"} and interval(None, 0.1) == "–"
