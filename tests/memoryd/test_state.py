@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from memoryd import state as state_module
+from memoryd.db import Database
+from memoryd.ledger import How
 from memoryd.state import MAX_BACKOFF_SECONDS, Cursor, Run, State
 from memoryd.testing import FakeClock
 from memoryd.types import Usage
@@ -105,3 +108,17 @@ def test_what_is_remembered_survives_reopening(tmp_path: Path, clock: FakeClock)
     first.set_note("dream", "2026-01-01")
     first.close()
     assert State(tmp_path / "state.db", clock).note("dream") == "2026-01-01"
+
+
+def test_a_database_of_the_first_version_gets_the_ledger_and_keeps_what_was_injected(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    db = Database(path)
+    db.execute("CREATE TABLE _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)")
+    state_module.m001_create(db)
+    db.execute("INSERT INTO _migrations (name) VALUES ('m001_create')")
+    db.execute("INSERT INTO injection VALUES ('s1', 'mem_000000000001', '2026-01-01T00:00:00Z', 'SessionStart')")
+    db.close()
+    state = State(path, FakeClock())
+    assert [(use.session, use.how) for use in state.ledger.uses("mem_000000000001")] == [("s1", How.INJECTED)]
+    assert state.injected("s1") == {"mem_000000000001"}
+    state.close()
