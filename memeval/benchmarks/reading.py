@@ -1,8 +1,7 @@
 """Records of benchmark files, one at a time, so that a file of any size needs the memory of one record.
 
-A top-level array is cut into its elements by looking at brackets and strings only; each element is then parsed
-whole. The cut is a regular expression that steps over strings in C, therefore it costs less than the parsing
-(docs/design/dependencies.md compares it with ijson).
+A top-level array is cut into its elements by looking at brackets and strings only; each element is then parsed whole.
+The cut is a regular expression that steps over strings in C. Why not ijson: docs/design/dependencies.md.
 """
 
 from __future__ import annotations
