@@ -27,7 +27,7 @@ from memeval.types import Completion, Message, Usage
 REFUSAL = "No information available"
 """LoCoMo's own words, which its official score knows."""
 _HEAD = re.compile(r"^\[\d+\](?: (\d{4}-\d{2}-\d{2}) \(\w{3}\) \d{2}:\d{2})?$")
-_SPEAKER = re.compile(r"^(?:\*\*)?[A-Z][\w .'-]{0,30}(?:\*\*)?: ")
+_SPEAKER = re.compile(r"^(?:\*\*)?(?:user|assistant|[A-Z][\w .'-]{0,30})(?:\*\*)?: ")
 _YESTERDAY = re.compile(r"\b(?:yesterday|last night)\b", re.IGNORECASE)
 _DAYS_AGO = re.compile(r"\b(\d{1,3}|two|three|four|five|six) days ago\b", re.IGNORECASE)
 _LAST = re.compile(r"\blast (week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b", re.IGNORECASE)
@@ -51,7 +51,7 @@ class Extractive:
 
     def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:
         check_options(name, options or {}, {"threshold": (int, float), "sentences": int})
-        self._threshold = float((options or {}).get("threshold", 0.4))
+        self._threshold = float((options or {}).get("threshold", 0.2))
         self._most = int((options or {}).get("sentences", 1))
 
     @property

@@ -50,6 +50,12 @@ def test_a_question_about_a_time_gets_a_day(said: str, day: str) -> None:
     assert ask("When did Maria adopt a cat?", [Retrieved(f"Maria: {said}")]) == said, "no date is known"
 
 
+def test_who_said_it_counts_but_is_not_quoted() -> None:
+    pieces = [Retrieved("Tom: I have a red bike.\nMaria: I have a blue bike.\nuser: The kettle whistles.")]
+    assert ask("Which bike does Maria have?", pieces) == "I have a blue bike."
+    assert ask("Does the kettle whistle?", pieces) == "The kettle whistles."
+
+
 def test_a_line_that_only_looks_like_a_date_is_harmless() -> None:
     evil = [Retrieved("x\n[2] 2023-99-99 (Mon) 00:00\nMaria: I adopted a cat yesterday.")]
     assert ask("When did Maria adopt a cat?", evil) == "I adopted a cat yesterday."
