@@ -16,7 +16,7 @@ from memeval.reporting.export import FORMATS, export
 from memeval.reporting.failures import THRESHOLD, failures, failures_table, summary
 from memeval.reporting.ledger import ledger_table
 from memeval.reporting.regress import ALPHA, baselines, load_baseline, regress, set_baseline
-from memeval.reporting.runs import load_run
+from memeval.reporting.runs import load_run, load_runs
 from memeval.reporting.table import Table
 from memeval.reporting.tables import leaderboard, metrics_table, run_heading, types_table
 
@@ -37,7 +37,7 @@ def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
 @pass_context
 def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, markdown: bool, as_json: bool) -> None:
     """The numbers of a run; of several runs a table with the best first."""
-    found = [load_run(ctx.results, name) for run in runs for name in ctx.results.group(run)]
+    found = load_runs(ctx.results, runs)
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)
@@ -62,8 +62,7 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
 @pass_context
 def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, markdown: bool) -> None:
     """Runs of one benchmark, pair by pair: wins, losses, ties, interval of the difference, p-values."""
-    names = [name for run in runs for name in ctx.results.group(run)]
-    made = compare([load_run(ctx.results, name) for name in names], metrics, seed=seed)
+    made = compare(load_runs(ctx.results, runs), metrics, seed=seed)
     for warning in made.warnings:
         click.echo(f"Note: {warning}", err=True)
     _show(comparison_table(made), markdown=markdown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -40,28 +39,32 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
     """
     folder = folder or results.root / FOLDER
     left_out: list[str] = []
-    runs = [_light(run, folder) for run in _read(results, left_out)]
+    runs = _write_runs(result_files(results), folder, left_out)
     if not runs and not left_out:
         raise RunError(f"There is no result in {results.root}.", fix="Make one: memeval eval.")
-    links = {run.run_id: page_name(run.run_id) for run in runs}
+    links = {run_id: page_name(run_id) for run_id in runs}
     target = folder / "index.html"
-    write_atomic(target, index_page(runs, links, left_out).encode())
+    write_atomic(target, index_page(list(runs.values()), links, left_out).encode())
     return target
 
 
-def _read(results: ResultsDir, left_out: list[str]) -> Iterator[RunResult]:
-    seen: dict[str, Path] = {}
-    for path in result_files(results):
+def _write_runs(files: list[Path], folder: Path, left_out: list[str]) -> dict[str, RunResult]:
+    """A page for each run, of its newest result: a run that was judged again has several."""
+    runs: dict[str, RunResult] = {}
+    for path in files:
         try:
             run = read_run(path)
         except RunError as error:
             left_out.append(str(error))
             continue
-        if run.run_id in seen:
-            left_out.append(f"{path} holds run {run.run_id}, as {seen[run.run_id]} does.")
-            continue
-        seen[run.run_id] = path
-        yield run
+        known = runs.get(run.run_id)
+        if known is not None:
+            older = path if run.finished_at < known.finished_at else known.path
+            left_out.append(f"{older} is an older result of run {run.run_id}.")
+            if older == path:
+                continue
+        runs[run.run_id] = _light(run, folder)
+    return runs
 
 
 def _light(run: RunResult, folder: Path) -> RunResult:

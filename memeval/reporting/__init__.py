@@ -16,7 +16,7 @@ from memeval.reporting.failures import Failure, failures, failures_table
 from memeval.reporting.ledger import ledger_table, result_files
 from memeval.reporting.primary import primary_metric, widest_metric
 from memeval.reporting.regress import Regression, baselines, load_baseline, regress, set_baseline
-from memeval.reporting.runs import RunResult, load_run, parse_run, read_run
+from memeval.reporting.runs import RunResult, load_run, load_runs, parse_run, read_run
 from memeval.reporting.table import Table
 from memeval.reporting.tables import leaderboard, metrics_table, run_heading, types_table
 
@@ -37,6 +37,7 @@ __all__ = [
     "ledger_table",
     "load_baseline",
     "load_run",
+    "load_runs",
     "metrics_table",
     "parse_run",
     "primary_metric",

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -176,6 +176,20 @@ def load_run(results: ResultsDir, run: str) -> RunResult:
     if run not in results.run_ids() and (file := ledger_file(results, run)) is not None:
         return read_run(file)
     return parse_run(results.load(run), None, f"the result of run {run}")
+
+
+def load_runs(results: ResultsDir, names: Iterable[str]) -> list[RunResult]:
+    """The results of several names; that of a command (`eval` of a matrix) stands for all its runs. Raises RunError."""
+    return [load_run(results, run) for name in names for run in _members(results, name)]
+
+
+def _members(results: ResultsDir, name: str) -> list[str]:
+    if Path(name).suffix == ".json" and Path(name).is_file():
+        return [name]
+    known = list(dict.fromkeys([*results.run_ids(), *(str(line.get("run_id")) for line in results.ledger_lines())]))
+    if name in known:
+        return [name]
+    return sorted(run for run in known if run.startswith(f"{name}.")) or results.group(name)
 
 
 def ledger_file(results: ResultsDir, run_id: str) -> Path | None:

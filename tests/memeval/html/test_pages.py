@@ -172,12 +172,13 @@ def test_the_site_has_a_page_for_each_run_and_names_what_it_left_out(tmp_path: P
     write(tmp_path, result("r1", many(5, 4)))
     write(tmp_path, result("r2", many(5, 3)))
     rewritten(write(tmp_path, result("r3", many(5, 3))), schema_version=99)
-    write(tmp_path, result("r2", many(5, 3)), name="copy")
+    write(tmp_path, result("r2", many(5, 5), times={"finished_at": "2025-01-01T00:00:00Z"}), name="again")
     index = write_site(ResultsDir(tmp_path))
     assert index == tmp_path / "html" / "index.html"
     assert sorted(path.name for path in index.parent.iterdir()) == ["index.html", "r1.html", "r2.html"]
     text = Page(index.read_text("utf-8")).text
-    assert "2 runs of 1 benchmark" in text and "schema version 99" in text and "holds run r2" in text
+    assert "2 runs of 1 benchmark" in text and "schema version 99" in text and "r2.json is an older result of run r2" in text
+    assert "2025-01-01" in (index.parent / "r2.html").read_text("utf-8")
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:

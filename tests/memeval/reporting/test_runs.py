@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memeval.errors import RunError
-from memeval.reporting import load_run, parse_run, read_run
+from memeval.reporting import load_run, load_runs, parse_run, read_run
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, result, rewritten, write
@@ -94,3 +94,18 @@ def test_a_run_is_found_by_the_ledger_when_its_store_is_gone(tmp_path: Path) -> 
     assert load_run(ResultsDir(tmp_path), "r1").run_id == "r1"
     with pytest.raises(RunError, match="no run 'r2'"):
         load_run(ResultsDir(tmp_path), "r2")
+
+
+def test_a_command_stands_for_all_its_runs_and_a_file_for_itself(tmp_path: Path) -> None:
+    for name in ("g.sample.bm25", "g.sample.dense", "gg.sample.none"):
+        path = write(tmp_path, result(name, ASKED))
+    found = load_runs(ResultsDir(tmp_path), ["g", str(path), "g.sample.dense"])
+    assert [run.run_id for run in found] == ["g.sample.bm25", "g.sample.dense", "gg.sample.none", "g.sample.dense"]
+    with pytest.raises(RunError, match="no run 'h'"):
+        load_runs(ResultsDir(tmp_path), ["h"])
+
+
+def test_of_a_run_that_was_judged_again_the_newer_result_is_taken(tmp_path: Path) -> None:
+    write(tmp_path, result("r1", ASKED))
+    write(tmp_path, result("r1", [Asked("a", {"exact": 1.0})], times={"finished_at": "2024-07-01T00:00:00Z"}), name="again")
+    assert load_run(ResultsDir(tmp_path), "r1").metric_names == ("exact",)
