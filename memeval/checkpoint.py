@@ -58,14 +58,15 @@ class Run:
     def create(cls, results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any]) -> Run:
         """A new run. `about` is kept as it is. Raises RunError when the id is taken."""
         run = cls(results, results.run_dir(run_id), create=True)
-        with run.store.transaction():
+        try:
             if run.store.meta("settings") is not None:
-                run.close()
                 raise RunError(f"Run {run_id} is there already.", fix=f"Resume it (--resume {run_id}) or give another --run-id.")
-            for key, value in {"scope_run": run_id, **about}.items():
-                run.store.set_meta(key, value)
-            run.store.set_meta("created_at", now())
-            run.store.set_meta("settings", settings.to_json())
+            with run.store.transaction():
+                for key, value in {"scope_run": run_id, **about, "created_at": now(), "settings": settings.to_json()}.items():
+                    run.store.set_meta(key, value)
+        except BaseException:
+            run.close()
+            raise
         return run
 
     @classmethod

@@ -6,6 +6,7 @@ Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call,
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Iterator
@@ -121,14 +122,19 @@ def cli(ctx: click.Context, results_dir: Path, config_dirs: tuple[Path, ...], ca
     ctx.obj = Context(ResultsDir(results_dir.expanduser()), Catalog.default(config_dirs), cache_dir.expanduser(), offline)
 
 
-def main() -> None:
-    """Entry point of the console script."""
+def build() -> click.Group:
+    """The root with all commands."""
     from memeval.cli import looking, reports, running
 
     for module in (running, looking, reports):
         for command in module.COMMANDS:
             cli.add_command(command)
+    return cli
+
+
+def main() -> None:
+    """Entry point of the console script."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    cli()
+    build()()

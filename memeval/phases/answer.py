@@ -24,7 +24,7 @@ def answer(model: Model, prompt_for: PromptFor, question: Question, pieces: Sequ
     prompt = prompt_for(question)
     values = {
         "question": question.text,
-        "memories": format_memories(pieces, as_json=reader == "con"),
+        "memories": format_memories(pieces, as_json=reader == "con", by_time=prompt.by_time),
         "date": shown_date(question.at) or "not known",
         "speakers": str(question.metadata.get("speakers", "")),
     }

@@ -1,0 +1,47 @@
+"""A results folder with the tiny benchmark, and the command line without a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tests.memeval.fakes as fakes
+from memeval.cli.app import build
+from memeval.results.files import ResultsDir
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    fakes.write_configs(tmp_path / "configs")
+    return tmp_path
+
+
+@pytest.fixture
+def memeval(folder: Path) -> Invoke:
+    """Run a command; `Result.stdout` and `.stderr` are apart."""
+
+    def invoke(*words: str) -> Result:
+        where = [
+            "--results-dir",
+            str(folder / "results"),
+            "--cache-dir",
+            str(folder / "cache"),
+            "--config-dir",
+            str(folder / "configs"),
+        ]
+        return CliRunner().invoke(build(), [*where, *words], catch_exceptions=False, prog_name="memeval")
+
+    return invoke
+
+
+@pytest.fixture
+def result_of(folder: Path) -> Callable[[str], Any]:
+    """The result of a run by its id."""
+
+    return ResultsDir(folder / "results").load

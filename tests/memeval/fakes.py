@@ -1,0 +1,216 @@
+"""A tiny benchmark, provider and model, and a way to die at a chosen call: `python -m tests.memeval.fakes ARGS`.
+
+`MEMEVAL_TEST_KILL=search:3` ends the process with SIGKILL at the third search; `search+:3` right after its work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memeval import registry
+from memeval.checkpoint import Run
+from memeval.errors import ModelError, ProviderError
+from memeval.specs import BenchmarkSpec, ProviderSpec
+from memeval.types import Case, Completion, Message, Question, QuestionType, Retrieved, SearchRequest, Session, Turn, Usage
+
+CONFIGS = {
+    "benchmarks/tiny.yaml": """\
+name: tiny
+source: {type: local, path: tiny.json}
+loader: tiny
+ingestion: session-based
+judge: {name: f1}
+metrics: [recall_any, recall_all, mrr]
+retrieval: {k: [1, 5], levels: [session, turn]}
+""",
+    "benchmarks/tiny.json": "{}",
+    "providers/notes.yaml": "name: notes\ntype: local\noptions: {failCase: ''}\nrateLimit: {retries: 1, backoff: 0}\n",
+}
+COLOURS = ("red", "green", "blue", "white", "black", "amber")
+_calls: Counter[str] = Counter()
+
+
+def write_configs(folder: Path) -> Path:
+    for name, text in CONFIGS.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def reached(point: str) -> None:
+    """Die here if that is asked for."""
+    _calls[point] += 1
+    if os.environ.get("MEMEVAL_TEST_KILL") == f"{point}:{_calls[point]}":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@registry.benchmark_loader("tiny")
+class TinyBenchmark:
+    """Three cases of three sessions, two questions each; the last question of a case can't be answered."""
+
+    def __init__(self, spec: BenchmarkSpec, source: Path, options: Mapping[str, Any]) -> None:
+        self.name = spec.name
+
+    def data_hash(self) -> str:
+        return "0" * 64
+
+    def cases(self) -> Iterator[Case]:
+        for number in range(3):
+            yield tiny_case(number)
+
+
+def tiny_case(number: int) -> Case:
+    start = datetime(2024, 5, 1, 9, 30, tzinfo=UTC) + timedelta(days=number)
+    sessions = []
+    for place in range(3):
+        at = start + timedelta(days=place)
+        colour = COLOURS[(number + place) % len(COLOURS)]
+        turns = (
+            Turn(f"s{place}:1", "user", f"My door number {place} is {colour}.", "Ann", at, {"gold": "secret"}),
+            Turn(f"s{place}:2", "assistant", "Noted."),
+        )
+        sessions.append(Session(f"s{place}", turns, at, f"answer_{place}"))
+    questions = (
+        Question("q1", "Which colour is door number 1?", QuestionType.FACT_RECALL, (COLOURS[(number + 1) % 6],), start,
+                 ("s1",), ("s1:1",), "single"),
+        Question("q2", "Which colour is the roof?", QuestionType.ABSTENTION, (), start, (), (), "none"),
+    )  # fmt: skip
+    return Case(f"c{number}", tuple(sessions), questions)
+
+
+@registry.provider("notes")
+class NotesProvider:
+    """Keeps turns in one JSON file for each scope and finds by common words."""
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self.name = spec.name
+        self.fail_case = str({**spec.options, **options}.get("failCase", ""))
+        self.fail_search = str({**spec.options, **options}.get("failSearch", ""))
+
+    def open(self, workdir: Path) -> None:
+        self.workdir = workdir
+
+    def provenance(self) -> dict[str, str]:
+        return {"index_backend": "json"}
+
+    def _path(self, scope: str) -> Path:
+        return self.workdir / f"{scope}.json"
+
+    def _load(self, scope: str) -> dict[str, Any]:
+        path = self._path(scope)
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        reached("ingest")
+        if self.fail_case and f"-{self.fail_case}-" in scope:
+            raise ProviderError("out of space", transient=True)
+        kept = self._load(scope)
+        for session in sessions:
+            assert not session.source_id and not any(turn.metadata for turn in session.turns)
+            kept[session.id] = [[turn.id, turn.text] for turn in session.turns]
+        temporary = self._path(scope).with_suffix(".tmp")
+        temporary.write_text(json.dumps(kept))
+        temporary.replace(self._path(scope))
+        reached("ingest+")
+        return {"turns": sum(len(session.turns) for session in sessions)}
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        reached("await")
+
+    def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        reached("search")
+        if self.fail_search and self.fail_search in request.text:
+            raise ProviderError("index is broken")
+        asked = set(request.text.lower().strip("?").split())
+        scored = [
+            Retrieved(text, float(len(asked & set(text.lower().strip(".").split()))), (session,), (turn,))
+            for session, turns in self._load(scope).items()
+            for turn, text in turns
+        ]
+        reached("search+")
+        return sorted(scored, key=lambda piece: (-piece.score, piece.turns))[: request.k]
+
+    def clear(self, scope: str) -> None:
+        self._path(scope).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        return None
+
+
+class Parrot:
+    """Repeats the best memory; costs a tenth of a cent."""
+
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        self.name = name
+        self.fail = str(options.get("fail", ""))
+        self.price = options.get("price", 0.001)
+
+    def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
+        return self.price
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        reached("model")
+        text = messages[-1].content
+        if self.fail and self.fail in text:
+            raise ModelError("the model is away")
+        line = next(
+            (line for line in text.splitlines() if "door number 1" in line and "?" not in line), "No information available"
+        )
+        reached("model+")
+        return Completion(line, self.name, Usage(1, len(text) // 4, len(line) // 4, self.price), 0.01)
+
+
+registry.model("parrot")(Parrot)
+
+
+def _die_in_the_record() -> None:
+    """`record:N`: at the N-th record, before its transaction; `record+:N`: right after it."""
+    done = Run.done
+
+    def dying(self: Run, *args: Any, **kwargs: Any) -> Any:
+        reached("record")
+        made = done(self, *args, **kwargs)
+        reached("record+")
+        return made
+
+    Run.done = dying  # type: ignore[method-assign]
+
+
+def main() -> None:
+    from memeval import session
+    from memeval.cli import main as memeval
+    from memeval.results import files
+
+    _die_in_the_record()
+    write = files.write_atomic
+
+    def dying_write(path: Path, data: bytes) -> None:
+        reached("report")
+        write(path, data)
+        reached("report+")
+
+    files.write_atomic = dying_write  # type: ignore[assignment]
+    report = session.result_of
+
+    def dying_report(*args: Any) -> Any:
+        reached("build")
+        return report(*args)
+
+    session.result_of = dying_report  # type: ignore[assignment]
+    sys.argv[0] = "memeval"
+    memeval()
+
+
+if __name__ == "__main__":
+    main()

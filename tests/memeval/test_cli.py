@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memeval.checkpoint import Run
+from memeval.results.files import ResultsDir
+from tests.memeval.conftest import Invoke
+
+EVAL = ("eval", "-b", "tiny", "-p", "notes")
+ANSWERED = (*EVAL, "-m", "parrot", "--judge", "f1")
+Load = Callable[[str], Any]
+
+
+def test_a_run_asks_every_question_and_reports_each_denominator(memeval: Invoke, result_of: Load) -> None:
+    done = memeval(*ANSWERED, "--run-id", "r")
+    assert done.exit_code == 0, done.output
+    result = result_of("r")
+    assert result["totals"] == {"total": 6, "done": 6, "failed": 0, "pending": 0}
+    cell = result["metrics"]["session.recall_any@5"]
+    assert (cell["value"], cell["total"], cell["scored"], cell["skipped"]) == (1.0, 6, 3, 3)
+    assert result["metrics"]["f1"]["scored"] == 6
+    assert result["abstention"]["recall"] == 0.0  # the parrot always finds a door
+    assert result["usage"]["total"]["cost_usd"] == pytest.approx(0.006)
+    assert result["index_backend"] == "json"
+    assert result["prompts"]["answer"]["fact_recall"]["hash"] == result["questions"][0]["answer"]["prompt_hash"]
+
+
+def test_a_failing_question_is_recorded_and_stays_in_the_denominator(memeval: Invoke, result_of: Load) -> None:
+    done = memeval(*ANSWERED, "--run-id", "r", "--model-option", "fail=roof")
+    assert done.exit_code == 0, done.output
+    result = result_of("r")
+    assert result["totals"]["failed"] == 3
+    cell = result["metrics"]["f1"]
+    assert (cell["total"], cell["scored"], cell["failed"]) == (6, 3, 3)
+    assert cell["value"] == pytest.approx(cell["value_scored"] / 2)
+    assert result["metrics"]["session.recall_any@5"]["failed"] == 0  # it was searched all the same
+    assert result["questions"][1]["error"] == {"phase": "answer", "message": "ModelError: the model is away"}
+
+
+def test_a_case_that_can_not_be_ingested_fails_its_questions_in_all_metrics(memeval: Invoke, result_of: Load) -> None:
+    done = memeval(*ANSWERED, "--run-id", "r", "--provider-option", "failCase=c1")
+    assert done.exit_code == 0, done.output
+    result = result_of("r")
+    assert result["totals"]["failed"] == 2
+    assert result["ingest"] == {"cases": 3, "failed": 1, "sessions": 6, "turns": 12}
+    assert result["metrics"]["session.recall_any@5"]["failed"] == 2
+    assert result["metrics"]["f1"]["failed"] == 2
+    assert result["questions"][2]["error"]["phase"] == "ingest"
+
+
+def test_failed_questions_are_tried_again_when_that_is_asked_for(memeval: Invoke, result_of: Load, folder: Path) -> None:
+    memeval(*ANSWERED, "--run-id", "r", "--provider-option", "failSearch=roof")
+    assert result_of("r")["totals"]["failed"] == 3
+    assert memeval("eval", "--resume", "r").exit_code == 0
+    assert result_of("r")["totals"]["failed"] == 3
+    with Run.resume(ResultsDir(folder / "results"), "r") as run:  # the index is repaired
+        data = run.store.meta("settings")
+        run.store.set_meta("settings", {**data, "provider_options": {}})
+    done = memeval("eval", "--resume", "r", "--retry-failed")
+    assert "3 failed questions" in done.stderr
+    assert [q["status"] for q in result_of("r")["questions"]] == ["done"] * 6
+
+
+def test_a_second_runner_on_the_same_run_is_refused(memeval: Invoke, folder: Path) -> None:
+    assert memeval(*EVAL, "--run-id", "r").exit_code == 0
+    with Run.resume(ResultsDir(folder / "results"), "r"):
+        done = memeval("eval", "--resume", "r")
+        status = json.loads(memeval("status", "r", "--json").stdout)
+    assert done.exit_code == 1
+    assert "Another runner works on r" in done.stderr
+    assert status[0]["state"] == "running"
+
+
+def test_an_id_that_is_taken_is_refused(memeval: Invoke) -> None:
+    assert memeval(*EVAL, "--run-id", "r").exit_code == 0
+    done = memeval(*EVAL, "--run-id", "r")
+    assert done.exit_code == 1
+    assert "--resume r" in done.stderr
+
+
+def test_the_budget_stops_a_run_before_it_is_passed_and_a_greater_one_ends_it(memeval: Invoke, result_of: Load) -> None:
+    stopped = memeval(*ANSWERED, "--run-id", "r", "--budget-usd", "0.0035", "--concurrency", "2")
+    assert stopped.exit_code == 3
+    assert "budget" in stopped.stderr
+    again = memeval("eval", "--resume", "r", "--budget-usd", "0.0035")
+    assert again.exit_code == 3  # what was spent before counts
+    assert memeval("eval", "--resume", "r", "--budget-usd", "1").exit_code == 0
+    assert result_of("r")["usage"]["total"]["cost_usd"] == pytest.approx(0.006)
+
+
+def test_a_model_of_unknown_price_is_not_run_on_a_budget_for_long(memeval: Invoke) -> None:
+    stopped = memeval(*ANSWERED, "--run-id", "r", "--budget-usd", "1", "--model-option", "price=null")
+    assert stopped.exit_code == 3
+    assert "price is unknown" in stopped.stderr
+
+
+def test_shards_joined_are_the_whole_run(memeval: Invoke, result_of: Load) -> None:
+    memeval(*ANSWERED, "--run-id", "whole")
+    for shard in ("1", "2"):
+        assert memeval(*ANSWERED, "--run-id", f"s.{shard}", "--shard", f"{shard}/2").exit_code == 0
+    early = memeval("merge", "s.1", "--run-id", "early")
+    assert early.exit_code == 1
+    done = memeval("merge", "s", "--run-id", "joined")
+    assert done.exit_code == 0, done.output
+    for key in ("metrics", "totals", "ingest"):
+        assert result_of("joined")[key] == result_of("whole")[key]
+
+
+def test_prepared_state_is_used_by_later_runs_also_from_a_copy(memeval: Invoke, result_of: Load, folder: Path) -> None:
+    prepared = memeval("prepare", "-b", "tiny", "-p", "notes", "--run-id", "base")
+    assert prepared.stdout.strip() == "base"
+    moved = folder / "elsewhere" / "base"
+    moved.parent.mkdir()
+    (folder / "results" / "runs" / "base").rename(moved)
+    done = memeval("run", str(moved), "-m", "parrot", "--judge", "exact", "--run-id", "r")
+    assert done.exit_code == 0, done.output
+    result = result_of("r")
+    assert result["source_run"] == "base"
+    assert result["metrics"]["session.recall_any@5"]["value"] == 1.0
+
+
+def test_answers_can_be_made_anew_from_another_run_s_search(memeval: Invoke, result_of: Load) -> None:
+    memeval(*EVAL, "--run-id", "r")
+    done = memeval(*ANSWERED, "--from", "r", "--phase", "answer", "--run-id", "r2")
+    assert done.exit_code == 0, done.output
+    assert result_of("r2")["totals"]["done"] == 6
+    assert result_of("r2")["metrics"]["f1"]["scored"] == 6
+    more = memeval(*ANSWERED, "--from", "r", "--phase", "answer", "--run-id", "r3", "--top-k", "20")
+    assert more.exit_code == 1
+    assert "--top-k" in more.stderr
+
+
+def test_one_phase_after_another_is_as_all_at_once(memeval: Invoke, result_of: Load) -> None:
+    memeval(*ANSWERED, "--run-id", "whole")
+    early = memeval(*ANSWERED, "--run-id", "r", "--phase", "search")
+    assert early.exit_code == 1
+    assert "ingest" in early.stderr
+    for phase in ("ingest", "search", "answer", "evaluate", "report"):
+        assert memeval("eval", "--resume", "r", "--phase", phase).exit_code == 0
+    assert result_of("r")["metrics"] == result_of("whole")["metrics"]
+
+
+def test_force_does_a_phase_and_what_follows_anew(memeval: Invoke, result_of: Load) -> None:
+    memeval(*ANSWERED, "--run-id", "r")
+    assert memeval("eval", "--resume", "r", "--phase", "answer", "--force").exit_code == 0
+    status = json.loads(memeval("status", "r", "--json").stdout)[0]
+    assert (status["search"], status["answer"], status["evaluate"]) == ("6", "6", "0")
+    assert memeval("eval", "--resume", "r").exit_code == 0
+    assert result_of("r")["totals"]["done"] == 6
+
+
+def test_another_judge_needs_force_once_a_run_is_judged(memeval: Invoke, result_of: Load) -> None:
+    memeval(*ANSWERED, "--run-id", "r")
+    assert memeval("evaluate", "r", "--judge", "exact").exit_code == 2
+    assert memeval("evaluate", "r", "--judge", "exact", "--force").exit_code == 0
+    assert "exact" in result_of("r")["metrics"]
+
+
+def test_hypotheses_of_another_program_are_judged_and_missing_ones_fail(memeval: Invoke, result_of: Load, folder: Path) -> None:
+    lines = [{"question_id": "c0/q1", "hypothesis": "green"}, {"question_id": "c0/q2", "hypothesis": "not mentioned"}]
+    file = folder / "mine.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = memeval("evaluate", "--hypothesis", str(file), "-b", "tiny", "--judge", "f1", "--run-id", "h")
+    assert done.exit_code == 0, done.output
+    result = result_of("h")
+    assert result["provider"]["name"] == "mine"
+    assert (result["metrics"]["f1"]["scored"], result["metrics"]["f1"]["failed"]) == (2, 4)
+    assert result["questions"][0]["scores"][-1]["value"] == 1.0
+    exported = memeval("export", "h", "--format", "hypotheses").stdout
+    assert [json.loads(line)["hypothesis"] for line in exported.splitlines()] == ["green", "not mentioned"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"question_id": "c9/q1", "hypothesis": "x"}', '{"question_id": 1, "hypothesis": "x"}']
+)
+def test_a_broken_file_of_hypotheses_is_an_error_and_no_run(memeval: Invoke, folder: Path, content: str) -> None:
+    file = folder / "mine.jsonl"
+    file.write_text(content)
+    done = memeval("evaluate", "--hypothesis", str(file), "-b", "tiny", "--judge", "f1", "--run-id", "h")
+    assert done.exit_code == 1
+    assert "Error:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("eval",), "Name benchmarks and providers"),
+        (("eval", "-b", "tinny", "-p", "notes"), "Did you mean tiny?"),
+        (("eval", "-b", "tiny", "-p", "noets"), "Did you mean notes"),
+        ((*EVAL, "--shard", "3/2"), "is no shard"),
+        ((*EVAL, "--question-type", "colour"), "No question is of type 'colour'"),
+        ((*EVAL, "--start", "5", "--end", "2"), "is no range"),
+        ((*EVAL, "--limit", "0"), "leaves no question"),
+        ((*EVAL, "-m", "parott"), "Did you mean parrot"),
+        ((*EVAL, "-m", "parrot", "--judge", "llm"), "needs a model"),
+        ((*EVAL, "-m", "parrot", "--judge", "f1", "--answer-prompt", "{questoin}"), "questoin"),
+        ((*EVAL, "--provider-option", "x"), "KEY=VALUE"),
+        ((*EVAL, "--from", "r"), "--phase"),
+        ((*EVAL, "--reader", "slow"), "slow"),
+        (("eval", "--resume", "nobody"), "There is no run"),
+        (("evaluate",), "Name a run"),
+        (("results", "nobody"), "There is no run"),
+        (("show-question", "tiny", "q9"), "no question 'q9'"),
+    ],
+)
+def test_a_wrong_call_ends_with_code_2_and_says_what_to_do(memeval: Invoke, words: tuple[str, ...], said: str) -> None:
+    done = memeval(*words)
+    assert said in done.stderr
+    assert "Traceback" not in done.output
+    assert done.exit_code == (1 if words[0] == "show-question" else 2)
+
+
+def test_many_words_after_a_flag_make_many_cells(memeval: Invoke, folder: Path) -> None:
+    done = memeval("eval", "--benchmarks", "tiny", "--providers", "notes", "none", "--limit", "2", "--run-id", "g")
+    assert done.exit_code == 0, done.output
+    assert ResultsDir(folder / "results").run_ids() == ["g.tiny.none", "g.tiny.notes"]
+    assert memeval("compare", "g", "--metric", "session.recall_any@5").exit_code == 0
+    assert memeval("eval", "--resume", "g").exit_code == 0
+
+
+def test_a_file_that_changed_since_a_run_began_is_told(memeval: Invoke, folder: Path) -> None:
+    memeval(*EVAL, "--run-id", "r")
+    file = folder / "configs" / "benchmarks" / "tiny.yaml"
+    file.write_text(file.read_text().replace("k: [1, 5]", "k: [1, 3]"))
+    done = memeval("eval", "--resume", "r")
+    assert done.exit_code == 1
+    assert "has changed since run r began" in done.stderr
+
+
+def test_list_describe_status_and_show_question_look(memeval: Invoke) -> None:
+    memeval(*ANSWERED, "--run-id", "r")
+    listed = json.loads(memeval("list", "--json").stdout)
+    assert {"tiny"} <= {entry["name"] for entry in listed["benchmarks"]}
+    assert {"f1", "exact", "llm"} <= {entry["name"] for entry in listed["judges"]}
+    about = json.loads(memeval("describe", "tiny", "--json").stdout)
+    assert about["counts"]["by type"] == {"abstention": 3, "fact_recall": 3}
+    assert json.loads(memeval("status", "--json").stdout)[0]["state"] == "finished"
+    shown = json.loads(memeval("show-question", "tiny", "c1/q1", "--run", "r", "--json").stdout)
+    assert [turn["turn"] for turn in shown["said"]] == ["s1:1"]
+    assert shown["run"]["status"] == "done"
+    for words in (("list",), ("describe", "tiny"), ("describe", "notes"), ("status",), ("show-question", "tiny", "c1/q1")):
+        assert memeval(*words).exit_code == 0
+
+
+def test_a_broken_file_is_told_and_the_others_are_listed(memeval: Invoke, folder: Path) -> None:
+    (folder / "configs" / "providers" / "broken.yaml").write_text("name: broken\ntype: locl\n")
+    done = memeval("list", "providers")
+    assert done.exit_code == 0
+    assert "broken.yaml:2" in done.stderr
+    assert "notes" in done.stdout
+
+
+def test_reading_commands_print_what_the_run_found(memeval: Invoke, folder: Path) -> None:
+    memeval(*ANSWERED, "--run-id", "r")
+    assert "f1" in memeval("results", "r").stdout
+    assert json.loads(memeval("results", "r", "--json").stdout)["run_id"] == "r"
+    assert "wrong" in memeval("failures", "r", "--metric", "f1").stdout
+    assert memeval("export", "r", "--format", "jsonl", "-o", str(folder / "out.jsonl")).exit_code == 0
+    assert len((folder / "out.jsonl").read_text().splitlines()) == 6
+    assert memeval("regress", "r", "--set", "main").exit_code == 0
+    assert memeval("regress", "r", "--baseline", "main").exit_code == 0
+    assert memeval("html").exit_code == 0
+    assert "r" in memeval("ledger").stdout
+
+
+def test_secrets_are_not_in_the_result(memeval: Invoke, result_of: Load) -> None:
+    memeval(*ANSWERED, "--run-id", "r", "--model-option", "api_key=abc123")
+    assert "abc123" not in json.dumps(result_of("r"))

@@ -1,0 +1,92 @@
+"""kill -9 anywhere, then resume: the report is that of an undisturbed run but for times."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.memeval.fakes import write_configs
+
+ROOT = Path(__file__).parents[2]
+IGNORED = ("times", "seconds", "provenance", "resumed_with")
+"""What depends on the clock, and on commits that may be made while the tests run."""
+RUN = ["eval", "--benchmark", "tiny", "--provider", "notes", "--answering-model", "parrot", "--judge", "f1", "--run-id", "r"]
+
+
+def memeval(folder: Path, *words: str, kill: str = "", threads: str = "1") -> subprocess.CompletedProcess[str]:
+    configs = write_configs(folder / "configs")
+    environ = {**os.environ, "MEMEVAL_TEST_KILL": kill}
+    if words[0] == "eval":
+        words = (*words, "--concurrency", threads)
+    where = ["--results-dir", str(folder / "results"), "--cache-dir", str(folder / "cache"), "--config-dir", str(configs)]
+    return subprocess.run(
+        [sys.executable, "-m", "tests.memeval.fakes", *where, *words],
+        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+def report(folder: Path) -> str:
+    """The result file without what depends on the clock."""
+    (path,) = (folder / "results").glob("v*/*.json")
+    return json.dumps(without_times(json.loads(path.read_text())), indent=1)
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if key not in IGNORED}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    done = memeval(folder, *RUN)
+    assert done.returncode == 0, done.stderr
+    return report(folder)
+
+
+POINTS = """ingest:2 ingest+:5 await:3 search:1 search+:4 model:2 model+:3 record:2 record+:4 record:13 record+:16 record:20
+record+:21 record:27 record+:28 build:1 report:1 report+:1""".split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", POINTS)
+def test_a_run_killed_anywhere_ends_with_the_report_of_an_undisturbed_one(tmp_path: Path, undisturbed: str, point: str) -> None:
+    killed = memeval(tmp_path, *RUN, kill=point)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    done = memeval(tmp_path, "eval", "--resume", "r")
+    assert done.returncode == 0, done.stderr
+    assert report(tmp_path) == undisturbed
+    assert len((tmp_path / "results" / "ledger.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_run_killed_in_three_phases_ends_with_the_report_of_an_undisturbed_one(tmp_path: Path, undisturbed: str) -> None:
+    assert memeval(tmp_path, *RUN, kill="ingest+:4").returncode == -signal.SIGKILL
+    for point in ("search:3", "model+:2", "report+:1"):
+        assert memeval(tmp_path, "eval", "--resume", "r", kill=point).returncode == -signal.SIGKILL
+    done = memeval(tmp_path, "eval", "--resume", "r")
+    assert done.returncode == 0, done.stderr
+    assert report(tmp_path) == undisturbed
+
+
+@pytest.mark.slow
+def test_threads_change_nothing_in_the_report(tmp_path: Path, undisturbed: str) -> None:
+    assert memeval(tmp_path, *RUN, kill="search:3", threads="4").returncode == -signal.SIGKILL
+    assert memeval(tmp_path, "eval", "--resume", "r", threads="4").returncode == 0
+    assert report(tmp_path) == undisturbed
+
+
+def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path: Path, undisturbed: str) -> None:
+    assert memeval(tmp_path, *RUN).returncode == 0
+    (path,) = (tmp_path / "results").glob("v*/*.json")
+    before = path.read_bytes()
+    done = memeval(tmp_path, "eval", "--resume", "r")
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes() == before
