@@ -1,7 +1,8 @@
 """Prompts for answers, notes and judgements: files with their source named, or text given in place.
 
-A file is `<benchmark>/<kind>[.<question type>].md`. It begins with `source:` and `licence:` lines and a line `---`;
-the rest is the text, in which `## system` and `## user` lines part the messages (all is `user` without them).
+A file is `<benchmark>/<kind>[.<question type>].md`. It begins with `source:` and `licence:` lines (and
+`order: time` if memories shall stand in order of time, not best first) and a line `---`; the rest is the text, in which
+`## system` and `## user` lines part the messages (all is `user` without them).
 """
 
 from memeval.prompts.files import Prompt, builtin_names, find_prompt, load_prompt

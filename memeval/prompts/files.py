@@ -28,7 +28,7 @@ _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt with its origin. `system` may be empty."""
+    """A prompt with its origin. `system` may be empty; `by_time`: it wants memories in order of time, not best first."""
 
     name: str
     kind: str
@@ -36,11 +36,13 @@ class Prompt:
     system: str = ""
     source: str = ""
     licence: str = ""
+    by_time: bool = False
 
     @cached_property
     def hash(self) -> str:
         """The first 16 hex digits of the SHA-256 of the text: recorded with every result."""
-        return hashlib.sha256(f"{self.system}\0{self.user}".encode()).hexdigest()[:16]
+        parts = (self.system, self.user, *(["by_time"] if self.by_time else []))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """Messages with all placeholders filled in, in one pass: braces inside values stay. Missing values are empty."""
@@ -122,14 +124,18 @@ def _parse(kind: str, name: str, text: str) -> Prompt:
     parts = {"user": sections[0].strip()} if len(sections) == 1 else {}
     for role, content in zip(sections[1::2], sections[2::2], strict=True):
         parts[role] = content.strip()
-    return Prompt(name, kind, parts.get("user", ""), parts.get("system", ""), head.get("source", ""), head.get("licence", ""))
+    order = head.get("order", "rank")
+    if order not in ("rank", "time"):
+        raise ConfigError(f"Prompt {name}: order {order!r} is unknown.", fix="Write order: rank, or order: time.")
+    source, licence = head.get("source", ""), head.get("licence", "")
+    return Prompt(name, kind, parts.get("user", ""), parts.get("system", ""), source, licence, order == "time")
 
 
 def _split_header(text: str) -> tuple[dict[str, str], str, int]:
     """Header values, body, and the number of lines before the body."""
     head, separator, body = text.partition("\n---\n")
     lines = head.splitlines()
-    if not separator or not all(re.match(r"(source|licence|note):", line) for line in lines):
+    if not separator or not all(re.match(r"(source|licence|order):", line) for line in lines):
         return {}, text, 0
     values = {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
     return values, body, len(lines) + 1

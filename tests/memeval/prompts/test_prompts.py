@@ -70,6 +70,18 @@ def test_a_prompt_is_overridden_by_text_file_or_type(tmp_path: Path) -> None:
     assert typed.name == "locomo/judge"
 
 
+def test_a_prompt_may_ask_for_memories_in_order_of_time(tmp_path: Path) -> None:
+    body = "\n---\n{question}{memories}\n"
+    for order in ("rank", "time", "size"):
+        (tmp_path / order).write_text(f"order: {order}{body}")
+    by_rank, by_time = (load_prompt("answer", order, tmp_path) for order in ("rank", "time"))
+    assert (by_rank.by_time, by_time.by_time) == (False, True)
+    assert by_rank.hash != by_time.hash, "it is another prompt"
+    with pytest.raises(ConfigError, match="'size'"):
+        load_prompt("answer", "size", tmp_path)
+    assert load_prompt("answer", "longmemeval/answer").by_time, "as LongMemEval reads"
+
+
 def test_the_hash_changes_with_the_text_only() -> None:
     one, same, other = (
         load_prompt("note", text) for text in ("{question}{memories}", "{question}{memories}", "{memories}{question}")
