@@ -10,10 +10,11 @@ from typing import Any
 
 from memoryd.codec import candidate_to_dict
 from memoryd.config import Settings
+from memoryd.daydream.extractors import limits_for
 from memoryd.daydream.gate import admissible, is_own_run, summed
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.reconcile import Action, reconcile, to_item
-from memoryd.daydream.transcript import ReadLimits, read_all
+from memoryd.daydream.transcript import read_all
 from memoryd.protocols import Extractor
 from memoryd.types import Candidate, MemoryItem, Passage, Usage
 
@@ -23,7 +24,7 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
     draft = _Draft(now)
     skipped: Counter[str] = Counter()
     usage, model = Usage(), ""
-    for piece in read_all(path, limits=ReadLimits(tokens=max(1, settings.chunk_tokens))):
+    for piece in read_all(path, limits=limits_for(settings, extractor.name)):
         skipped.update(piece.skipped)
         if is_own_run(settings, piece.cwd, piece):
             skipped["own run"] += len(piece.turns)

@@ -5,20 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memoryd.config import Settings
+from memoryd.daydream.transcript import ReadLimits
 from memoryd.protocols import Extractor
+
+HEURISTIC = "heuristic"
+WHOLE_LOG_TOKENS = 500_000
 
 
 def choose(settings: Settings) -> str:
     """heuristic, openai or claude. `auto` sends text out only for a key that was given to memoryd itself."""
     if settings.extractor != "auto":
         return settings.extractor
-    return "openai" if settings.openai_api_key else "heuristic"
+    return "openai" if settings.openai_api_key else HEURISTIC
+
+
+def limits_for(settings: Settings, extractor: str) -> ReadLimits:
+    """How much of a log an extractor of that name gets at once.
+
+    A model's pieces are bounded by what a call may cost. The heuristic costs nothing, and judges better by more
+    of a session: measured on whole logs against pieces of 6,000 tokens, see docs/quality.md.
+    """
+    return ReadLimits(tokens=WHOLE_LOG_TOKENS if extractor == HEURISTIC else max(1, settings.chunk_tokens))
 
 
 def make_extractor(settings: Settings, environ: Mapping[str, str] | None = None) -> Extractor:
     """The chosen extractor; its libraries are loaded here and not before. Raises ConfigError when a key is missing."""
     name = choose(settings)
-    if name == "heuristic":
+    if name == HEURISTIC:
         from memoryd.daydream.heuristic import HeuristicExtractor
 
         return HeuristicExtractor()

@@ -17,13 +17,13 @@ from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
 from memoryd.daydream import feedback
 from memoryd.daydream.draft import dry_run
-from memoryd.daydream.extractors import make_extractor
+from memoryd.daydream.extractors import HEURISTIC, choose, limits_for, make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
 from memoryd.daydream.keeping import Keeper, KeepingStore
 from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.reconcile import Action
-from memoryd.daydream.transcript import Piece, ReadLimits, read_transcript
+from memoryd.daydream.transcript import Piece, read_transcript
 from memoryd.errors import MemorydError, TranscriptError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Extractor
@@ -71,7 +71,7 @@ class DayDream:
         self._clock = clock
         self._extractor = extractor
         self._projects = projects or ProjectRegistry(settings.paths.projects)
-        self._limits = ReadLimits(tokens=max(1, settings.chunk_tokens))
+        self._limits = limits_for(settings, extractor.name if extractor else choose(settings))
 
     # Jobs
 
@@ -188,7 +188,7 @@ class DayDream:
         if self._extractor is None:
             self._extractor = make_extractor(self._settings)
         budget = self._settings.daily_token_budget
-        if self._extractor.name != "heuristic" and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
+        if self._extractor.name != HEURISTIC and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
             raise BudgetReached(
                 f"The daily token budget of {budget} is used up; the day dream goes on tomorrow.",
                 fix="Raise daily_token_budget, or set extractor = heuristic, which needs no model.",

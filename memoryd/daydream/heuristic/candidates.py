@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from memoryd.daydream.heuristic.explicit import about_person
+from memoryd.daydream.heuristic.explicit import about_person, is_correction
 from memoryd.daydream.heuristic.score import Weights, probability
 from memoryd.daydream.heuristic.select import Scored
+from memoryd.daydream.heuristic.sentences import sentences
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.text import CJK
 from memoryd.types import Candidate, Kind, Polarity, Scope, Source
@@ -76,7 +77,7 @@ def candidate(scored: Scored, weights: Weights) -> Candidate:
     chance = 0.9 if scored.sure else probability(scored.score)
     trusted = unit.by_user and not unit.pasted
     return Candidate(
-        content=worded(unit.text),
+        content=worded(unit.text if unit.turn.via == "answer" else without_opening_questions(unit.text)),
         kind=kind,
         polarity=polarity_of(unit, kind),
         source=Source.USER if trusted else Source.AGENT_STEP,
@@ -98,6 +99,8 @@ def kind_of(unit: Unit, sure: bool) -> Kind:
 
 def _kind_by_user(unit: Unit, sure: bool) -> Kind:
     has = unit.cues.__contains__
+    if is_correction(unit.text):
+        return _state_of(unit)
     if _TODO.search(unit.text) and not sure:
         return Kind.TODO
     if has("wish") and not has("standing rule"):
@@ -139,7 +142,7 @@ def importance_of(kind: Kind, scored: Scored) -> int:
 
 
 def worded(text: str) -> str:
-    """As a sentence: capital letter unless it starts with a name in code, a full stop, no dangling colon."""
+    """As a sentence: a capital letter unless it starts with a name in code, a full stop."""
     text = text.strip().rstrip(" :：,;，；-—")
     head = text[:1]
     if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
@@ -147,6 +150,13 @@ def worded(text: str) -> str:
     if not text or text[-1] in ".!?。！？…`\"')":
         return text
     return text + ("。" if CJK.match(text[-1]) else ".")
+
+
+def without_opening_questions(text: str) -> str:
+    """A rule that follows a question in one message says nothing about the question."""
+    parts = sentences(text)
+    asked = next((n for n, part in enumerate(parts) if not part.endswith(("?", "？"))), 0)
+    return " ".join(parts[asked:]) if asked else text
 
 
 def reason_of(unit: Unit, weights: Weights, sure: bool) -> str:

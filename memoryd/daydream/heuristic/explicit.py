@@ -47,3 +47,49 @@ def is_rule(text: str) -> bool:
 def about_person(text: str) -> bool:
     """Whether a rule is about how to deal with this person, in any project."""
     return bool(_PERSON.search(text)) and not _OF_PROJECT.search(text)
+
+
+_DENIES = re.compile(
+    r"^\W*(?:no\b|nope|wrong|actually|that'?s (?:not|wrong)|nein|falsch|non\b|faux|нет\b|неправильно|"
+    r"不[，,。是对]|不对|错了)",
+    re.IGNORECASE,
+)
+_CONTRASTS = re.compile(
+    r"\bnot\b|\binstead of\b|\brather than\b|\bno longer\b|\bsondern\b|\bnicht\b|\bstatt\b|\bet non\b|\bpas\b|\bau lieu de\b|"
+    r"\bsino\b|\bno en\b|\bа не\b|\bвместо\b|不是|而不是",
+    re.IGNORECASE,
+)
+_SPECIFIC = re.compile(r"\d|`[^`]+`|\w[./_-]\w|[a-z][A-Z]")
+_DENIAL_WORDS = (6, 40)
+
+
+_FAREWELL = re.compile(
+    r"^(?:ok(?:ay)?|great|perfect|good|so|well|thanks?(?: you)?|thx|danke|merci|gracias|спасибо|谢谢|[\s,.!])*"
+    r"(?:that'?s (?:it|all|enough)|that is (?:it|all)|(?:good|see|talk) (?:night|you|to you)|bye|i'?m done|we'?re done|done for|"
+    r"das war'?s|bis morgen|c'est tout|eso es todo|на сегодня всё|это всё|就这样|今天就到这)",
+    re.IGNORECASE,
+)
+_CAUSE = re.compile(
+    r"^\W*(?:(?:the )?(?:actual |real |underlying )?root cause|(?:grund)?ursache|cause racine|causa raíz|причина|"
+    r"根(?:本原)?因)\b\s*(?:[:：—-]|is\b|was\b|ist\b|war\b)",
+    re.IGNORECASE,
+)
+
+
+def is_farewell(text: str) -> bool:
+    """Whether the text only ends the session ("that's it for today")."""
+    return size(text) <= 10 and bool(_FAREWELL.match(text))
+
+
+def names_cause(text: str) -> bool:
+    """Whether a statement is labelled as the root cause."""
+    return bool(_CAUSE.match(text))
+
+
+def is_correction(text: str) -> bool:
+    """Whether the text denies a claim and gives the right value beside the wrong one ("No, it is on 5544, not on 5432.")."""
+    if "?" in text or not _DENIAL_WORDS[0] <= len(text.split()) <= _DENIAL_WORDS[1]:
+        return False
+    opener = _DENIES.match(text)
+    rest = text[opener.end() :] if opener else ""
+    return bool(_CONTRASTS.search(rest) and _SPECIFIC.search(rest))

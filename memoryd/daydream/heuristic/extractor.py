@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from memoryd.daydream.heuristic.candidates import candidate
 from memoryd.daydream.heuristic.episodes import Episode, episodes
-from memoryd.daydream.heuristic.explicit import is_rule
+from memoryd.daydream.heuristic.explicit import is_correction, is_farewell, is_rule, names_cause
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import Limits, Scored, choose
@@ -17,6 +17,8 @@ from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
 from memoryd.types import Extraction, Passage
 
 MIN_WORDS, MAX_WORDS = 4, 60
+# Log odds for a cause that the assistant labels as such: set beforehand, too rare in the labelled logs to be fitted.
+LABELLED = 1.0
 # With one of these a question of the user says what is wanted ("why not X instead of Y?").
 _TELLING = frozenset({"agreed", "norm", "alternative", "wish", "prohibition", "standing rule", "via answer", "condition"})
 
@@ -50,7 +52,8 @@ class HeuristicExtractor:
 
     def _scored(self, unit: Unit) -> Scored:
         plain = unit.by_user and not unit.pasted
-        return Scored(unit, self._weights.of(unit), plain and is_rule(unit.text))
+        score = self._weights.of(unit) + (LABELLED if not unit.by_user and names_cause(unit.text) else 0.0)
+        return Scored(unit, score, plain and (is_rule(unit.text) or is_correction(unit.text)))
 
 
 def passage_units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterator[Unit]:
@@ -75,6 +78,8 @@ def _unfit(unit: Unit) -> str:
 
 def _unfit_user(unit: Unit) -> str:
     """Pasted terminal text, the assistant quoted, and the task with which a session opens."""
+    if is_farewell(unit.text):
+        return "farewell"
     for name in ("terminal", "quote", "for this task"):
         if f"noise {name}" in unit.cues:
             return name

@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.daydream.heuristic import HeuristicExtractor
 from memoryd.daydream.heuristic.candidates import worded
 from memoryd.daydream.heuristic.episodes import episodes
+from memoryd.daydream.heuristic.explicit import is_correction, is_farewell
 from memoryd.daydream.heuristic.extractor import passage_units
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.select import Limits
 from memoryd.daydream.heuristic.sentences import sentences, size, statements
-from tests.memoryd.daydream.talk import talk
+from memoryd.types import Kind, Passage, Polarity, Source
+from tests.memoryd.daydream.talk import contents, talk
 
 
 def test_code_tables_and_headings_give_no_statement() -> None:
@@ -140,3 +143,58 @@ def test_where_there_is_little_room_the_bar_is_higher() -> None:
     late = talk("A: text", "A: more", first=2000)
     assert limits.raised(limits.room(late)) > limits.bar
     assert limits.raised(limits.room(talk("A: text"))) == limits.bar
+
+
+@pytest.mark.parametrize(
+    ("text", "corrects"),
+    [
+        ("No, the staging database is on port 5544, not on 5432.", True),
+        ("Nein, die Datenbank liegt auf `db2`, nicht auf `db1`.", True),
+        ("No, not that one.", False),
+        ("No, is it on port 5544, not on 5432?", False),
+        ("The staging database is on port 5544, not on 5432.", False),
+        ("No problem at all, let us go on with the next step please.", False),
+    ],
+)
+def test_a_correction_names_the_right_value_beside_the_wrong_one(text: str, corrects: bool) -> None:
+    assert is_correction(text) is corrects
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("thanks, that's it for today", True),
+        ("Das war's für heute.", True),
+        ("That's it: the proxy must strip the header before it forwards the request to the backend.", False),
+        ("Always say goodbye to the user when the session ends.", False),
+    ],
+)
+def test_words_of_farewell_are_no_memory(text: str, ends: bool) -> None:
+    assert is_farewell(text) is ends
+
+
+def test_a_correction_in_a_later_turn_is_kept_as_surely_as_in_a_whole_log() -> None:
+    turns = talk(
+        "U: Which port has the staging database?",
+        "A: The staging database listens on port 5432, as usual.",
+        "U: No, the staging database is on port 5544, not on 5432.",
+        "A: Understood, I will use port 5544.",
+    )
+    for passage in (Passage(turns), Passage(turns[2:], context=turns[:2])):
+        (kept,) = HeuristicExtractor().extract(passage).candidates
+        assert (kept.kind, kept.polarity, kept.source) == (Kind.ENVIRONMENT, Polarity.KNOW, Source.USER)
+
+
+def test_a_rule_that_follows_a_question_is_kept_without_it() -> None:
+    assert contents(talk("U: Which port is it? From now on always run `make lint` before you commit.")) == (
+        "From now on always run `make lint` before you commit."
+    )
+
+
+def test_a_labelled_root_cause_is_kept_in_a_short_session() -> None:
+    turns = talk(
+        "U: Why is the total off by a cent?",
+        "A: Root cause: `applyDiscount` in src/total.ts rounds each line before summing, so the total is off by a cent.",
+    )
+    (kept,) = HeuristicExtractor().extract(Passage(turns)).candidates
+    assert kept.kind is Kind.FIX

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from memoryd.config import Settings
+from memoryd.daydream.extractors import HEURISTIC
 from memoryd.daydream.model_extract import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.provenance import commit_for, head_commit
@@ -74,7 +75,7 @@ class FakeStore:
 class EveryLine:
     """Keeps each user turn as a rule and each tool result as what it claims to be."""
 
-    name = "heuristic"
+    name = "every line"
 
     def extract(self, passage: Passage) -> Extraction:
         source = {TurnKind.USER: Source.USER, TurnKind.TOOL_RESULT: Source.TOOL}
@@ -84,7 +85,7 @@ class EveryLine:
                 for turn in passage.turns
                 if turn.kind in source
             ),
-            extractor="heuristic",
+            extractor="every line",
         )
 
 
@@ -350,7 +351,9 @@ def test_the_daily_budget_stops_model_calls_until_the_next_day(tmp_path: Path, l
 def test_the_budget_does_not_concern_the_heuristic(tmp_path: Path, log: Log) -> None:
     world = World(tmp_path, daily_token_budget=0)
     log.say(SAID[0])
-    assert world.run(log)[0].kept == 1
+    free = EveryLine()
+    free.name = HEURISTIC
+    assert world.run(log, free)[0].kept == 1
     world.state.close()
 
 
@@ -484,7 +487,7 @@ def test_a_dry_run_shows_what_would_be_kept_and_writes_nothing(tmp_path: Path, w
     shown = world.dream().dry_run(log.path)
     assert [entry["content"] for entry in shown["candidates"]] == [SAID[0], SAID[2], SAID[3]]
     assert shown["skipped"] == {"known": 1, "superseded": 1}
-    assert shown["extractor"] == "heuristic"
+    assert shown["extractor"] == "every line"
     assert shown["candidates"][0]["evidence"] == {"lines": [1], "uuids": ["s1-1"], "paths": []}
     assert (world.store.items, world.state.runs(), sorted(tmp_path.rglob("*"))) == ({}, [], files)
 
