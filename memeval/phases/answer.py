@@ -23,7 +23,7 @@ def answer(model: Model, prompt_for: PromptFor, question: Question, pieces: Sequ
     """The hypothesis. Raises ModelError, also for an empty reply."""
     prompt = prompt_for(question)
     values = {
-        "question": question.text,
+        "question": asked(question),
         "memories": format_memories(pieces, as_json=reader == "con", by_time=prompt.by_time),
         "date": shown_date(question.at) or "not known",
         "speakers": str(question.metadata.get("speakers", "")),
@@ -33,6 +33,12 @@ def answer(model: Model, prompt_for: PromptFor, question: Question, pieces: Sequ
     if not text:
         raise ModelError(f"{made.model} gave an empty answer.", fix="Try again, or another model.")
     return Answer(text, made.model, prompt.hash, made.usage, made.seconds)
+
+
+def asked(question: Question) -> str:
+    """The question as the model reads it: with the replies to choose from, where the benchmark has some (`options`)."""
+    options = question.metadata.get("options") or ()
+    return "\n".join([question.text, "", *map(str, options)]) if options else question.text
 
 
 def final_answer(text: str) -> str:

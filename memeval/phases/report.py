@@ -22,7 +22,7 @@ SHOWN_TEXT = 500
 """Characters of a retrieved piece that the result file keeps."""
 RESAMPLES = 2000
 LAST = ("efficiency",)
-"""Metrics that say little without the others."""
+"""Metrics that are no success: they come last, and what failed is not 0 in them."""
 Fetch = Callable[[Phase, QuestionRow], Record | None]
 
 
@@ -170,6 +170,8 @@ def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | No
     if score is not None:
         return score["value"], score["status"]
     error = question["error"]
+    if name in LAST:
+        return None, "skipped"
     touches_ranking = error is not None and error["phase"] in (Phase.INGEST, Phase.SEARCH)
     return None, "failed" if error is not None and ("." not in name or touches_ranking) else "skipped"
 
