@@ -96,6 +96,8 @@ def make_provider(plan: Plan, around: Surroundings) -> Provider:
     kind = registry.provider.get(plan.provider.effective_implementation)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
     name = {**plan.provider.options, **plan.settings.provider_options}.get("model")
+    if (use_stop := getattr(provider, "use_stop", None)) is not None:
+        use_stop(around.stop)
     use_model = getattr(provider, "use_model", None)
     if use_model is not None and isinstance(name, str) and name:
         use_model(make_model(name, plan.settings.model_options, around))

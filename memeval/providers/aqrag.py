@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memeval import registry
-from memeval.protocols import Model
-from memeval.providers.assistance import ask_list, make_model
+from memeval.providers.assistance import ask_list
 from memeval.providers.dense import EmbeddingProvider, MixedIndex, nearest
+from memeval.providers.local import ModelAided
 from memeval.providers.notes import Notes, postgres_notes, sqlite_notes
 from memeval.providers.options import Options
 from memeval.providers.pieces import Piece, cut
@@ -35,7 +35,7 @@ _TIME = re.compile(
 
 
 @registry.provider("aqrag")
-class AqragProvider(EmbeddingProvider):
+class AqragProvider(ModelAided, EmbeddingProvider):
     """Options: `questions` (for each turn), `model`, `dsn` (Postgres), `questionWeight`, `contentWeight`, `wordWeight`."""
 
     def configure(self, options: Options) -> None:
@@ -45,13 +45,8 @@ class AqragProvider(EmbeddingProvider):
         self._question_weight = options.number("questionWeight", 0.5)
         self.dense_weight = options.number("contentWeight", 1.0)
         self.word_weight = options.number("wordWeight", 0.7)
-        self._model = make_model(options.text("model", ""))
         dsn = options.text("dsn", "")
         self._shared: Notes | None = postgres_notes(dsn) if dsn else None
-
-    def use_model(self, model: Model) -> None:
-        """Let this model think of the questions."""
-        self._model = model
 
     @property
     def _notes(self) -> Notes:
@@ -67,13 +62,13 @@ class AqragProvider(EmbeddingProvider):
         """Questions by turn id, thought of once and kept."""
         known = self._notes.get(scope)
         missing = [turn for turn in turns if turn.turns[0] not in known]
-        if self._model is None:
+        if self.model is None:
             fresh = {turn.turns[0]: anticipate(turn, self._count) for turn in missing}
             if fresh:
                 self._notes.put(scope, fresh)
             return known | fresh
         for turn in missing:
-            known[turn.turns[0]] = ask_list(self._model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
+            known[turn.turns[0]] = ask_list(self.model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
             self._notes.put(scope, {turn.turns[0]: known[turn.turns[0]]})
         return known
 

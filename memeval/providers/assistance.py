@@ -1,4 +1,4 @@
-"""A model's help with ingesting: made from the registry by name, or handed in by the runner."""
+"""A model's help with ingesting: what it is asked, and answers that can't be used."""
 
 from __future__ import annotations
 
@@ -6,20 +6,11 @@ import json
 import re
 from typing import Any
 
-from memeval import registry
 from memeval.errors import ProviderError
 from memeval.protocols import Model
 from memeval.types import Message
 
 _JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
-
-
-def make_model(name: str) -> Model | None:
-    """The model that an option names (`openai/gpt-5-mini`), None for no name. Raises ConfigError."""
-    if not name:
-        return None
-    model: Model = registry.model.get(name.partition("/")[0])(name, {})
-    return model
 
 
 def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:

@@ -18,6 +18,7 @@ class Bm25Provider(IndexedProvider[Bm25]):
 
     def configure(self, options: Options) -> None:
         """Read the options."""
+        super().configure(options)
         self._k1 = options.number("k1", K1)
         self._b = options.number("b", B)
 

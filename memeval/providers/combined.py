@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.protocols import Provider
+from memeval.protocols import Model, Provider
+from memeval.providers.baselines import OracleProvider
+from memeval.providers.local import ModelAided
 from memeval.providers.options import Options
 from memeval.specs import ProviderSpec, ProviderType
-from memeval.types import Retrieved, SearchRequest, Session
+from memeval.types import Case, Retrieved, SearchRequest, Session
 
 DEFAULT = (
     {"provider": "working-memory", "share": 1},
@@ -30,13 +32,15 @@ class _Part:
 class CombinedProvider:
     """Takes turns between its parts: `share` pieces of each, in their order, until there are enough.
 
-    Option `parts`: a list of `{provider, share, options}`, each a local provider by its registered name.
+    Options: `parts`, a list of `{provider, share, options}`, each a local provider by its registered name; `model`, for the
+    parts that can use one.
     """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
         read = Options(spec, options)
         self._parts = [self._part(read, entry) for entry in read.get("parts", DEFAULT)]
+        read.text("model", "")
         read.finish()
         if not self._parts:
             raise read.wrong("parts", [], "at least one part")
@@ -59,6 +63,18 @@ class CombinedProvider:
     def name(self) -> str:
         """Name of the spec."""
         return self._name
+
+    def use_model(self, model: Model) -> None:
+        """Let this model help the parts that can use one."""
+        for part in self._parts:
+            if isinstance(part.provider, ModelAided):
+                part.provider.use_model(model)
+
+    def use_gold(self, scope: str, case: Case) -> None:
+        """Tell the parts that may know it."""
+        for part in self._parts:
+            if isinstance(part.provider, OracleProvider):
+                part.provider.use_gold(scope, case)
 
     def open(self, workdir: Path) -> None:
         """Open each part in a folder of its own."""

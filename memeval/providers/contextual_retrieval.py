@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memeval import registry
-from memeval.protocols import Model
-from memeval.providers.assistance import ask, make_model
+from memeval.providers.assistance import ask
 from memeval.providers.dense import HybridProvider, MixedIndex
+from memeval.providers.local import ModelAided
 from memeval.providers.notes import sqlite_notes
-from memeval.providers.options import Options
 from memeval.providers.pieces import Piece, cut
 from memeval.providers.ranking import Bm25
 from memeval.text import STOP_WORDS, words
@@ -30,17 +29,8 @@ INSTRUCTION = (
 
 
 @registry.provider("contextual-retrieval")
-class ContextualRetrievalProvider(HybridProvider):
+class ContextualRetrievalProvider(ModelAided, HybridProvider):
     """Options: those of hybrid, and `model`."""
-
-    def configure(self, options: Options) -> None:
-        """Read the options."""
-        super().configure(options)
-        self._model = make_model(options.text("model", ""))
-
-    def use_model(self, model: Model) -> None:
-        """Let this model write the contexts."""
-        self._model = model
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Write contexts and embed what has no vector yet."""
@@ -59,7 +49,7 @@ class ContextualRetrievalProvider(HybridProvider):
     def _in_context(self, scope: str) -> list[Piece]:
         sessions = self.store.all(scope)
         turns = cut(sessions, "turn")
-        contexts = self._written(scope, sessions, turns) if self._model else _made(sessions, turns)
+        contexts = self._written(scope, sessions, turns) if self.model else _made(sessions, turns)
         return [
             Piece(f"{context}\n{turn.key}", turn.text, turn.session, turn.turns, turn.at, turn.order)
             for turn, context in zip(turns, contexts, strict=True)
@@ -67,14 +57,14 @@ class ContextualRetrievalProvider(HybridProvider):
 
     def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
         """Contexts by the model; each is kept as soon as it is there."""
-        assert self._model is not None
+        assert self.model is not None
         notes = sqlite_notes(self.store.folder)
         known = notes.get(scope)
         whole = {piece.session: piece.text for piece in cut(sessions, "session")}
         for turn in turns:
             if turn.turns[0] not in known:
                 text = f"Conversation:\n{whole[turn.session]}\n\nMessage:\n{turn.text}"
-                known[turn.turns[0]] = ask(self._model, INSTRUCTION, text, 200)
+                known[turn.turns[0]] = ask(self.model, INSTRUCTION, text, 200)
                 notes.put(scope, {turn.turns[0]: known[turn.turns[0]]})
         return [str(known[turn.turns[0]]) for turn in turns]
 

@@ -11,7 +11,7 @@ from memeval import registry
 from memeval.providers.local import IndexedProvider
 from memeval.providers.memoryd import text_embedder
 from memeval.providers.options import Options
-from memeval.providers.pieces import Piece, cut
+from memeval.providers.pieces import Piece
 from memeval.providers.ranking import Bm25, Scores, z_scores
 from memeval.providers.vectors import VectorCache, Vectors
 from memeval.types import SearchRequest
@@ -41,6 +41,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
 
     def configure(self, options: Options) -> None:
         """Read the options."""
+        super().configure(options)
         name = options.text("embedder", "bge-small")
         self.embedder = text_embedder(name, options.count("embedCharacters", EMBED_CHARACTERS))
 
@@ -50,11 +51,11 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Embed what has no vector yet."""
-        self.vectors(scope, [turn.key for turn in cut(self.store.all(scope), "turn")])
+        self.vectors(scope, [turn.key for turn in self.pieces(scope, "turn")])
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of all turns, and words if they have a weight."""
-        turns = cut(self.store.all(scope), "turn")
+        turns = self.pieces(scope, "turn")
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         words = Bm25([piece.key for piece in pieces]) if self.word_weight else None
         vectors = self.vectors(scope, [turn.key for turn in turns])

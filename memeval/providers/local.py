@@ -11,9 +11,10 @@ from typing import Any, Generic, Protocol, TypeVar
 from memeval.errors import ProviderError
 from memeval.protocols import Model
 from memeval.providers.options import Options
-from memeval.providers.pieces import Piece, cut
+from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
 from memeval.providers.ranking import Scores, best
 from memeval.providers.sessions import SessionStore
+from memeval.providers.times import with_times
 from memeval.specs import ProviderSpec
 from memeval.types import Case, Retrieved, SearchRequest, Session
 
@@ -96,17 +97,50 @@ class LocalProvider:
         self._sessions = None
 
 
+class ModelAided(LocalProvider):
+    """A provider whose option `model` names a model that helps it; the runner makes it and hands it in by `use_model`."""
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self.model: Model | None = None
+        super().__init__(spec, options)
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        super().configure(options)
+        self._named = options.text("model", "")
+
+    def use_model(self, model: Model) -> None:
+        """Let this model help."""
+        self.model = model
+
+    def open(self, workdir: Path) -> None:
+        """Raises ProviderError when a model is named and none was handed in: a run without it would not be what it says."""
+        if self._named and self.model is None:
+            raise ProviderError(f"{self.name} was to use {self._named}, but got no model.", fix="Call use_model before open.")
+        super().open(workdir)
+
+
 class IndexedProvider(LocalProvider, Generic[IndexT]):
-    """A provider with one index in memory for each scope and granularity, built at its first search."""
+    """A provider with one index in memory for each scope and granularity, built at its first search.
+
+    Options: `keyExpansion` (a piece is found by the end of the one before it, too), `timeAware` (pieces from a time that
+    the question names gain).
+    """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._indexes: OrderedDict[tuple[str, str], tuple[list[Piece], IndexT]] = OrderedDict()
         self._lock = threading.RLock()
         super().__init__(spec, options)
 
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        super().configure(options)
+        self._context = CONTEXT_CHARACTERS if options.flag("keyExpansion", False) else 0
+        self._time_aware = options.flag("timeAware", False)
+
     def pieces(self, scope: str, granularity: str) -> list[Piece]:
-        """The pieces of a scope."""
-        return cut(self.store.all(scope), granularity)
+        """The pieces of a scope, with their keys."""
+        return in_context(cut(self.store.all(scope), granularity), self._context)
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> IndexT:
         """An index of the pieces."""
@@ -121,7 +155,10 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
         pieces, index = self.index(scope, request.granularity)
         if not pieces:
             return []
-        return [pieces[number].retrieved(score) for number, score in best(self.rank(index, pieces, request), request.k)]
+        scores = self.rank(index, pieces, request)
+        if self._time_aware:
+            scores = with_times(scores, pieces, request.text, request.at)
+        return [pieces[number].retrieved(score) for number, score in best(scores, request.k)]
 
     def index(self, scope: str, granularity: str) -> tuple[list[Piece], IndexT]:
         """Pieces and index of a scope; the last few are kept."""

@@ -25,11 +25,13 @@ from memeval import registry
 from memeval.errors import ProviderError
 from memeval.providers.local import LocalProvider
 from memeval.providers.options import Options
-from memeval.providers.pieces import GRANULARITIES, Piece, cut
+from memeval.providers.pieces import CONTEXT_CHARACTERS, GRANULARITIES, Piece, cut, in_context
+from memeval.providers.ranking import best
+from memeval.providers.times import with_times
 from memeval.providers.vectors import TextEmbedder, Vectors
 from memeval.types import Retrieved, SearchRequest, Session
 from memoryd.clock import SystemClock
-from memoryd.config import Settings, with_flags
+from memoryd.config import Settings, setting_names, with_flags
 from memoryd.embed import make_embedder
 from memoryd.errors import MemorydError
 from memoryd.protocols import Embedder, FloatArray
@@ -97,13 +99,17 @@ def _as_provider_error(doing: str) -> Iterator[None]:
 
 @registry.provider("memoryd")
 class MemorydProvider(LocalProvider):
-    """Options: `unit` (turn or round), `embedCharacters` (of each memory, 0: all), `settings` (any of memoryd's)."""
+    """Options: `unit` (turn or round), `embedCharacters` (of each memory, 0: all), `settings` (any of memoryd's).
+
+    `keyExpansion`: a memory ends with what was said before it; `timeAware`: hits of a time that the question names gain.
+    """
 
     def configure(self, options: Options) -> None:
         """Read the options."""
         self._unit = options.text("unit", "turn", GRANULARITIES[1:])
         self._characters = options.count("embedCharacters", EMBED_CHARACTERS)
-        self._context = options.count("contextCharacters", 0)
+        self._context = CONTEXT_CHARACTERS if options.flag("keyExpansion", False) else 0
+        self._time_aware = options.flag("timeAware", False)
         with _as_provider_error("be set up"):
             self._settings = with_flags(Settings(home=Path()), **options.part("settings"))
             embedder = make_embedder(self._settings)
@@ -114,18 +120,10 @@ class MemorydProvider(LocalProvider):
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         """One memory for each turn or round; vectors follow in the background."""
         new = self.store.add(scope, sessions)
-        items = [_item(piece, before) for piece, before in self._in_context(sessions)]
+        items = [_item(piece) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
             service.write_many(items)
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
-
-    def _in_context(self, sessions: Sequence[Session]) -> Iterator[tuple[Piece, str]]:
-        """Each piece with the end of the one before it in its session."""
-        last: Piece | None = None
-        for piece in cut(sessions, self._unit):
-            together = last is not None and last.session == piece.session and self._context > 0
-            yield piece, last.key[-self._context :] if last is not None and together else ""
-            last = piece
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Until every memory has its vector. Raises ProviderError when the time is out or the embedder fails."""
@@ -151,8 +149,11 @@ class MemorydProvider(LocalProvider):
         reach = max(request.k, REACH) if wider else request.k
         with self._service(scope) as service:
             hits = service.search(Query(text=request.text, project=PROJECT, now=now), reach)
-        pieces = {id: piece for piece in cut(sessions, request.granularity) for id in piece.turns}
-        return _retrieved(hits, pieces)[: request.k]
+        found = _placed(hits, cut(sessions, request.granularity))
+        scores = np.array([hit.score for _, hit in found])
+        if self._time_aware:
+            scores = with_times(scores, [piece for piece, _ in found], request.text, request.at)
+        return [_retrieved(*found[number], score) for number, score in best(scores, request.k)]
 
     @contextmanager
     def _service(self, scope: str) -> Iterator[Orchestrator]:
@@ -165,9 +166,16 @@ class MemorydProvider(LocalProvider):
                 while len(self._services) > OPEN_SCOPES:
                     self._close_oldest()
             self._services.move_to_end(scope)
-            service = self._services[scope]
-        with _as_provider_error("do its work"):
-            yield service
+            yield self._services[scope]
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What a result has to tell of the product: its embedder and the settings that differ from the defaults."""
+        defaults = Settings(home=Path())
+        changed = {name: getattr(self._settings, name) for name in setting_names() if name != "home"}
+        return {
+            "index_backend": f"FTS5 and sqlite-vec by apsw, {self._embedder.name}",
+            "settings": {name: value for name, value in changed.items() if value != getattr(defaults, name)},
+        }
 
     def _close_oldest(self) -> None:
         _, service = self._services.popitem(last=False)
@@ -189,11 +197,11 @@ class MemorydProvider(LocalProvider):
         super().close()
 
 
-def _item(piece: Piece, before: str) -> MemoryItem:
+def _item(piece: Piece) -> MemoryItem:
     digest = hashlib.sha256("\0".join(piece.turns).encode()).hexdigest()
     at = _aware(piece.at)
     return MemoryItem(
-        content=f"{piece.key}\n(after: {before})" if before else piece.key,
+        content=piece.key,
         id=f"mem_{digest[:12]}",
         kind=Kind.NOTE,
         project=PROJECT,
@@ -212,14 +220,16 @@ def _aware(at: datetime | None) -> datetime:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-def _retrieved(hits: Sequence[Hit], pieces: Mapping[str, Piece]) -> list[Retrieved]:
+def _placed(hits: Sequence[Hit], pieces: Sequence[Piece]) -> list[tuple[Piece, Hit]]:
     """Each piece once, in the place of its best hit."""
-    out: dict[int, Retrieved] = {}
+    owner = {id: piece for piece in pieces for id in piece.turns}
+    out: dict[int, tuple[Piece, Hit]] = {}
     for hit in hits:
         for id in hit.item.evidence.lines:
-            piece = pieces.get(id)
-            if piece is not None and piece.order not in out:
-                out[piece.order] = replace(
-                    piece.retrieved(hit.score), metadata={"memory": hit.item.id, "relevancy": hit.relevancy}
-                )
+            if (piece := owner.get(id)) is not None:
+                out.setdefault(piece.order, (piece, hit))
     return list(out.values())
+
+
+def _retrieved(piece: Piece, hit: Hit, score: float) -> Retrieved:
+    return replace(piece.retrieved(score), metadata={"memory": hit.item.id, "relevancy": hit.relevancy})

@@ -6,13 +6,14 @@ A session is one piece, or one for each round (a user's turn and what follows un
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memeval.errors import ConfigError
 from memeval.types import Retrieved, Session, Turn
 
 GRANULARITIES = ("session", "round", "turn")
+CONTEXT_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,19 @@ def cut(sessions: Iterable[Session], granularity: str) -> list[Piece]:
     groups = ((session, turns) for session in sessions for turns in _groups(session, granularity))
     told = ((session, [turn for turn in turns if turn.text.strip()]) for session, turns in groups)
     return [_piece(session, turns, order) for order, (session, turns) in enumerate(pair for pair in told if pair[1])]
+
+
+def in_context(pieces: Iterable[Piece], characters: int) -> list[Piece]:
+    """Pieces whose keys go on with the end of what was said before them in their session (key expansion)."""
+    out: list[Piece] = []
+    last: Piece | None = None
+    for piece in pieces:
+        if characters and last is not None and last.session == piece.session:
+            out.append(replace(piece, key=f"{piece.key}\n(after: {last.key[-characters:]})"))
+        else:
+            out.append(piece)
+        last = piece
+    return out
 
 
 def _groups(session: Session, granularity: str) -> Iterator[Sequence[Turn]]:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memeval import registry
-from memeval.protocols import Model
-from memeval.providers.assistance import ask, make_model
-from memeval.providers.local import LocalProvider
+from memeval.providers.assistance import ask
+from memeval.providers.local import ModelAided
 from memeval.providers.notes import sqlite_notes
 from memeval.providers.options import Options
 from memeval.providers.pieces import cut
@@ -43,22 +42,18 @@ _LONGEST = 300
 
 
 @registry.provider("working-memory")
-class WorkingMemoryProvider(LocalProvider):
+class WorkingMemoryProvider(ModelAided):
     """Options: `template` (Markdown; lines `- Label (cue, words):`), `perLine` (entries kept), `model`."""
 
     def configure(self, options: Options) -> None:
         """Read the options."""
+        super().configure(options)
         self._template = options.text("template", TEMPLATE)
         self._per_line = options.count("perLine", 12, least=1)
-        self._model = make_model(options.text("model", ""))
-
-    def use_model(self, model: Model) -> None:
-        """Let this model keep the page."""
-        self._model = model
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Let the model read the sessions that it has not read."""
-        if self._model is not None:
+        if self.model is not None:
             self._written(scope, self.store.all(scope))
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
@@ -66,18 +61,18 @@ class WorkingMemoryProvider(LocalProvider):
         sessions = self.store.all(scope)
         if not sessions:
             return []
-        if self._model is not None:
+        if self.model is not None:
             return [Retrieved(self._written(scope, sessions), 1.0)]
         return self._filed(sessions)
 
     def _written(self, scope: str, sessions: Sequence[Session]) -> str:
         """The page after the last session; kept after each, so that a killed run goes on from there."""
-        assert self._model is not None
+        assert self.model is not None
         notes = sqlite_notes(self.store.folder)
         state: dict[str, Any] = notes.get(scope).get("page", {"page": self._template, "read": []})
         for piece in cut(sessions, "session"):
             if piece.session not in state["read"]:
-                page = ask(self._model, INSTRUCTION, f"Page:\n{state['page']}\n\nSession:\n{piece.text}", 2_000)
+                page = ask(self.model, INSTRUCTION, f"Page:\n{state['page']}\n\nSession:\n{piece.text}", 2_000)
                 state = {"page": page, "read": [*state["read"], piece.session]}
                 notes.put(scope, {"page": state})
         return str(state["page"])

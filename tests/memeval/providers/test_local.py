@@ -285,7 +285,7 @@ def test_contexts_of_a_model_are_written_once_and_make_turns_findable(tmp_path: 
 
 
 def test_memoryd_remembers_each_turn_as_a_memory_of_its_time(tmp_path: Path) -> None:
-    provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}, "contextCharacters": 40})
+    provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}, "keyExpansion": True})
     assert isinstance(provider, MemorydProvider)
     provider.ingest("one", garden()[:1])
     files = sorted(path.read_text() for path in provider.store.folder("one").rglob("mem_*.md"))

@@ -39,7 +39,7 @@ class Postgres:
 @pytest.fixture
 def dsn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     fake = SimpleNamespace(connect=lambda dsn: Postgres(tmp_path / "pg.db"), Error=sqlite3.Error)
-    monkeypatch.setitem(sys.modules, "psycopg", fake)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "psycopg", fake)
     yield "postgresql://localhost/memeval"
 
 
