@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memeval.errors import DataError
+from memeval.phases.answer import asked
 from memeval.types import QuestionType
 
 from .conftest import Open, lines, put
@@ -203,6 +204,12 @@ def test_personamem_shows_no_more_of_a_context_than_was_said(load: Open, tmp_pat
     question = late.questions[0]
     assert (question.text, question.answers) == ("What, now?", ("(b)",))
     assert question.metadata["answer_text"] == "(b) it's coffee" and len(question.metadata["options"]) == 2
+
+
+def test_personamem_options_reach_the_answering_model_and_not_the_search(load: Open, tmp_path: Path) -> None:
+    (case,) = load("personamem", personamem(tmp_path, row("q", 3))).cases()
+    assert asked(case.questions[0]) == "What, now?\n\n(a) tea, (hot)\n(b) it's coffee"
+    assert case.questions[0].text == "What, now?"
 
 
 def test_personamem_can_leave_the_profile_out(load: Open, tmp_path: Path) -> None:
