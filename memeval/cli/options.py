@@ -10,6 +10,7 @@ import click
 
 from memeval.config import parse_yaml
 from memeval.errors import ConfigError
+from memeval.metrics.targets import VARIANTS
 from memeval.sampling import Selection, Shard
 from memeval.settings import GRANULARITIES, READERS, Settings
 
@@ -52,7 +53,7 @@ search_options = _all([
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
     click.option("--key-expansion", is_flag=True, help="Provider option keyExpansion: find pieces by more than their text."),
     click.option("--time-aware", is_flag=True, help="Provider option timeAware: heed times that the question names."),
-    click.option("--variant", type=click.Choice(["evidence", "community", "official"]), help="Protocol of retrieval metrics."),
+    click.option("--variant", type=click.Choice(list(VARIANTS)), help="Protocol of retrieval metrics."),
     click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider."),
     click.option("--benchmark-option", "benchmark_options", multiple=True, metavar="KEY=VALUE", help="Option of the loader."),
     click.option("--index-timeout", type=float, default=600.0, show_default=True, help="Seconds to wait for indexing."),
