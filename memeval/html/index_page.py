@@ -46,6 +46,11 @@ def _section(benchmark: str, runs: list[RunResult], links: Mapping[str, str]) ->
     )
 
 
+def _named(run: RunResult) -> str:
+    """What came out of the cache was paid for by an earlier run."""
+    return f"{run.provider} (in part from the cache)" if run.cached_calls else run.provider
+
+
 def _link(run_id: str, links: Mapping[str, str]) -> Html:
     return el("a", run_id, href=links[run_id]) if run_id in links else esc(run_id)
 
@@ -62,7 +67,7 @@ def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[Htm
     ]
     yield card(metric, bars(rows, f"{metric} of each run, per cent"), note="Per cent, with 95 % intervals.")
     dots = [
-        Dot(run.provider, run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
+        Dot(_named(run), run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
         for run in valued
         for cell in (run.metrics[metric],)
         if run.cost is not None and cell.value is not None

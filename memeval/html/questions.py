@@ -88,7 +88,7 @@ def _judged(question: QuestionResult) -> Html:
     rankings = {name: entry for name, entry in question.scores.items() if "." in name}
     parts: list[Html] = [_scores(answers)] if answers else []
     if rankings:
-        parts.append(el("details", el("summary", f"{len(rankings)} retrieval scores", cls="small"), _scores(rankings)))
+        parts.append(el("details", el("summary", f"{len(rankings)} retrieval scores", cls="small"), _rankings(rankings)))
     return join(parts or [el("p", "Nothing was scored.", cls="soft")])
 
 
@@ -98,6 +98,17 @@ def _scores(scores: dict[str, ScoreEntry]) -> Html:
         for name, entry in scores.items()
     ]
     return table(("metric", "value", "status", "reason", "judge"), rows, frozenset({"value"}))
+
+
+def _rankings(scores: dict[str, ScoreEntry]) -> Html:
+    """A row for each metric, a column for each cut-off; a value that is not there gives its status."""
+    rows: dict[str, dict[str, str]] = {}
+    for name, entry in scores.items():
+        stem, _, cut_off = name.partition("@")
+        rows.setdefault(stem, {})[cut_off] = entry.status if entry.value is None else f"{entry.value:.3g}"
+    cut_offs = sorted({k for row in rows.values() for k in row}, key=lambda k: (len(k), k))
+    columns = ("metric", *(f"@{k}" if k else "value" for k in cut_offs))
+    return table(columns, [(stem, *(row.get(k, "") for k in cut_offs)) for stem, row in rows.items()], frozenset(columns[1:]))
 
 
 def _piece(piece: Piece, question: QuestionResult) -> Html:

@@ -14,13 +14,12 @@ from memeval.reporting.numbers import NONE, dollars, interval, percent, seconds
 from memeval.reporting.primary import widest_metric
 from memeval.reporting.runs import Cell, RunResult, number
 from memeval.reporting.table import Table
-from memeval.reporting.tables import metrics_table
+from memeval.reporting.tables import metrics_table, rankings_table
 
 _RANKED = re.compile(r"(?P<level>[\w-]+)\.(?P<metric>[\w-]+)@(?P<k>\d+)")
 _CURVES = ("recall_any", "recall_all", "recall_fraction", "ndcg")
 _RECORDED = (
     "settings",
-    "protocol",
     "models",
     "prompts",
     "index_backend",
@@ -46,7 +45,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         el("h2", "All metrics"),
         el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
            cls="soft small"),
-        _table(metrics_table(run)),
+        list(_metrics(run)),
         el("h2", "How it was made"),
         _made(run),
         el("h2", "Questions"),
@@ -55,6 +54,17 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         [question_row(question, metric) for question in run.questions],
         script=asset("filter.js"),
     )  # fmt: skip
+
+
+def _metrics(run: RunResult) -> Iterator[Html]:
+    """Metrics of answers with all they have; rankings by cut-off, their intervals and denominators behind a line."""
+    everything = metrics_table(run)
+    answers = [row for row in everything.rows if "." not in row[0]]
+    if answers:
+        yield table(everything.columns, answers, everything.numbers)
+    if len(answers) < len(everything.rows):
+        yield _table(rankings_table(run))
+        yield el("details", el("summary", "Every metric with its interval and denominators", cls="small"), _table(everything))
 
 
 def _table(content: Table) -> Html:
@@ -85,7 +95,8 @@ def _missing(cell: Cell) -> str:
 
 def _tokens(run: RunResult) -> str:
     used = [number(run.find("usage", "total", name)) for name in ("input_tokens", "output_tokens")]
-    return f"{sum(value or 0 for value in used):,.0f} tokens"
+    cached = f", {run.cached_calls:,} calls from the cache" if run.cached_calls else ""
+    return f"{sum(value or 0 for value in used):,.0f} tokens{cached}"
 
 
 def _latency(run: RunResult, phase: str, name: str) -> float | None:
@@ -105,7 +116,7 @@ def _charts(run: RunResult, metric: str | None) -> Iterator[Html]:
 
 
 def _targets(run: RunResult) -> str:
-    variant = run.protocol("variant")
+    variant = run.setting("variant")
     return f"Per cent, by {variant} targets." if variant else "Per cent."
 
 

@@ -86,12 +86,12 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
     told = []
     for name, values in (
         ("data", [run.data_hash for run in runs]),
-        ("target variant", [run.protocol("variant") for run in runs]),
-        ("granularity", [run.protocol("granularity") for run in runs]),
+        ("target variant", [run.setting("variant") for run in runs]),
+        ("granularity", [run.setting("granularity") for run in runs]),
         ("answering model", [run.answering_model for run in runs]),
         ("judge model", [run.judge_model for run in runs]),
-        ("number of pieces read", [run.protocol("top_k") for run in runs]),
-        ("reader", [run.protocol("reader") for run in runs]),
+        ("number of pieces read", [run.setting("top_k") for run in runs]),
+        ("reader", [run.setting("reader") for run in runs]),
     ):
         if len(set(values)) > 1:
             shown = ", ".join(f"{run.run_id}: {value or 'none'}" for run, value in zip(runs, values, strict=True))

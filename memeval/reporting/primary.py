@@ -20,6 +20,7 @@ _PREFERRED = tuple(
         r"locomo_f1",
         r"f1",
         r"exact",
+        r"(?!efficiency$)[^.@]+",
         r"session\.recall_all@5",
         r"turn\.recall_fraction@10",
         r"\w+\.recall_\w+@\d+",

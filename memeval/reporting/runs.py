@@ -16,6 +16,8 @@ from memeval.reporting.numbers import is_number
 from memeval.results.files import ResultsDir, read_result
 
 Value = TypeVar("Value")
+RATIOS = frozenset({"efficiency"})
+"""Metrics that are no success: a question that failed has none of it, rather than 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class QuestionResult:
         """The score; without one the question failed on its way to the metric, or the metric is not about it."""
         if metric in self.scores:
             return self.scores[metric]
-        touched = "." not in metric or self.error_phase in ("ingest", "search")
+        touched = metric not in RATIOS and ("." not in metric or self.error_phase in ("ingest", "search"))
         return ScoreEntry(None, "failed" if self.error_phase and touched else "skipped", self.error if touched else "")
 
 
@@ -121,6 +123,11 @@ class RunResult:
         return number(self.find("usage", "total", "cost_usd"))
 
     @property
+    def cached_calls(self) -> int:
+        """Model calls whose answer an earlier run paid for."""
+        return int(number(self.find("usage", "total", "cached_calls")) or 0)
+
+    @property
     def finished_at(self) -> str:
         """ISO 8601."""
         return str(self.find("times", "finished_at") or "")
@@ -134,9 +141,9 @@ class RunResult:
             value = value[key]
         return value
 
-    def protocol(self, name: str) -> str:
-        """variant, granularity, top_k, search_k or reader, as text; empty when it is not known."""
-        value = self.find("protocol", name)
+    def setting(self, name: str) -> str:
+        """A setting as it was resolved (variant, granularity, top_k, reader, …) as text; empty when it is not known."""
+        value = self.find("settings", name)
         return "" if value is None else str(value)
 
     @property

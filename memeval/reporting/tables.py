@@ -20,7 +20,7 @@ def run_heading(run: RunResult) -> str:
     parts = [f"{len(run.questions)} questions"]
     parts += [f"answered by {run.answering_model}"] if run.answering_model else []
     parts += [f"judged by {run.judge_model}"] if run.judge_model else []
-    parts += [f"retrieval by {run.protocol('variant')} targets"] if run.protocol("variant") else []
+    parts += [f"retrieval by {run.setting('variant')} targets"] if run.setting("variant") else []
     parts += [f"finished {run.finished_at}"] if run.finished_at else []
     return f"# {run.benchmark} with {run.provider}: {run.run_id}\n\n{', '.join(parts)}.\n"
 
@@ -38,6 +38,20 @@ def metrics_table(run: RunResult) -> Table:
         for name, cell in run.metrics.items()
     ]
     return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def rankings_table(run: RunResult) -> Table:
+    """Retrieval metrics in per cent: a row for each level and metric, a column for each cut-off."""
+    rows: dict[str, dict[str, str]] = {}
+    for name, cell in run.metrics.items():
+        stem, _, cut_off = name.partition("@")
+        if "." in name:
+            rows.setdefault(stem, {})[cut_off] = percent(cell.value)
+    cut_offs = sorted({k for row in rows.values() for k in row}, key=lambda k: (len(k), k))
+    columns = ("retrieval", *(f"@{k}" if k else "first" for k in cut_offs))
+    return Table(
+        columns, tuple((stem, *(row.get(k, "") for k in cut_offs)) for stem, row in rows.items()), frozenset(columns[1:])
+    )
 
 
 def types_table(run: RunResult, metric: str = "") -> Table:

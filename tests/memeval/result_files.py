@@ -83,8 +83,15 @@ def _about() -> dict[str, Any]:
     return {
         "benchmark": {"name": "sample", "cases": 1, "questions": 3, "data_hash": "d" * 64},
         "provider": {"name": "bm25"},
-        "settings": {"benchmark": "sample", "provider": "bm25", "top_k": 10},
-        "protocol": {"variant": "evidence", "granularity": "turn", "top_k": 10, "search_k": 50, "reader": "direct"},
+        "settings": {
+            "benchmark": "sample",
+            "provider": "bm25",
+            "variant": "evidence",
+            "granularity": "turn",
+            "top_k": 10,
+            "search_k": 50,
+            "reader": "direct",
+        },
         "models": {"answering": "scripted/one", "judge": None, "judges": []},
         "provenance": {"git": {"commit": "0123456789abcdef", "dirty": False}},
         "times": {"created_at": "2024-06-01T08:00:00Z", "finished_at": "2024-06-01T08:10:00Z"},

@@ -14,7 +14,7 @@ from memeval.html import page_name, write_run, write_site
 from memeval.html.index_page import index_page
 from memeval.html.questions import anchor, mark
 from memeval.html.run_page import run_page
-from memeval.reporting import parse_run
+from memeval.reporting import parse_run, read_run
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, rewritten, write
@@ -66,9 +66,8 @@ def hostile(attack: str) -> dict[str, Any]:
     about = {
         "benchmark": {"name": attack, "data_hash": attack},
         "provider": {"name": attack},
-        "settings": {attack: attack},
+        "settings": {attack: attack, "variant": attack},
         "models": {"answering": attack, "judge": attack},
-        "protocol": {"variant": attack},
         "times": {"finished_at": attack, "created_at": attack},
         "provenance": {"git": {"commit": attack}},
     }
@@ -134,6 +133,20 @@ def test_numbers_and_denominators_are_on_the_page() -> None:
     text = Page(run_page(parse_run(result("r1", asked)))).text
     assert "60.0 %" in text and "8 of 10" in text and "1 failed, 1 unscored, 0 skipped" in text
     assert "Retrieval by session" in text and "by evidence targets" in text and "Latency" in text and "$0.009" in text
+
+
+def test_a_result_of_the_first_schema_has_a_page() -> None:
+    run = read_run(Path(__file__).parents[2] / "golden" / "results_v1.json")
+    text = Page(run_page(run)).text
+    assert run.questions[1].error and run.questions[1].error in text and run.metric_names[0] in text
+
+
+def test_a_cost_that_an_earlier_run_paid_is_said() -> None:
+    data = result("a", many(5, 4))
+    data["usage"]["total"]["cached_calls"] = 5
+    run = parse_run(data)
+    assert "5 calls from the cache" in Page(run_page(run)).text
+    assert "bm25 (in part from the cache)" in Page(index_page([run], {})).text
 
 
 def test_a_run_in_which_nothing_is_scored_has_a_page() -> None:

@@ -67,7 +67,7 @@ def test_runs_without_a_common_scored_question_have_an_empty_row() -> None:
 
 
 def test_what_makes_runs_hard_to_compare_is_said() -> None:
-    other = {"protocol": {"variant": "official"}, "benchmark": {"name": "sample", "data_hash": "e"}, "models": {"answering": "x"}}
+    other = {"settings": {"variant": "official"}, "benchmark": {"name": "sample", "data_hash": "e"}, "models": {"answering": "x"}}
     told = "\n".join(compare([run("a", "11"), run("b", "110", **other)]).warnings)
     for word in (
         "data",

@@ -11,13 +11,14 @@ from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, result, rewritten, write
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "results_v1.json"
 ASKED = [Asked("a", {"f1": 1.0}), Asked("b", {"f1": None}), Asked("c", error=(Phase.ANSWER, "timeout"))]
 
 
 def test_a_result_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     run = read_run(write(tmp_path, result("r1", ASKED)))
     assert (run.run_id, run.benchmark, run.provider, run.data_hash) == ("r1", "sample", "bm25", "d" * 64)
-    assert (run.answering_model, run.judge_model, run.protocol("variant")) == ("scripted/one", "", "evidence")
+    assert (run.answering_model, run.judge_model, run.setting("variant")) == ("scripted/one", "", "evidence")
     cell = run.metrics["f1"]
     assert (cell.total, cell.scored, cell.failed, cell.unscored) == (3, 1, 1, 1)
     assert cell.value == pytest.approx(1 / 3) and cell.value_scored == 1.0
@@ -37,6 +38,24 @@ def test_a_failed_answer_takes_nothing_from_the_ranking(tmp_path: Path) -> None:
     run = parse_run(result("r1", asked))
     assert run.values(name) == {"c1/a": 1.0, "c1/b": 0.0, "c1/c": None}
     assert run.metrics[name].failed == 1
+
+
+def test_a_ratio_of_tokens_is_not_zero_where_a_question_failed() -> None:
+    asked = [Asked("a", {"efficiency": 0.2}), Asked("b", error=(Phase.SEARCH, "x"))]
+    assert parse_run(result("r1", asked)).values("efficiency") == {"c1/a": 0.2, "c1/b": None}
+
+
+def test_the_values_of_questions_add_up_to_those_of_the_report() -> None:
+    """Both sides know what a failed question counts: the report that writes cells, and the reader of its questions."""
+    run = read_run(GOLDEN)
+    for name, cell in run.metrics.items():
+        entries = [question.entry(name) for question in run.questions]
+        statuses = [entry.status for entry in entries]
+        assert [statuses.count(word) for word in ("scored", "failed", "unscored", "skipped")] == [
+            cell.scored, cell.failed, cell.unscored, cell.skipped,
+        ], name  # fmt: skip
+        counted = [entry.value or 0.0 for entry in entries if entry.status != "skipped"]
+        assert cell.value == (pytest.approx(sum(counted) / len(counted)) if counted else None), name
 
 
 def test_metrics_are_in_a_natural_order() -> None:

@@ -7,6 +7,7 @@ import pytest
 from memeval.errors import RunError
 from memeval.reporting import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
 from memeval.reporting.numbers import dollars, interval, p_value, percent, points, seconds
+from memeval.reporting.tables import rankings_table
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, write
@@ -34,7 +35,7 @@ def test_the_main_metric_is_the_protocols_accuracy_before_others() -> None:
     while scores:
         found.append(primary_metric([parse_run(result("r", [Asked("a", dict(scores))]))]))
         del scores[found[-1]]
-    assert found == ["longmemeval_accuracy", "f1", "session.recall_all@5", "longmemeval_accuracy_official", "turn.ndcg@5"]
+    assert found == ["longmemeval_accuracy", "f1", "longmemeval_accuracy_official", "session.recall_all@5", "turn.ndcg@5"]
 
 
 def test_a_metric_without_a_scored_question_does_not_stand_for_a_run() -> None:
@@ -50,6 +51,16 @@ def test_a_run_in_which_all_failed_has_tables_too() -> None:
     run = parse_run(result("r", [Asked("a", error=(Phase.INGEST, "down"))]))
     assert not types_table(run).rows
     assert [row[:2] for row in metrics_table(run).rows] == [("accuracy", "0.0")]
+
+
+def test_rankings_are_a_row_for_each_metric_and_a_column_for_each_cut_off() -> None:
+    scores = {"f1": 1.0, "turn.mrr@1": 0.5, "turn.mrr@10": 1.0, "turn.mrr@5": 1.0, "turn.recency": 0.0}
+    assert rankings_table(parse_run(result("r", [Asked("a", scores)]))).markdown() == (
+        "| retrieval | first | @1 | @5 | @10 |\n"
+        "| --- | ---: | ---: | ---: | ---: |\n"
+        "| turn.mrr |  | 50.0 | 100.0 | 100.0 |\n"
+        "| turn.recency | 0.0 |  |  |  |\n"
+    )
 
 
 def test_types_are_listed_with_all_at_the_end() -> None:
