@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -79,3 +81,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+
+@contextmanager
+def running() -> Iterator[ModelServer]:
+    """A server that answers until the block ends."""
+    server = ModelServer()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server
+    server.released.set()
+    server.shutdown()
+    server.server_close()
