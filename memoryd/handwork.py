@@ -1,7 +1,7 @@
 """What people do to the files themselves: edits are protected from the dream, deletions are kept in mind.
 
 A file that a person changed is that person's text from then on. A file that a person deleted must
-not come back from what was said before; it is remembered as something forbidden (docs/design/dream.md).
+not come back from what was said before; it is remembered as something forbidden (docs/dream.md).
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class HandWork:
             self._ledger.mark_deleted(gone)
         if new := [id for id, item in old.items() if item is None]:
             self._ledger.unmark_deleted(new)
+
+    def erase(self, id: str) -> bool:
+        """Keep nothing about a memory; whether its file had been deleted by hand."""
+        return self._ledger is not None and self._ledger.erase(id)
 
     def forbidden(self, content: str, project: str) -> list[MemoryItem]:
         """Deleted memories that share at least half of the shorter one's words with the statement, closest first."""

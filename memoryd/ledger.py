@@ -131,6 +131,14 @@ class Ledger:
                 out.append(replace(item, status=Status.BLACKLISTED, expired_at=from_iso(at), pinned=False))
         return out
 
+    def erase(self, memory: str) -> bool:
+        """Delete all that is kept about a memory; whether its text was kept, since a person had deleted its file."""
+        with self._db.transaction():
+            kept = bool(self._db.execute("SELECT 1 FROM deleted WHERE memory = ?", (memory,)))
+            for table in ("use", "edited", "deleted", "anchor"):
+                self._db.execute(f"DELETE FROM {table} WHERE memory = ?", (memory,))
+        return kept
+
     # Anchors
 
     def anchors(self) -> dict[str, dict[str, Print]]:

@@ -305,7 +305,8 @@ class Orchestrator:
 
     def purge(self, id: str) -> None:
         """Remove a memory and its file for good, the trash included. Only for a person."""
-        self.require(id)
+        if not self._hand_work.erase(id):
+            self.require(id)
         self.delete(id)
         for copy in self._settings.paths.trash.rglob(f"{id}*"):
             copy.unlink(missing_ok=True)

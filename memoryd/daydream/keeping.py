@@ -66,7 +66,7 @@ class Keeper:
         """Whose file was deleted by hand stays out, until the user says it again after that."""
         if item.status is not Status.BLACKLISTED or item.expired_at is None or candidate.source is not Source.USER:
             return False
-        return (candidate.at or self._clock.now()) > item.expired_at and self._store.get(item.id) is None
+        return (candidate.at or self._clock.now()) >= item.expired_at and self._store.get(item.id) is None
 
     def _finish_supersession(self, decision: Decision) -> None:
         """A kill between the two writes of a supersession left the old statement open: close it now."""

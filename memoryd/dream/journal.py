@@ -18,7 +18,7 @@ import io
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -216,6 +216,27 @@ class Journal:
 
     def _write_head(self, head: Head) -> None:
         write_atomic(self._folder / head.name / "head.json", _head_bytes(head))
+
+    def erase(self, memory: str) -> None:
+        """Delete a memory and what it stands or falls with from all entries: that part can't be taken back any more."""
+        for name in {head.name for head, _ in self.history(memory)}:
+            records = self.records(name)
+            groups = {record.group or record.id for record in records if record.id == memory}
+            gone = [record for record in records if (record.group or record.id) in groups]
+            paths = {path for record in gone for path in (record.before_path, record.after_path)}
+            self._rewrite(name, [record for record in records if record not in gone], paths)
+
+    def _rewrite(self, name: str, records: Sequence[Record], without: Collection[str]) -> None:
+        folder = self._folder / name
+        for file in ("before.zip", "target.zip"):
+            if (folder / file).exists():
+                kept = {path: data for path, data in _unzipped(folder / file).items() if path not in without}
+                write_atomic(folder / file, _zipped(kept))
+        write_atomic(folder / "plan.json", orjson.dumps({"records": [_record_to_dict(record) for record in records]}))
+        ids = {record.id for record in records}
+        head = self.head(name)
+        undone = tuple(id for id in head.undone if id in ids)
+        self._write_head(replace(head, memories=len(records), counts=_counts(records), undone=undone))
 
     def remove_unfinished(self) -> None:
         """Delete what a killed process left before its entry had a name."""

@@ -92,6 +92,10 @@ class Proposals:
         found = self.require(list(ids))
         self._drop([p.id for p in found], {p.id: _dropped((c.action, c.id) for c in p.changes) for p in found})
 
+    def erase(self, memory: str) -> None:
+        """Drop what waits and has to do with a memory."""
+        self._drop([p.id for p in self.waiting() if any(change.id == memory for change in p.changes)], {})
+
     def refuse_group(self, actions: Sequence[tuple[Action, str]]) -> None:
         """The user took this back: it is not done again."""
         if any(action not in PASSING for action, _ in actions):

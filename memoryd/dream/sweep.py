@@ -216,6 +216,12 @@ class Sweep:
         for actions in by_group.values():
             (self.proposals.allow_group if back else self.proposals.refuse_group)(actions)
 
+    def erase(self, id: str) -> None:
+        """Delete a memory from journal and proposals, with all that it stood or fell with. Waits for no dream: refuses then."""
+        with self._alone():
+            self.journal.erase(id)
+            self.proposals.erase(id)
+
     # When
 
     def recover(self) -> list[str]:

@@ -124,6 +124,8 @@ class Api:
             )
         if caller.is_model and method != "memory_status":
             self._refuse_when_off(caller)
+        if method == "forget" and values.get("purge") is True and not caller.is_model:
+            parts.dreams.erase(str(values.get("id")))  # first: while a dream is under way it refuses, and nothing is half purged
         answer = parts.methods[method](Params(method, values), caller)
         if method == "recall" and caller.is_model:
             parts.dreams.note_returned(answer, caller.cwd)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memoryd.codec import item_to_dict
+from memoryd.codec import is_id, item_to_dict
 from memoryd.dream.journal import Head, Record
 from memoryd.dream.plan import Change, Undecided
 from memoryd.dream.proposals import Proposal
@@ -134,6 +134,11 @@ class DreamCalls:
                 self._injector.cache_governance(Project(id, name, anchors[0]))
 
     # Beside other calls
+
+    def erase(self, id: str) -> None:
+        """Delete a memory from snapshots and proposals, before it is purged."""
+        if is_id(id):
+            self._sweep.erase(id)
 
     def summary(self) -> dict[str, Any]:
         """What the status says about dreams."""

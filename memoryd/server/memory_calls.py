@@ -269,14 +269,14 @@ class MemoryCalls:
 
     def forget(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Hide a memory for good and refuse copies of it; `restore` brings it back."""
-        item = self._service.require(params.id())
-        purge = params.flag("purge")
+        id, purge = params.id(), params.flag("purge")
         params.done()
+        if purge and not caller.is_model:
+            self._service.purge(id)  # also what is kept about a memory whose file is gone already
+            return {"id": id, "status": "purged"}
+        item = self._service.require(id)
         if caller.is_model and (item.pinned or purge):
             raise InputError(f"{item.id} is kept by the user.", fix=f"The user can run: memoryd forget {item.id}")
-        if purge:
-            self._service.purge(item.id)
-            return {"id": item.id, "status": "purged"}
         return {"id": item.id, "status": self._service.forget(item.id).status.value}
 
     def restore(self, params: Params, caller: Caller) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from memoryd.config import Settings
 from memoryd.dream.journal import Journal, Kind, Place, Record, Step
 from memoryd.dream.plan import Action
-from memoryd.errors import InputError
+from memoryd.errors import InputError, NotFoundError
 from memoryd.files import try_lock
 from memoryd.server.api import Api
 from memoryd.server.contract import Slot
@@ -149,3 +150,25 @@ def test_what_a_kill_left_half_done_is_mended_before_anybody_can_see_it(desk: De
     assert path.read_bytes() == before
     assert journal.head(name).step is Step.DONE
     assert orjson.loads((settings.paths.journal / name / "head.json").read_bytes())["step"] == "done"
+
+
+def test_a_purged_memory_stays_in_no_snapshot_and_no_record(desk: Desk, settings: Settings) -> None:
+    said_twice(desk, settings)
+    other = desk.user("remember", content="The Zebulon archive is read-only.", kind="fact")["id"]
+    done = desk.user("dream", dry_run=False)
+    (merged,) = (change["id"] for change in done["changes"] if change["new"])
+    for id in (merged, "mem_000000000000", "mem_000000000001"):
+        desk.user("forget", id=id, purge=True)
+    path = Path(desk.user("get_memory", id=other)["path"])
+    path.unlink()
+    desk.user("sync")
+    assert desk.user("remember", content="The Zebulon archive is read-only.", kind="fact")["status"] == "new"
+    desk.model("remember", content="Zebulon is the archive.", kind="fact")
+    desk.user("forget", id=other, purge=True)
+    everything = [file for file in settings.paths.journal.rglob("*") if file.is_file()]
+    assert not [file for file in everything if b"linter" in file.read_bytes()]
+    for archive in settings.paths.journal.rglob("*.zip"):
+        with zipfile.ZipFile(archive) as opened:
+            assert not [name for name in opened.namelist() if "mem_00000000000" in name]
+    with pytest.raises(NotFoundError):
+        desk.user("forget", id=other, purge=True)
