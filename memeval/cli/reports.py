@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from memeval import stats
-from memeval.cli.app import Context, pass_context
+from memeval.cli.app import Context, pass_context, tell
 from memeval.cli.output import print_json, print_table
+from memeval.errors import MemevalError
 from memeval.files import write_atomic
 from memeval.html.site import write_run, write_site
 from memeval.reporting.compare import compare, comparison_table
@@ -116,7 +117,7 @@ def regress_run(
     seed: int,
     name: str | None,
 ) -> None:
-    """Exit code 1 when a run is significantly worse than a baseline."""
+    """Exit code 1 when a run is significantly worse than a baseline; 2 when that can't be told."""
     ctx = click_ctx.find_object(Context)
     assert ctx is not None
     if name:
@@ -124,9 +125,12 @@ def regress_run(
         return
     if not baseline:
         raise click.UsageError(f"Give --baseline. Named ones: {', '.join(sorted(baselines(ctx.results))) or 'none yet'}.")
-    made = regress(
-        load_run(ctx.results, run), load_baseline(ctx.results, baseline), metrics, alpha=alpha, tolerance=tolerance, seed=seed
-    )
+    try:
+        here, before = load_run(ctx.results, run), load_baseline(ctx.results, baseline)
+        made = regress(here, before, metrics, alpha=alpha, tolerance=tolerance, seed=seed)
+    except MemevalError as error:
+        tell(error)
+        click_ctx.exit(2)
     _show(comparison_table(made.comparison))
     for drop in made.drops:
         click.echo(f"Significantly worse: {drop.metric}", err=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memeval import stats
-from memeval.errors import RunError
+from memeval.errors import ConfigError, RunError, UnknownRunError
 from memeval.files import write_atomic
 from memeval.reporting.compare import Row, RunComparison, compare
 from memeval.reporting.runs import RunResult, ledger_file, load_run
@@ -49,7 +49,7 @@ def regress(
     Raises RunError when a metric can't be compared: a check that sees nothing must not pass.
     """
     if not 0 < alpha < 1 or not 0 <= tolerance < 1:
-        raise RunError("--alpha must lie between 0 and 1, --tolerance from 0 to below 1.", fix="Correct it.")
+        raise ConfigError("--alpha must lie between 0 and 1, --tolerance from 0 to below 1.", fix="Correct it.")
     comparison = compare([run, baseline], metrics, seed=seed)
     if blind := [row.metric for row in comparison.rows if row.pair is None]:
         raise RunError(
@@ -100,7 +100,7 @@ def result_path(results: ResultsDir, run: str) -> str:
     if not (path.suffix == ".json" and path.is_file()):
         found = ledger_file(results, run)
         if found is None:
-            raise RunError(f"The ledger has no run {run!r} with a result file.", fix="`memeval status` lists the runs.")
+            raise UnknownRunError(f"The ledger has no run {run!r} with a result file.", fix="`memeval status` lists the runs.")
         path = found
     inside, root = path.resolve(), results.root.resolve()
     return inside.relative_to(root).as_posix() if inside.is_relative_to(root) else inside.as_posix()
@@ -115,4 +115,4 @@ def load_baseline(results: ResultsDir, name: str) -> RunResult:
         return load_run(results, name)
     except RunError as error:
         names = ", ".join(sorted(known)) or "none yet"
-        raise RunError(f"There is no baseline {name!r}: {error.message}", fix=f"Named baselines: {names}.") from None
+        raise type(error)(f"There is no baseline {name!r}: {error.message}", fix=f"Named baselines: {names}.") from None

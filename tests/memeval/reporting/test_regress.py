@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import RunError
+from memeval.errors import ConfigError, RunError
 from memeval.reporting import baselines, load_baseline, parse_run, regress, set_baseline
 from memeval.results.files import ResultsDir
 from tests.memeval.result_files import Asked, many, result, write
@@ -42,7 +42,7 @@ def test_a_check_that_sees_nothing_does_not_pass() -> None:
 
 @pytest.mark.parametrize(("alpha", "tolerance"), [(0.0, 0.0), (1.0, 0.0), (0.05, -0.1), (0.05, 1.0)])
 def test_limits_that_make_no_sense_are_refused(alpha: float, tolerance: float) -> None:
-    with pytest.raises(RunError, match="--alpha"):
+    with pytest.raises(ConfigError, match="--alpha"):
         regress(graded("a", 1), graded("b", 1), alpha=alpha, tolerance=tolerance)  # type: ignore[arg-type]
 
 
