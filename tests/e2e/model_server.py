@@ -46,6 +46,12 @@ def tool_names(body: Body) -> set[str]:
     return {tool.get("name", "") for tool in body.get("tools") or []}
 
 
+def tool_results(body: Body) -> list[Block]:
+    """All results of tools in the conversation so far."""
+    contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
+    return [block for content in contents for block in content if block.get("type") == "tool_result"]
+
+
 class ModelServer:
     """Answers with `brain(body)`; keeps the bodies of all requests in `requests`."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import RECALL, ROOT, World, claude_binary
-from tests.e2e.model_server import Block, Body, conversation, say, texts, tool_names, use
+from tests.e2e.model_server import Block, Body, conversation, say, texts, tool_names, tool_results, use
 
 pytestmark = pytest.mark.e2e
 
@@ -78,8 +77,7 @@ def test_recall_returns_it_to_the_model_and_survives_a_killed_daemon(world: Worl
     world.kill_daemon()
 
     def recaller(body: Body) -> list[Block]:
-        last = body["messages"][-1]["content"]
-        if isinstance(last, list) and any(block.get("type") == "tool_result" for block in last):
+        if tool_results(body):
             return [say("I see.")]
         assert RECALL in tool_names(body), sorted(tool_names(body))
         return [use(RECALL, query="Which port does the staging database use?")]
@@ -87,9 +85,9 @@ def test_recall_returns_it_to_the_model_and_survives_a_killed_daemon(world: Worl
     world.model.brain = recaller
     world.model.requests.clear()
     world.run("Which port does the staging database use?", repo)
-    result = texts(world.last_request()["messages"][-1]["content"])
-    assert "5544" in result
-    assert json.dumps(world.last_request()).count("mem_") >= 1
+    (result,) = tool_results(world.last_request())
+    assert "5544" in texts(result["content"])
+    assert "mem_" in texts(result["content"])
 
 
 def test_governance_is_given_at_the_start_even_when_the_daemon_was_killed(world: World) -> None:

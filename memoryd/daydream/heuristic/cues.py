@@ -109,7 +109,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:please |now |first |"
             r"ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
             r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|"
-            r"go ahead|do it|help|test|"
+            r"go ahead|do it|help|test|prepare|build|release|publish|bump|debug|analy[sz]e|document|describe|draft|print|"
+            r"download|upload|copy|compare|count|measure|reproduce|inspect|send|wait|finish|complete|rerun|retry|execute|launch|"
             r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate)\b"
             r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|"
             r"^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
