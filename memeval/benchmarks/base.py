@@ -71,11 +71,6 @@ class FileBenchmark(ABC):
         """The data files, sorted by path."""
         return data_files(self.source, self.SUFFIXES)
 
-    def records(self) -> Iterator[Field]:
-        """The records of all files."""
-        for path in self.files():
-            yield from file_records(path)
-
     def type_of(self, category: Field, name: str | None = None) -> QuestionType:
         """The unified type of the benchmark's own category (by default the field's text), as the YAML file maps it."""
         key = category.scalar() if name is None else name
