@@ -246,7 +246,7 @@ def _tell(path: Path) -> None:
     rows = [
         (name, with_interval(cell), cell["total"], cell["scored"], cell["failed"], cell["unscored"], cell["skipped"])
         for name, cell in metrics.items()
-        if name in shown
+        if name in shown and cell["total"] > cell["skipped"]
     ]
     title = f"{result['run_id']}: {totals['total']} questions, {totals['failed']} failed"
     print_table(title, ["metric", "% [95%]", "total", "scored", "failed", "unscored", "skipped"], rows)
