@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from memeval import registry
+from memeval import embedding, registry
 from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
 from memeval.cache import GuardedModel, ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
 from memeval.config import to_plain
+from memeval.embedding import RememberingEmbedder
+from memeval.errors import ConfigError, ProviderError
 from memeval.judges import open_judge
 from memeval.models import open_model
 from memeval.prompts import Prompt, find_prompt
@@ -119,6 +121,8 @@ def make_judges(plan: Plan, around: Surroundings) -> list[Judge]:
 def check_parts(plan: Plan, around: Surroundings) -> None:
     """Make everything once, so that a missing key, prompt or option is told before any work. Raises ConfigError."""
     make_provider(plan, around)
+    if plan.settings.embedder:
+        make_embedder(plan.settings.embedder)
     if plan.settings.answering_model:
         make_model(plan.settings.answering_model, plan.settings.model_options, around)
         make_judges(plan, around)
@@ -126,11 +130,23 @@ def check_parts(plan: Plan, around: Surroundings) -> None:
             answer_prompt(plan, Question("", "", kind))
 
 
+def make_embedder(name: str) -> RememberingEmbedder:
+    """An embedder by memoryd's name for it. Raises ConfigError."""
+    from memeval.providers.memoryd import text_embedder  # loads the product, which most commands do without
+
+    try:
+        return RememberingEmbedder(text_embedder(name, embedding.CHARACTERS))
+    except ProviderError as error:
+        raise ConfigError(error.message, fix="Give --embedder bge-small or hash.") from error
+
+
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
     """The benchmark's own options are for its own judge; prompts for those that have some."""
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = dict(spec.options) if judge == spec.name else {}
     options["benchmark"] = _prompt_folder(plan.benchmark)
+    if judge == "semantic":
+        options["embedder"] = make_embedder(plan.settings.embedder or embedding.DEFAULT).embed
     if judge not in PROMPTED:
         return options
     if own := plan.settings.judge_prompt:

@@ -19,6 +19,7 @@ from memeval.assembly import Plan, Surroundings
 from memeval.cache import paid_by
 from memeval.calls import RetryPolicy, with_retries
 from memeval.checkpoint import Run
+from memeval.embedding import RememberingEmbedder
 from memeval.errors import DataError, MemevalError, ModelError, ProviderError
 from memeval.metrics import total_usage
 from memeval.phases import evaluate, ingest, search
@@ -67,6 +68,7 @@ class Runner:
         self._progress = progress
         self._work = work or Work()
         self._data: Benchmark | None = None
+        self._embedder: RememberingEmbedder | None = None
         limits = plan.provider.rate_limit
         own = plan.provider.effective_implementation == "http"  # it tries again itself, call by call
         self._policy = RetryPolicy(0 if own else limits.retries, limits.backoff, limits.backoff_max)
@@ -235,6 +237,8 @@ class Runner:
             judges = assembly.make_judges(self._plan, self._around) if answered else []
             self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
             metrics = assembly.ranking_metrics(self._plan)
+            name = self._plan.settings.embedder
+            self._embedder = assembly.make_embedder(name) if name else None
             threads = self._model_threads() if self._plan.settings.judge_model else 1
             self._each(Phase.EVALUATE, pending, lambda row: self._evaluate_one(row, judges, metrics), threads)
         self._progress.end(Phase.EVALUATE)
@@ -250,6 +254,8 @@ class Runner:
         if searched is not None and searched.status is Status.DONE:
             pieces = search.found(searched.payload)
             scores += evaluate.ranking_scores(pieces, _gold(row), metrics, self._plan.benchmark.retrieval.k)
+            if self._embedder is not None:
+                scores.append(evaluate.relevancy_score(self._embedder, question, pieces[: self._plan.settings.top_k]))
         try:
             if answered is not None and answered.status is Status.DONE:
                 hypothesis = answer_from_json(answered.payload, answered.seconds)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memeval import assembly
+from memeval import assembly, embedding
 from memeval.assembly import Plan, Surroundings, make_plan
 from memeval.calls import Budget
 from memeval.catalog import Catalog
@@ -215,6 +215,8 @@ def _shown_settings(plan: Plan) -> dict[str, Any]:
     """Settings, filled in, without what is private: the folder of the data, and options that look like secrets."""
     data = plan.settings.to_json()
     data.update(variant=plan.variant, granularity=plan.granularity, search_k=plan.search_k, judge=",".join(plan.judges))
+    if "semantic" in plan.judges:
+        data["embedder"] = plan.settings.embedder or embedding.DEFAULT
     data["data"] = Path(data["data"]).name
     for name in ("provider_options", "benchmark_options", "model_options"):
         data[name] = {key: "***" if _SECRET.search(key) else value for key, value in data[name].items()}

@@ -20,7 +20,7 @@ class Settings:
     """Names are those of specs, registries and flags; an empty text means what the benchmark says.
 
     `top_k` pieces are read by the answering model; `search_k` are asked for (0: enough for the retrieval metrics).
-    Without an answering model the answer phase is left out.
+    Without an answering model the answer phase is left out, without an embedder the metric relevancy.
     """
 
     benchmark: str
@@ -38,6 +38,7 @@ class Settings:
     data: str = ""
     seed: int = 0
     index_timeout: float = 600.0
+    embedder: str = ""
     selection: Selection = Selection()
     provider_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     benchmark_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

@@ -56,6 +56,7 @@ search_options = _all([
     click.option("--variant", type=click.Choice(list(VARIANTS)), help="Protocol of retrieval metrics."),
     click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider."),
     click.option("--benchmark-option", "benchmark_options", multiple=True, metavar="KEY=VALUE", help="Option of the loader."),
+    click.option("--embedder", default="", help="Measure relevancy with this embedder: bge-small or hash."),
     click.option("--index-timeout", type=float, default=600.0, show_default=True, help="Seconds to wait for indexing."),
 ])  # fmt: skip
 
@@ -164,6 +165,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         data=str(values["data"].resolve()) if values["data"] else "",
         seed=values["seed"],
         index_timeout=values["index_timeout"],
+        embedder=values["embedder"],
         selection=selection(values),
         provider_options=provider_options,
         benchmark_options=key_values(values["benchmark_options"], "--benchmark-option"),

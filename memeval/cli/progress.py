@@ -60,7 +60,7 @@ class Tally:
 
 def headline(scores: Mapping[str, float]) -> str:
     """The metric that is shown while a run goes on: the first of a judge, else of the ranking."""
-    judged = [name for name in scores if "." not in name and name != "efficiency"]
+    judged = [name for name in scores if "." not in name and name not in ("efficiency", "relevancy")]
     ranked = [name for name in scores if name.endswith(("recall_all@5", "recall_fraction@5"))]
     return next(iter([*judged, *ranked, *scores]), "")
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memeval.metrics import Targets, efficiency, rank_by, recency
+from memeval.embedding import RememberingEmbedder
+from memeval.metrics import Targets, efficiency, rank_by, recency, relevancy
 from memeval.protocols import Judge, RetrievalMetric
 from memeval.results.codec import score_to_json, usage_to_json
 from memeval.text import estimate_tokens
@@ -73,6 +74,13 @@ def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
     """Share of the answering model's tokens that what was found takes."""
     value = efficiency(estimate_tokens(memories), answer.usage.input_tokens + answer.usage.output_tokens)
     return _entry("efficiency", value, "the model does not tell tokens")
+
+
+def relevancy_score(embedder: RememberingEmbedder, question: Question, pieces: Sequence[Retrieved]) -> dict[str, Any]:
+    """How near the pieces with a text are to the question."""
+    texts = [piece.text for piece in pieces if piece.text]
+    value = relevancy(embedder.embed_query(question.text), embedder.embed(texts)) if texts else None
+    return _entry("relevancy", value, "nothing was retrieved")
 
 
 def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

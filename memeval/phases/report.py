@@ -21,7 +21,7 @@ from memeval.types import EMPTY, Phase, QuestionType, Usage
 SHOWN_TEXT = 500
 """Characters of a retrieved piece that the result file keeps."""
 RESAMPLES = 2000
-LAST = ("efficiency",)
+LAST = ("efficiency", "relevancy")
 """Metrics that are no success: they come last, and what failed is not 0 in them."""
 Fetch = Callable[[Phase, QuestionRow], Record | None]
 

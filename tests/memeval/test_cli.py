@@ -271,3 +271,13 @@ def test_reading_commands_print_what_the_run_found(memeval: Invoke, folder: Path
 def test_secrets_are_not_in_the_result(memeval: Invoke, result_of: Load) -> None:
     memeval(*ANSWERED, "--run-id", "r", "--model-option", "api_key=abc123")
     assert "abc123" not in json.dumps(result_of("r"))
+
+
+def test_relevancy_and_the_semantic_judge_need_an_embedder_and_name_it(memeval: Invoke, result_of: Load) -> None:
+    done = memeval(*EVAL, "-m", "parrot", "--judge", "semantic", "--embedder", "hash", "--run-id", "r")
+    assert done.exit_code == 0, done.output
+    result = result_of("r")
+    assert result["settings"]["embedder"] == "hash"
+    assert result["metrics"]["relevancy"]["scored"] == 6
+    assert 0 < result["metrics"]["semantic"]["by_type"]["fact_recall"]["value"] < 1
+    assert memeval(*EVAL, "--embedder", "hasch").exit_code == 2
