@@ -6,7 +6,6 @@ importer of psycopg.
 
 from __future__ import annotations
 
-import importlib
 import json
 import sqlite3
 import threading
@@ -97,7 +96,7 @@ def sqlite_notes(folder: Callable[[str], Path]) -> Notes:
 def postgres_notes(dsn: str) -> Notes:
     """Notes in a Postgres database. Raises DependencyError without psycopg."""
     try:
-        psycopg: Any = importlib.import_module("psycopg")
+        import psycopg
     except ImportError:
         raise DependencyError("Postgres needs psycopg.", fix="Run: pip install 'memoryd[postgres]'") from None
     return SqlNotes(lambda scope: psycopg.connect(dsn), "%s", (psycopg.Error,))

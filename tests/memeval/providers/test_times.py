@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -60,9 +61,13 @@ def test_any_text_can_be_looked_at(text: str, at: datetime) -> None:
 @pytest.mark.parametrize("name", ["bm25", "hybrid", "memoryd"])
 def test_pieces_of_the_named_time_gain(name: str, tmp_path: Path) -> None:
     told = [session("a", "I went hiking with Bo.", day=0), session("b", "I went hiking with Cy.", day=40)]
-    options = {"bm25": {}, "hybrid": EMBEDDING, "memoryd": {"settings": {"embedder": "hash", "weight_recency": 0.0}}}[name]
+    known: dict[str, Any] = {
+        "bm25": {},
+        "hybrid": EMBEDDING,
+        "memoryd": {"settings": {"embedder": "hash", "weight_recency": 0.0}},
+    }
     for wanted, text in (("a", "With whom did I go hiking in May 2023?"), ("b", "With whom did I go hiking in June 2023?")):
-        provider = make(name, {**options, "timeAware": True})
+        provider = make(name, {**known[name], "timeAware": True})
         provider.open(tmp_path)
         provider.ingest("one", told)
         provider.await_indexed("one", 5)
@@ -73,8 +78,8 @@ def test_pieces_of_the_named_time_gain(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["bm25", "dense", "memoryd"])
 def test_with_key_expansion_an_answer_is_found_by_its_question(name: str, tmp_path: Path) -> None:
     told = [session("a", "Which zeppelin museum do you recommend?", "The one in Friedrichshafen."), session("b", "Hello.", "Hi.")]
-    options = {"bm25": {}, "dense": EMBEDDING, "memoryd": {"settings": {"embedder": "hash"}}}[name]
-    provider = make(name, {**options, "keyExpansion": True})
+    known: dict[str, Any] = {"bm25": {}, "dense": EMBEDDING, "memoryd": {"settings": {"embedder": "hash"}}}
+    provider = make(name, {**known[name], "keyExpansion": True})
     provider.open(tmp_path)
     provider.ingest("one", told)
     provider.await_indexed("one", 5)
