@@ -24,7 +24,7 @@ VAULT = Path(__file__).parents[2] / "memories"
 QUESTIONS = (
     "Which port does the test database use?",
     "How is staging deployed?",
-    "Which job queue did we choose, and why not Redis?",
+    "Why did we choose pg-boss and not Redis?",
     "What must I do before a commit?",
     "Why was the checkout total off by a cent?",
     "What is the office Wi-Fi password?",

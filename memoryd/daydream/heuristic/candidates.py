@@ -18,6 +18,12 @@ _PATH = re.compile(
     r"(?<![\w/:.@-])(?:[~.]{0,2}/)?(?:[\w.@-]+/)*[\w@-]+(?:\.[\w-]+)*\.(?:[a-z]{1,5}\d?)(?![\w/(])|"
     r"(?<![\w/:.-])[~.]{0,2}/[\w./@-]{3,}"
 )
+_CHOOSES = re.compile(
+    r"^(?:ok(?:ay)?|so|then|well|yes|[\s,.])*(?:let'?s (?:go with|use|take|do|keep|stick)|go with|"
+    r"(?:we|I)(?:'ll| will)? (?:go with|take|choose|decided)|wir nehmen|nehmen wir|on prend|prenons|vamos con|tomamos|"
+    r"берём|возьмём|我们用|就用|采用)",
+    re.IGNORECASE,
+)
 _ENVIRONMENT = re.compile(
     r"\b(?:localhost|docker|port|host|server|proxy|vpn|ssh|sudo|tty|shell|path|env(?:ironment)?(?: var\w*)?|\.env\w*|"
     r"version|installed|python ?\d|node ?\d|"
@@ -105,6 +111,8 @@ def _kind_by_user(unit: Unit, sure: bool) -> Kind:
         return Kind.TODO
     if has("wish") and not has("standing rule"):
         return Kind.PREFERENCE
+    if _CHOOSES.match(unit.text) and not sure:
+        return Kind.DECISION
     if sure or has("standing rule") or has("prohibition"):
         return Kind.RULE
     if unit.cues & _DECIDES:
@@ -131,7 +139,8 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
         return Polarity.DONT
     if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO) or not unit.by_user:
         return Polarity.KNOW
-    return Polarity.DONT if "prohibition" in unit.cues and not _OPENS_WITH_DO.match(unit.text) else Polarity.DO
+    opens_with_do = _OPENS_WITH_DO.match(unit.text) or _CHOOSES.match(unit.text)
+    return Polarity.DONT if "prohibition" in unit.cues and not opens_with_do else Polarity.DO
 
 
 def importance_of(kind: Kind, scored: Scored) -> int:
