@@ -76,9 +76,8 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
     """Count what a run has paid already, so that a budget holds over all its starts."""
     with results.open(run) as store:
         for phase in ORDER[:4]:
-            for record in store.records(phase):
-                cost = record.payload.get("usage", {}).get("cost_usd")
-                if cost and not record.key.part:
+            for record in store.whole_records(phase):
+                if cost := record.payload.get("usage", {}).get("cost_usd"):
                     budget.add(cost)
 
 
@@ -171,7 +170,7 @@ def result_of(run: Run, plan: Plan) -> dict[str, Any]:
     def fetch(phase: Phase, row: QuestionRow) -> Record | None:
         return store.get(Key(phase, row.case_id, row.question_id))
 
-    cases = [record for record in store.records(Phase.INGEST) if not record.key.part]
+    cases = list(store.whole_records(Phase.INGEST))
     answered = bool(plan.settings.answering_model or store.meta("hypotheses"))
     facts = RunFacts(run.id, plan.settings.seed, answered, _about(run, plan, rows), cases)
     return build_result(facts, rows, fetch)

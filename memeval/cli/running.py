@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from memeval import hypotheses, merging, session
 from memeval.assembly import Plan, Surroundings
 from memeval.checkpoint import ORDER, Run
 from memeval.cli import options
-from memeval.cli.app import Context, pass_context, stopped_by_signals
+from memeval.cli.app import Context, pass_context, stopped_by_signals, tell
 from memeval.cli.output import print_table, with_interval
 from memeval.cli.progress import headline, make_progress
-from memeval.errors import ConfigError
+from memeval.errors import BudgetError, ConfigError, MemevalError, RunError, StoppedError
 from memeval.results.files import read_result
 from memeval.runner import Work
 from memeval.settings import GRANULARITIES, Settings
@@ -194,9 +195,11 @@ def _start(
     for told in wanted:
         session.check(told, around)
     single = len(cells) == 1 and values["run_id"]
-    for told in wanted:
-        run_id = group if single else f"{group}.{Path(told.benchmark).stem}.{Path(told.provider).stem}"
-        _run_new(ctx, around, run_id, told, phases, source, values["concurrency"])
+    with _each_on_its_own() as alone:
+        for told in wanted:
+            run_id = group if single else f"{group}.{Path(told.benchmark).stem}.{Path(told.provider).stem}"
+            with alone(len(wanted) > 1):
+                _run_new(ctx, around, run_id, told, phases, source, values["concurrency"])
 
 
 def _run_new(
@@ -217,14 +220,42 @@ def _resume(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
     phases = _phases(values["phase"])
     for name in names:
         session.count_spent(ctx.results, name, around.budget)
-    for name in names:
-        opened, plan = session.reopen(ctx.results, name, around)
-        with opened:
-            if values["force"]:
-                opened.forget(phases[0])
-            if values["retry_failed"]:
-                click.echo(f"{opened.id}: {opened.forget_failed()} failed questions are tried again.", err=True)
-            _perform(opened, plan, around, phases, values["concurrency"])
+    with _each_on_its_own() as alone:
+        for name in names:
+            with alone(len(names) > 1):
+                _resume_one(ctx, around, name, phases, values)
+
+
+def _resume_one(ctx: Context, around: Surroundings, name: str, phases: tuple[Phase, ...], values: dict[str, Any]) -> None:
+    opened, plan = session.reopen(ctx.results, name, around)
+    with opened:
+        if values["force"]:
+            opened.forget(phases[0])
+        if values["retry_failed"]:
+            click.echo(f"{opened.id}: {opened.forget_failed()} failed questions are tried again.", err=True)
+        _perform(opened, plan, around, phases, values["concurrency"])
+
+
+@contextmanager
+def _each_on_its_own() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
+    """Many runs: one that can't go on is told, and the others go on; in the end the command has failed."""
+    failed: list[MemevalError] = []
+
+    @contextmanager
+    def alone(several: bool) -> Iterator[None]:
+        try:
+            yield
+        except (BudgetError, StoppedError):
+            raise
+        except MemevalError as error:
+            if not several:
+                raise
+            tell(error)
+            failed.append(error)
+
+    yield alone
+    if failed:
+        raise RunError(f"{len(failed)} of the runs did not end.", fix="Resume them once the cause is gone.")
 
 
 def _perform(opened: Run, plan: Plan, around: Surroundings, phases: tuple[Phase, ...], concurrency: int | None) -> None:

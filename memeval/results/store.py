@@ -157,6 +157,12 @@ class RunStore:
             if (record := self.get(key)) is not None:
                 yield record
 
+    def whole_records(self, phase: Phase) -> Iterator[Record]:
+        """The same without batches."""
+        for key in self.keys(phase):
+            if not key.part and (record := self.get(key)) is not None:
+                yield record
+
     def keys(self, phase: Phase, status: Status | None = None) -> list[Key]:
         """Keys of the phase's records, sorted; only those of a status if one is given."""
         rows = self._rows(

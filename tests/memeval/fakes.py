@@ -32,6 +32,7 @@ metrics: [recall_any, recall_all, mrr]
 retrieval: {k: [1, 5], levels: [session, turn]}
 """,
     "benchmarks/tiny.json": "{}",
+    "benchmarks/broken.yaml": "name: broken\nsource: {type: local, path: conversations.json}\nloader: locomo\n",
     "providers/notes.yaml": "name: notes\ntype: local\noptions: {failCase: ''}\nrateLimit: {retries: 1, backoff: 0}\n",
 }
 COLOURS = ("red", "green", "blue", "white", "black", "amber")
@@ -50,7 +51,7 @@ def reached(point: str) -> None:
     """Die here if that is asked for."""
     _calls[point] += 1
     if os.environ.get("MEMEVAL_TEST_KILL") == f"{point}:{_calls[point]}":
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), getattr(signal, os.environ.get("MEMEVAL_TEST_SIGNAL", "SIGKILL")))
 
 
 @registry.benchmark_loader("tiny")

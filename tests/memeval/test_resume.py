@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.memeval.fakes import write_configs
+from tests.memeval.model_server import ModelServer, Reply
 
 ROOT = Path(__file__).parents[2]
 IGNORED = ("times", "seconds", "provenance", "resumed_with")
@@ -20,9 +22,11 @@ IGNORED = ("times", "seconds", "provenance", "resumed_with")
 RUN = ["eval", "--benchmark", "tiny", "--provider", "notes", "--answering-model", "parrot", "--judge", "f1", "--run-id", "r"]
 
 
-def memeval(folder: Path, *words: str, kill: str = "", threads: str = "1") -> subprocess.CompletedProcess[str]:
+def memeval(
+    folder: Path, *words: str, kill: str = "", threads: str = "1", interrupt: bool = False
+) -> subprocess.CompletedProcess[str]:
     configs = write_configs(folder / "configs")
-    environ = {**os.environ, "MEMEVAL_TEST_KILL": kill}
+    environ = {**os.environ, "MEMEVAL_TEST_KILL": kill, "MEMEVAL_TEST_SIGNAL": "SIGINT" if interrupt else "SIGKILL"}
     if words[0] == "eval":
         words = (*words, "--concurrency", threads)
     where = ["--results-dir", str(folder / "results"), "--cache-dir", str(folder / "cache"), "--config-dir", str(configs)]
@@ -67,6 +71,7 @@ def test_a_run_killed_anywhere_ends_with_the_report_of_an_undisturbed_one(tmp_pa
     assert len((tmp_path / "results" / "ledger.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_three_phases_ends_with_the_report_of_an_undisturbed_one(tmp_path: Path, undisturbed: str) -> None:
     assert memeval(tmp_path, *RUN, kill="ingest+:4").returncode == -signal.SIGKILL
     for point in ("search:3", "model+:2", "report+:1"):
@@ -90,3 +95,56 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path: Path, undisturb
     done = memeval(tmp_path, "eval", "--resume", "r")
     assert done.returncode == 0, done.stderr
     assert path.read_bytes() == before
+
+
+class ReadingServer(ModelServer):
+    """Answers questions with a line of the memories, and judges whether the answer names a colour."""
+
+    def next(self) -> Reply:
+        text = self.seen[-1]["messages"][-1]["content"]
+        if "single word yes or no" in text:
+            reply = "Yes." if "door number 1 is" in text else "perhaps"
+        else:
+            reply = next((line for line in text.splitlines() if "door number 1 is" in line), "No information available")
+        return Reply(reply, usage={"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55, "cost": 0.001})
+
+
+@pytest.mark.slow
+def test_a_run_with_a_model_as_answerer_and_judge_survives_three_kills(tmp_path: Path) -> None:
+    with ReadingServer() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        model = f"{server.url}#m"
+        run = [*RUN[:5], "--answering-model", model, "--judge", "llm", "--judge-model", model, "--run-id", "r"]
+        whole = memeval(tmp_path / "whole", *run)
+        assert whole.returncode == 0, whole.stderr
+        asked = len(server.seen)
+        assert memeval(tmp_path / "cut", *run, kill="ingest+:6").returncode == -signal.SIGKILL
+        for point in ("record:9", "record:4"):  # in the answer and in the evaluate phase, after the call and before its record
+            assert memeval(tmp_path / "cut", "eval", "--resume", "r", kill=point).returncode == -signal.SIGKILL
+        done = memeval(tmp_path / "cut", "eval", "--resume", "r")
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert report(tmp_path / "cut") == report(tmp_path / "whole")
+    assert len(server.seen) == 2 * asked  # no call is paid twice
+    cell = json.loads(report(tmp_path / "cut"))["metrics"]["llm_accuracy"]
+    assert (cell["scored"], cell["unscored"]) == (6, 0)
+    assert json.loads(report(tmp_path / "cut"))["usage"]["total"]["cost_usd"] == pytest.approx(0.001 * asked)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals there")
+def test_an_interrupt_ends_a_run_tidily(tmp_path: Path, undisturbed: str) -> None:
+    stopped = memeval(tmp_path, *RUN, kill="search:2", interrupt=True)
+    assert stopped.returncode == 130, stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    status = json.loads(memeval(tmp_path, "status", "r", "--json").stdout)[0]
+    assert (status["state"], status["search"]) == ("stopped", "2")  # the search that was under way is kept
+    assert memeval(tmp_path, "eval", "--resume", "r").returncode == 0
+    assert report(tmp_path) == undisturbed
+
+
+def test_a_cell_that_can_not_go_on_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    done = memeval(tmp_path, "eval", "--benchmarks", "tiny", "broken", "--providers", "notes", "--run-id", "g")
+    assert done.returncode == 1
+    assert "conversations.json" in done.stderr
+    states = {entry["run"]: entry["state"] for entry in json.loads(memeval(tmp_path, "status", "--json").stdout)}
+    assert states == {"g.broken.notes": "stopped", "g.tiny.notes": "finished"}
