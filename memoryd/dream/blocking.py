@@ -75,14 +75,17 @@ def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int
         key = groups.astype(np.uint64)
         for row in range(ROWS):
             key = (key ^ signature[:, band * ROWS + row]) * np.uint64(0x9E3779B97F4A7C15)
-        found = unique_pairs([found, _adjacent(key, neighbours)], len(key))
-    return found[_agreement(signature, found) >= LEAST_OVERLAP]
+        met = _adjacent(key, neighbours)
+        found = unique_pairs([found, met[_agreement(signature, met) >= LEAST_OVERLAP]], len(key))
+    return found
 
 
 def unique_pairs(parts: Sequence[Pairs], rows: int) -> Pairs:
     """All pairs of the parts once, in order. `rows` is the number of rows that they speak of."""
     pairs = np.concatenate([no_pairs(), *parts])
-    left, right = np.divmod(np.unique(pairs[:, 0] * max(1, rows) + pairs[:, 1]), max(1, rows))
+    # Sorted, not hashed: such keys collide so often that np.unique becomes quadratic.
+    keys = np.sort(pairs[:, 0] * max(1, rows) + pairs[:, 1])
+    left, right = np.divmod(keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]], max(1, rows))
     return np.stack([left, right], axis=1)
 
 
