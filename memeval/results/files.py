@@ -80,7 +80,7 @@ class ResultsDir:
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
         """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
         target = self.root / path
-        write_atomic(target, (json.dumps(result, ensure_ascii=False, indent=1) + "\n").encode())
+        write_atomic(target, result_text(result).encode())
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:
@@ -110,6 +110,16 @@ class ResultsDir:
         if not name or not (self.root / name).is_file():
             raise RunError(f"Run {run} has no report yet.", fix=f"Finish it: memeval eval --resume {run}")
         return read_result(self.root / name)
+
+
+def result_text(result: Mapping[str, Any]) -> str:
+    """The file: indented, but one line for each question, which there can be thousands of."""
+    mark = "questions-stand-here"
+    frame = json.dumps({**result, "questions": mark}, ensure_ascii=False, indent=1)
+    lines = (json.dumps(question, ensure_ascii=False) for question in result["questions"])
+    before, _, after = frame.rpartition(f'"{mark}"')
+    joined = ",\n".join(lines)
+    return f"{before}[\n{joined}\n]{after}\n"
 
 
 def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
