@@ -1,0 +1,204 @@
+"""What driver and families of tasks agree on.
+
+A **family** turns a benchmark into sequences; a **sequence** is a chain of steps that share one memory; a **step** is one session
+of the client. The driver owns client, sandboxes, arms, checkpoints and results; a family owns prompts, folders and grading.
+
+What a sequence remembers (the client's configuration folder, and the plugin's home) is carried from replay to replay and
+from task to task. Every question starts from what was there after the last replay, so questions don't see one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from memeval.sampling import Selection
+from memeval.types import EMPTY, Question, Score, Session, Usage
+
+
+class Arm(StrEnum):
+    """Which memory a session has."""
+
+    OFF = "off"
+    BUILTIN = "builtin"
+    PLUGIN = "plugin"
+    BOTH = "both"
+
+    @property
+    def has_builtin(self) -> bool:
+        """Whether Claude Code's own memory is on."""
+        return self in (Arm.BUILTIN, Arm.BOTH)
+
+    @property
+    def has_plugin(self) -> bool:
+        """Whether memoryd is loaded."""
+        return self in (Arm.PLUGIN, Arm.BOTH)
+
+
+class StepKind(StrEnum):
+    """What a step is for."""
+
+    REPLAY = "replay"
+    QUESTION = "question"
+    TASK = "task"
+
+
+class ErrorKind(StrEnum):
+    """Why a session gave no usable result."""
+
+    NONE = ""
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    RATE_LIMIT = "rate_limit"
+    LOGIN = "login"
+    MODEL = "model"
+    NETWORK = "network"
+    MAX_TURNS = "max_turns"
+    BUDGET = "budget"
+    PLUGIN = "plugin"
+    CLIENT = "client"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One session to run. `folder` is its working folder, relative to the sequence's work folder, the same in every arm.
+
+    `session` is the conversation of a replay; `question` carries the gold for grading and the row of the report, and is never
+    shown to the client: all that the client sees is `prompt` and the folder. `flags` go to the client (tools, permissions).
+    """
+
+    id: str
+    kind: StepKind
+    prompt: str
+    folder: str = "project"
+    question: Question | None = None
+    session: Session | None = None
+    flags: tuple[str, ...] = ()
+    payload: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class StepSequence:
+    """Steps in order, replays first. `id` is the case id of the report. `metadata` goes into the result as it is."""
+
+    id: str
+    steps: tuple[Step, ...]
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpec:
+    """One start of the client. `resume` continues a session id whose log is there; times in seconds."""
+
+    prompt: str
+    cwd: Path
+    model: str
+    environment: Mapping[str, str]
+    flags: tuple[str, ...] = ()
+    resume: str = ""
+    session_id: str = ""
+    max_turns: int = 30
+    timeout: float = 600.0
+    budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One use of a tool, with its result as text."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    result: str = ""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """What became of a session. `text` is the final answer; `transcript` its log, if it was written.
+
+    `usage` counts cached input as input; `cost_usd` in it is the client's own figure for this start alone. `init` is what the
+    client told of itself: version, model, tools, plugins.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    session_id: str = ""
+    transcript: Path | None = None
+    error: ErrorKind = ErrorKind.NONE
+    message: str = ""
+    fix: str = ""
+    retry_after: float | None = None
+    turns: int = 0
+    tool_calls: tuple[ToolCall, ...] = ()
+    init: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the session ended with an answer."""
+        return self.error is ErrorKind.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A step that ran, with its scores: what a result is made from. `attempts` counts starts of the client."""
+
+    sequence_id: str
+    step: Step
+    result: SessionResult
+    scores: tuple[Score, ...] = ()
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that a family needs on this machine, whether it is there, and how to get it."""
+
+    name: str
+    here: bool
+    fix: str = ""
+
+
+class Family(Protocol):
+    """A benchmark as sequences of sessions. One object serves all arms; its methods are called from several threads.
+
+    Nothing that a step shows to the client (prompt, folder, ids in paths) may hold or lead to gold answers.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the benchmark, as in results."""
+        ...
+
+    def needs(self) -> Sequence[Need]:
+        """What has to be there. Cheap: no download, no data read."""
+        ...
+
+    def about(self) -> Mapping[str, Any]:
+        """For the result's `benchmark`: data hash, number of cases and questions, spec."""
+        ...
+
+    def sequences(self, selection: Selection) -> Iterator[StepSequence]:
+        """The chosen sequences, always in the same order. Raises DataError, ConfigError."""
+        ...
+
+    def prepare(self, step: Step, work: Path) -> None:
+        """Bring the step's folder (`work / step.folder`) to its start, also when an interrupted try left something there.
+
+        Raises DataError or DependencyError when that can't be done here; the step is then unscored.
+        """
+        ...
+
+    def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
+        """Scores of a question or task, the main one first; value None is unscored, which is neither failed nor passed.
+
+        Called in the order of the steps, right after the session, also for one that failed. `result.text` is the answer.
+        """
+        ...
+
+    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
+        """Further metrics of a whole cell (transfer, forgetting …), for the result; may be empty."""
+        ...
