@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from memoryd.recall.fence import TAG, fence, fit, harmless, item_line
 from memoryd.recall.governance import govern
+from memoryd.recall.worth import UseCounts
 from memoryd.text import token_count
-from memoryd.types import Kind, MemoryItem, Polarity, Source
+from memoryd.types import Kind, MemoryItem, Polarity, Source, Status
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -90,3 +91,24 @@ def test_what_fits_stays_within_the_budget(contents: list[str], budget: int) -> 
     kept, used = fit([item(content) for content in contents], budget)
     assert used <= budget
     assert token_count("\n".join(map(item_line, kept))) <= budget
+
+
+def test_what_the_user_had_forgotten_is_not_shown_in_other_words_either() -> None:
+    tombstone = item("The API key rotates weekly", status=Status.BLACKLISTED, expired_at=NOW - timedelta(days=2))
+    before = NOW - timedelta(days=9)
+    copies = [item("API key rotates weekly.", source=Source.AGENT_STEP), item("The API key is rotated weekly", created_at=before)]
+    other = item("The API key never rotates weekly", created_at=before)
+    assert govern([*copies, other, tombstone], NOW, 600, forbidden=[tombstone]).ids == (other.id,)
+
+
+def test_what_the_user_says_again_after_forgetting_it_is_shown() -> None:
+    tombstone = item("Use tabs", status=Status.BLACKLISTED, expired_at=NOW - timedelta(days=2))
+    anew = item("Use tabs.", source=Source.USER)
+    assert govern([anew], NOW, 600, forbidden=[tombstone]).ids == (anew.id,)
+
+
+def test_used_memories_come_before_unused_ones_and_the_same_words_are_shown_once() -> None:
+    first, second, copy = item("Alpha fact."), item("Beta fact."), item("beta fact")
+    for used in (first, second):
+        chosen = govern([first, second, copy], NOW, 600, usage={used.id: UseCounts(3)}).know
+        assert chosen[0] is used and len(chosen) == 2
