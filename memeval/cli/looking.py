@@ -12,8 +12,8 @@ import click
 from memeval import registry
 from memeval.assembly import open_data
 from memeval.checkpoint import is_running
-from memeval.cli.app import Context, pass_context, tell
 from memeval.cli.output import print_json, print_mapping, print_table
+from memeval.cli.root import Context, pass_context, tell
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.protocols import Benchmark

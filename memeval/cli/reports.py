@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from memeval import stats
-from memeval.cli.app import Context, pass_context, tell
 from memeval.cli.output import print_json, print_table
+from memeval.cli.root import Context, pass_context, tell
 from memeval.errors import MemevalError
 from memeval.files import write_atomic
 from memeval.html.site import write_run, write_site

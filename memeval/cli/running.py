@@ -13,9 +13,9 @@ from memeval import hypotheses, merging, session
 from memeval.assembly import Plan, Surroundings
 from memeval.checkpoint import ORDER, Run
 from memeval.cli import options
-from memeval.cli.app import Context, pass_context, stopped_by_signals, tell
 from memeval.cli.output import print_table, with_interval
 from memeval.cli.progress import headline, make_progress
+from memeval.cli.root import Context, pass_context, stopped_by_signals, tell
 from memeval.errors import BudgetError, ConfigError, MemevalError, RunError, StoppedError
 from memeval.results.files import read_result
 from memeval.runner import Work
