@@ -1,0 +1,88 @@
+"""What is different between the arms, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memeval.claudecode.contract import Arm
+from memeval.errors import ConfigError
+
+MODES: dict[str, tuple[Arm, ...]] = {
+    "off": (Arm.OFF,),
+    "builtin": (Arm.BUILTIN,),
+    "plugin": (Arm.PLUGIN,),
+    "both": (Arm.BOTH,),
+    "all": (Arm.OFF, Arm.BUILTIN, Arm.PLUGIN),
+}
+PLUGIN_TOOLS = "mcp__plugin_memoryd_memoryd__*"
+AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSetup:
+    """Flags and variables of an arm, on top of those that all arms share."""
+
+    arm: Arm
+    plugin: Path | None = None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags of the client."""
+        return ("--plugin-dir", str(self.plugin)) if self.arm.has_plugin else ()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Variables of the environment. The built-in memory is on by default; `0` says so against a user's setting."""
+        return {AUTO_MEMORY_OFF: "0" if self.arm.has_builtin else "1"}
+
+    def differences(self, replayed: str) -> dict[str, Any]:
+        """What sets the arm apart, for the result and the user."""
+        return {
+            "built_in_memory": self.arm.has_builtin,
+            "plugin": self.arm.has_plugin,
+            "history": replayed,
+            "variables": self.variables,
+            "flags": ["--plugin-dir", "<plugin>"] if self.arm.has_plugin else [],
+        }
+
+
+def arms_of(mode: str) -> tuple[Arm, ...]:
+    """The arms of a mode, cheapest first; several modes may be joined with commas. Raises ConfigError."""
+    chosen: list[Arm] = []
+    for part in (piece.strip() for piece in mode.split(",")):
+        if part not in MODES:
+            raise ConfigError(f"There is no mode {part!r}.", fix=f"Known: {', '.join(MODES)}.")
+        chosen += [arm for arm in MODES[part] if arm not in chosen]
+    return tuple(chosen)
+
+
+def find_plugin(named: Path | None) -> Path:
+    """The plugin's folder: the one that is named, else the source folder that this package is in. Raises ConfigError."""
+    folder = named or Path(__file__).resolve().parents[2]
+    if not (folder / ".claude-plugin" / "plugin.json").is_file():
+        raise ConfigError(
+            f"{folder} is no plugin: .claude-plugin/plugin.json is missing.", fix="Name memoryd's folder with --plugin-dir."
+        )
+    return folder.resolve()
+
+
+def check_plugin(init: Any, arm: Arm) -> str:
+    """What is wrong with the plugin as the client loaded it; empty when the arm is as it should be."""
+    names = [str(one.get("name") if isinstance(one, dict) else one) for one in _list(init, "plugins")]
+    loaded = any(name.split("@")[0] == "memoryd" for name in names)
+    if not arm.has_plugin:
+        return "the plugin is loaded in an arm without it" if loaded else ""
+    if errors := _list(init, "plugin_errors"):
+        return f"the client could not load the plugin: {errors[0]}"
+    if not loaded:
+        return "the client did not load the plugin"
+    tools = _list(init, "tools")
+    return "" if any(str(tool).startswith(PLUGIN_TOOLS[:-1]) for tool in tools) else "the plugin's tools are missing"
+
+
+def _list(init: Any, key: str) -> Sequence[Any]:
+    value = init.get(key) if hasattr(init, "get") else None
+    return value if isinstance(value, list | tuple) else ()

@@ -1,0 +1,108 @@
+"""Which environment a session gets: nothing of the user's configuration, and only the login that was asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memeval.errors import ConfigError
+
+API = "https://api.anthropic.com"
+CONNECT_SECONDS = 4.0
+TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_KEPT = re.compile(
+    r"(PATH|LANG|LANGUAGE|LC_\w+|TZ|TERM|USER|LOGNAME|SHELL|SYSTEMROOT|COMSPEC|PATHEXT|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|"
+    r"REQUESTS_CA_BUNDLE|IS_SANDBOX|(HTTPS?|NO|ALL)_PROXY)",
+    re.IGNORECASE,
+)
+_CLOUD = re.compile(r"(ANTHROPIC_|AWS_|CLAUDE_CODE_USE_|CLAUDE_CODE_SKIP_|VERTEX_|CLOUD_ML_|GOOGLE_|AZURE_)\w+")
+QUIET = {
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # the runner has its own back-off, and must not hang for minutes
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+}
+
+
+class AuthKind(StrEnum):
+    """Who pays."""
+
+    SUBSCRIPTION = "subscription"
+    API_KEY = "api-key"
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """The kind of login, and the address of a gateway if there is one."""
+
+    kind: AuthKind
+    base_url: str = ""
+
+    def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """What every session gets, whatever its arm. Nothing else of `environ` is inherited."""
+        kept = {name: value for name, value in environ.items() if _KEPT.fullmatch(name)}
+        if self.kind is AuthKind.SUBSCRIPTION:
+            return kept | QUIET | {name: environ[name] for name in (TOKEN,) if name in environ}
+        kept |= {name: value for name, value in environ.items() if _CLOUD.fullmatch(name)}
+        if self.base_url:
+            kept["ANTHROPIC_BASE_URL"] = self.base_url
+            if not any(kept.get(name) for name in KEYS):
+                kept[KEYS[0]] = "none"  # the client starts no session without one; a gateway that wants none ignores it
+        return kept | QUIET
+
+    def check(self, environ: Mapping[str, str]) -> None:
+        """Raises ConfigError when there is no login, or nobody answers at the address."""
+        if self.kind is AuthKind.SUBSCRIPTION and not environ.get(TOKEN):
+            raise ConfigError(
+                f"No login: {TOKEN} is not set, and sandboxes don't read your own configuration folder.",
+                fix=f"Run `claude setup-token` and export {TOKEN}, or give --auth api-key with {KEYS[0]}.",
+            )
+        made = self.environment(environ)
+        if self.kind is AuthKind.API_KEY and not any(made.get(name) for name in KEYS) and not _uses_cloud(made):
+            raise ConfigError(f"No login: neither {KEYS[0]} nor {KEYS[1]} is set.", fix="Set one, or give --auth subscription.")
+        check_reachable(made.get("ANTHROPIC_BASE_URL") or API)
+
+
+def make_auth(kind: str | None, base_url: str) -> Auth:
+    """The login that flags ask for: the subscription, or a key where there is an address. Raises ConfigError."""
+    if base_url and kind == AuthKind.SUBSCRIPTION:
+        raise ConfigError(
+            "A subscription's token is not sent to another address.", fix="Leave out --base-url, or give --auth api-key."
+        )
+    if base_url and urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
+        raise ConfigError(f"--base-url {base_url!r} is no address.", fix="Give http://HOST:PORT or https://HOST.")
+    return Auth(AuthKind(kind or (AuthKind.API_KEY if base_url else AuthKind.SUBSCRIPTION)), base_url)
+
+
+def _uses_cloud(environment: Mapping[str, str]) -> bool:
+    return any(name.startswith("CLAUDE_CODE_USE_") and value for name, value in environment.items())
+
+
+def check_reachable(address: str) -> None:
+    """Raises ConfigError when no connection can be made; a proxy is trusted to make it."""
+    if urllib.request.getproxies():
+        return
+    parts = urllib.parse.urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ConfigError(
+            f"Nobody answers at {parts.scheme}://{parts.netloc}: {error}.", fix="Check the network, or correct --base-url."
+        ) from error
+
+
+def as_root() -> dict[str, str]:
+    """What the client wants to see before it skips permissions for root."""
+    return {"IS_SANDBOX": "1"} if sys.platform != "win32" and os.geteuid() == 0 else {}

@@ -1,0 +1,169 @@
+"""Conversation memory: each session of a case is replayed, then each of its questions is asked in a session of its own.
+
+For longmemeval, locomo, memoryagentbench, convomem, sample and every other benchmark of conversations in the catalog. Where two friends talk
+(LoCoMo), the words of both stand in the log with their names, since a client's user and assistant have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memeval import assembly
+from memeval.assembly import Plan, make_plan
+from memeval.benchmarks.opening import open_benchmark
+from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
+from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.replay import CLOSING
+from memeval.config import to_plain
+from memeval.errors import ConfigError, DataError, ModelError
+from memeval.protocols import Benchmark, Judge
+from memeval.sampling import Ref, Selection, select
+from memeval.settings import Settings
+from memeval.types import EMPTY, Answer, Case, Question, Score, Session, Turn
+
+TOOLS = (
+    "--tools",
+    "Read,Write,Edit,Glob,Grep",
+    "--allowedTools",
+    "mcp__plugin_memoryd_memoryd__*",
+    "--permission-mode",
+    "acceptEdits",
+)
+"""The same in every arm. The built-in memory is read and written with the file tools; allowing tools that aren't there does nothing."""
+WITHOUT_MODEL = "contains"
+ASKING = (
+    "Answer this question about me and our earlier conversations as shortly as you can. "
+    'If you don\'t know, say "No information available".\n\n{when}{question}'
+)
+
+
+@family("conversation")
+class Conversations:
+    """Any benchmark of the catalog whose cases are sessions and questions."""
+
+    def __init__(self, name: str, options: FamilyOptions) -> None:
+        self._options = options
+        settings = Settings(
+            benchmark=name,
+            provider="none",
+            answering_model="claude-code",
+            judge=options.judge,
+            judge_model=options.judge_model,
+            data=str(options.data) if options.data else "",
+            benchmark_options=options.options,
+        )
+        self._plan: Plan = make_plan(settings, options.around.catalog)
+        self._judges: list[Judge] | None = None
+        self._data: Benchmark | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the benchmark."""
+        return self._plan.benchmark.name
+
+    def needs(self) -> Sequence[Need]:
+        """The data."""
+        source = self._plan.benchmark.source
+        if self._options.data is not None:
+            return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
+        try:
+            self._options.around.sources.resolve(self._plan.benchmark, None) if source.type == "local" else None
+        except (DataError, ConfigError) as error:
+            return (Need("data", False, error.fix or error.message),)
+        return (Need("data" if source.type == "local" else "data, which are fetched", True),)
+
+    def about(self) -> Mapping[str, Any]:
+        """Spec and hash of the data."""
+        return {"name": self.name, "data_hash": self._benchmark().data_hash(), "spec": to_plain(self._plan.benchmark)}
+
+    def sequences(self, selection: Selection) -> Iterator[StepSequence]:
+        """One for each case with a chosen question; of a case without questions nothing is replayed."""
+        refs = [
+            Ref(case.id, question.id, question.type, question.category)
+            for case in self._benchmark().cases()
+            for question in case.questions
+        ]
+        wanted = {(refs[place].case_id, refs[place].question_id) for place in select(refs, selection)}
+        for case in self._benchmark().cases():
+            questions = [question for question in case.questions if (case.id, question.id) in wanted]
+            if questions:
+                yield StepSequence(case.id, (*_replays(case), *_questions(questions)))
+
+    def prepare(self, step: Step, work: Path) -> None:
+        """An empty folder."""
+        (work / step.folder).mkdir(parents=True, exist_ok=True)
+
+    def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
+        """The benchmark's judges; without a judging model those that need none. A judge that fails leaves it unscored."""
+        if step.question is None or not result.ok:
+            return ()
+        answer = Answer(result.text, "claude-code", "", result.usage, result.seconds)
+        scores: list[Score] = []
+        for judge in self._make_judges():
+            try:
+                scores += judge.score(step.question, answer)
+            except ModelError as error:
+                scores.append(Score(judge.name, None, str(error), judge.name))
+        return tuple(scores)
+
+    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
+        """Nothing beyond the scores."""
+        return EMPTY
+
+    @property
+    def judges(self) -> Sequence[str]:
+        """Names of the judges that are used."""
+        return tuple(judge.name for judge in self._make_judges())
+
+    def _benchmark(self) -> Benchmark:
+        if self._data is None:
+            settings = self._plan.settings
+            self._data = open_benchmark(
+                self._plan.benchmark,
+                Path(settings.data) if settings.data else None,
+                options=settings.benchmark_options,
+                sources=self._options.around.sources,
+            )
+        return self._data
+
+    def _make_judges(self) -> Sequence[Judge]:
+        if self._judges is None:
+            plan = self._plan
+            if not plan.settings.judge and not plan.settings.judge_model and set(plan.judges) & {"llm", "rubric", "f1"}:
+                plan = assembly.with_settings(plan, judge=WITHOUT_MODEL)
+            self._judges = assembly.make_judges(plan, self._options.around)
+        return self._judges
+
+
+def _replays(case: Case) -> Iterator[Step]:
+    for number, session in enumerate(case.sessions):
+        yield Step(
+            id=f"r{number:04}",
+            kind=StepKind.REPLAY,
+            prompt=CLOSING,
+            session=_named(session),
+            flags=TOOLS,
+            payload={"number": number},
+        )
+
+
+def _named(session: Session) -> Session:
+    """The session with speakers' names before what they say, where they have some."""
+    turns = tuple(_with_name(turn) for turn in session.turns)
+    return replace(session, turns=turns)
+
+
+def _with_name(turn: Turn) -> Turn:
+    if not turn.speaker or turn.speaker.lower() in ("user", "assistant"):
+        return turn
+    return replace(turn, text=f"{turn.speaker}: {turn.text}")
+
+
+def _questions(questions: Sequence[Question]) -> Iterator[Step]:
+    for question in questions:
+        when = f"(It is {question.at:%Y-%m-%d %H:%M} now.)\n" if question.at else ""
+        prompt = ASKING.format(when=when, question=question.text)
+        yield Step(id=question.id, kind=StepKind.QUESTION, prompt=prompt, question=question, flags=TOOLS)

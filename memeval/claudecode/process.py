@@ -1,0 +1,122 @@
+"""One run of a program that leaves nothing behind, and can be ended from another thread."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memeval.errors import DependencyError
+
+GRACE_SECONDS = 3.0
+"""How long a client has to end after SIGTERM, so that its SessionEnd hooks run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Exit code (negative: the signal that ended it), output, and whether time ran out or the user stopped it."""
+
+    code: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+    stopped: bool = False
+
+
+class Processes:
+    """The programs that run now; `stop` ends them all, and those that are started later at once. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout: float) -> Finished:
+        """Run to its end, in a process group of its own. Raises DependencyError when it can't be started."""
+        process = self._start(command, cwd, environment)
+        timed_out = False
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+            end_group(process, GRACE_SECONDS)
+            stdout, stderr = _rest(process)
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            end_group(process, 0)
+        return Finished(process.returncode, _text(stdout), _text(stderr), timed_out, self._stopped)
+
+    def _start(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            try:
+                process = subprocess.Popen(
+                    list(command),
+                    cwd=cwd,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise DependencyError(
+                    f"{command[0]} can't be started: {error.strerror}.", fix="Install Claude Code, or name it with --claude."
+                ) from error
+            self._running.add(process)
+            stopped = self._stopped
+        if stopped:
+            end_group(process, 0)
+        return process
+
+    def stop(self) -> None:
+        """End all that run; for ^C."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for process in running:
+            _signal(process, signal.SIGTERM)
+
+
+def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
+    """End the program and all of its group: politely first if there is `grace`. One that has ended is left alone."""
+    if process.returncode is not None:
+        return
+    if grace:
+        _signal(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
+    _kill(process)
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        process.send_signal(number)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What it wrote before it was ended; a grandchild that holds the pipe open is not waited for."""
+    try:
+        stdout, stderr = process.communicate(timeout=1)
+    except subprocess.TimeoutExpired as late:
+        return late.stdout or b"", late.stderr or b""
+    return stdout, stderr
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")

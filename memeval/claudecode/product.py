@@ -1,0 +1,112 @@
+"""The plugin's daemon of a sandbox: started before a session, waited for after it, and ended before its state is copied.
+
+A user's daemon runs already when a session starts; a hook that finds none gives up at once. So it is started first.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memeval.claudecode.sandbox import State
+from memeval.errors import ProviderError
+from memeval.types import EMPTY
+from memoryd.client import Client
+from memoryd.config import Settings, daemon_environment
+from memoryd.errors import DaemonError, MemorydError
+from memoryd.paths import Paths
+
+PAUSE_SECONDS = 0.05
+WARM_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the plugin's memory holds after a step, and what its day dreams told."""
+
+    memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    daydreams: Sequence[Mapping[str, Any]] = ()
+    failing: Sequence[Any] = ()
+    waited: float = 0.0
+
+
+class MemoryDaemon:
+    """The daemon of one state. All errors are ProviderErrors with a fix."""
+
+    def __init__(self, state: State, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep) -> None:
+        self._settings = Settings(home=state.memory_home)
+        self._paths = Paths(state.memory_home)
+        self._client = Client(self._paths)
+        self._environment = daemon_environment(self._settings, environment)
+        self._pause = pause
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Return when it runs and has its embedder at hand."""
+        if not self._client.is_running():
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "memoryd.server"],
+                cwd=self._settings.home,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._until(lambda status: bool(status["daemon"]["warm"]), WARM_SECONDS, "start")
+
+    def settle(self, timeout: float) -> Written:
+        """Return when every event is handled and every day dream done; what memory holds then."""
+        started = time.monotonic()
+        status = self._until(_is_idle, timeout, "finish its day dreams")
+        return Written(
+            self.memories(), status.get("sessions", ()), status["daydreams"]["failing"], round(time.monotonic() - started, 3)
+        )
+
+    def remember_log(self, log: Path) -> None:
+        """Ask for a day dream of a session's log."""
+        try:
+            self._client.call("daydream", {"transcript": str(log)})
+        except MemorydError as error:
+            raise ProviderError(f"memoryd could not read a session's log: {error.message}", fix=error.fix) from error
+
+    def memories(self) -> dict[str, str]:
+        """Text of each memory's file, by id."""
+        return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._paths.memories.rglob("mem_*.md"))}
+
+    def stop(self) -> None:
+        """End it; nothing of it runs afterwards."""
+        try:
+            self._client.stop()
+        except MemorydError as error:
+            if self._process is None:
+                raise ProviderError(f"memoryd could not be stopped: {error.message}", fix=error.fix) from error
+            self._process.kill()
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
+
+    def _until(self, good: Callable[[Mapping[str, Any]], bool], timeout: float, doing: str) -> Mapping[str, Any]:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                status = self._client.call("memory_status")
+                if good(status):
+                    return status
+            except DaemonError as error:  # one that is starting answers a moment later
+                if time.monotonic() > deadline:
+                    raise ProviderError(f"memoryd did not {doing}: {error}", fix="Run `memoryd doctor`.") from error
+            if time.monotonic() > deadline:
+                raise ProviderError(f"memoryd did not {doing} within {timeout:g} s.", fix="Raise --settle-timeout.")
+            self._pause(PAUSE_SECONDS)
+
+
+def _is_idle(status: Mapping[str, Any]) -> bool:
+    """Jobs that failed wait for another try; they are not waited for."""
+    waiting = status["daydreams"]["waiting"] - len(status["daydreams"]["failing"])
+    return not status["daemon"]["spool_waiting"] and waiting <= 0
