@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+UNWRAPPED = 20
+"""Cells of up to so many characters stay on one line."""
 _NUMBER = re.compile(r"[-–+]?[\d.,]*( |%|$|[–-])")
 
 
@@ -31,10 +33,13 @@ def print_json(value: Any) -> None:
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table; columns of numbers are aligned right."""
     cells = [[shown(cell) for cell in row] for row in rows]
-    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(
+        title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
+    )
     for number, column in enumerate(columns):
         numeric = all(_NUMBER.match(row[number]) for row in cells)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        short = max((len(row[number]) for row in cells), default=0) <= UNWRAPPED
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold", no_wrap=short)
     for row in cells:
         table.add_row(*map(escape, row))
     console().print(table)

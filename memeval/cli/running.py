@@ -280,7 +280,7 @@ def _tell(path: Path) -> None:
         if name in shown and cell["total"] > cell["skipped"]
     ]
     title = f"{result['run_id']}: {totals['total']} questions, {totals['failed']} failed"
-    print_table(title, ["metric", "% [95%]", "total", "scored", "failed", "unscored", "skipped"], rows)
+    print_table(title, ["metric", "% [95%]", "total", "scored", "failed", "unsc.", "skip."], rows)
     click.echo(str(path))
 
 
