@@ -30,6 +30,8 @@ from memoryd.router import (
 from memoryd.types import Backend, Hit, MemoryItem, Query, Route
 
 CANDIDATES = 100
+# Sums of z-scores grow with the number of candidates: unscaled they all become 1, and recency alone decides.
+SQUASH = 4.0
 _FALLBACK = "nothing was found that way, so words and meaning were tried together"
 
 
@@ -115,7 +117,7 @@ class Ranker:
         kinds = asked_kinds(query.text)
         hits = []
         for fused in fuse(signals):
-            place = 1.0 / (1.0 + math.exp(-fused.score))
+            place = 1.0 / (1.0 + math.exp(-fused.score / SQUASH))
             found = _backend_of(fused.id, lists, backend)
             scored = score_hit(Hit(items[fused.id], 0.0, found, relevancy=place), now, self._weights, kinds)
             hits.append(replace(scored, relevancy=relevancies[fused.id]))

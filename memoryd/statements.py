@@ -62,7 +62,13 @@ _REPLACED = re.compile(
     re.IGNORECASE,
 )
 # "X, not Y" speaks for X; "do not Y" is a negation.
-_CONTRAST = re.compile(r"\b(?P<before>[\w']+)[,;]? (?:and |but )?not (?:the |a |an )?(?P<old>[\w./@-]+)", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"\b(?P<before>[\w']+)[,;]? (?:and |but )?not (?:(?:on|in|at|to|from|by|with|for|via|using) )?(?:the |a |an )?"
+    r"(?P<old>[\w./@-]+)",
+    re.IGNORECASE,
+)
+# "No, X" denies what somebody else said; of itself it says X.
+_DENIAL = re.compile(r"^\W*(?:no|nope|wrong|nein|falsch|non|нет|不对|不)[,.:;!，。]\s*", re.IGNORECASE)
 _AUXILIARIES = frozenset(
     """do does did is are was were be been must should will would can could may might shall has have had ought need it's
     please also or and but""".split()
@@ -126,6 +132,7 @@ def _stem(word: str) -> str:
 
 def read(text: str) -> Statement:
     """What comparisons need of a text."""
+    text = _DENIAL.sub("", text)
     plain = [word for word in words(mask_values(text)) if word not in ENGLISH_STOP_WORDS and word not in _NEGATION_WORDS]
     return Statement(
         text=text,
@@ -163,6 +170,8 @@ def relate_read(a: Statement, b: Statement, *, known_dont: bool = False, new_don
         return Relation.NEGATED if flipped else Relation.SAME
     if _replaces(a, b):
         return Relation.CORRECTED
+    if _replaces(b, a):
+        return Relation.CHANGED_WORD  # what was corrected is said again: nobody can tell from the words which holds
     alike = overlap(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
