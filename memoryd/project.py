@@ -9,6 +9,8 @@ keeps the project's memory.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,15 +19,19 @@ from typing import Any
 
 import orjson
 
+from memoryd.errors import StoreError
 from memoryd.files import locked, write_atomic
 from memoryd.text import digest
 from memoryd.types import Project
 
+log = logging.getLogger(__name__)
+_DAMAGED = ".damaged"
 _SECTION = re.compile(r'^\s*\[\s*remote\s+"(?P<name>[^"]+)"\s*\]', re.IGNORECASE)
 _ANY_SECTION = re.compile(r"^\s*\[")
 _URL = re.compile(r"^\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
 _SCP = re.compile(r"^(?:[^@/]+@)?(?P<host>[^:/]+):(?!//)(?P<path>.+)$")
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^@/]+@)?(?P<host>[^/:]+)(?::\d+)?/(?P<path>.+)$", re.IGNORECASE)
+_USER = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/]*@", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?P<host>[^/:]+)(?::\d+)?/(?P<path>.+)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,17 @@ class GitFolder:
 def find_git(cwd: Path) -> GitFolder | None:
     """The working tree that holds `cwd`, or None."""
     for folder in (cwd, *cwd.parents):
-        dot_git = folder / ".git"
-        if dot_git.is_dir():
-            return GitFolder(folder, dot_git.resolve())
-        if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
-            return GitFolder(folder, common)
+        if found := _git_folder(folder):
+            return found
+    return None
+
+
+def _git_folder(folder: Path) -> GitFolder | None:
+    dot_git = folder / ".git"
+    if os.path.isdir(dot_git):  # False too for what can't be looked at
+        return GitFolder(folder, dot_git.resolve())
+    if os.path.isfile(dot_git) and (common := _linked_common_dir(dot_git)):
+        return GitFolder(folder, common)
     return None
 
 
@@ -57,12 +69,13 @@ def _linked_common_dir(dot_git: Path) -> Path | None:
         if not pointer.is_file():
             return git_dir
         return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
-    except OSError:
+    except (OSError, ValueError, RuntimeError):  # also a NUL in the path, a loop of links
         return None
 
 
 def normalise_remote(url: str) -> str:
-    """`host/owner/repo` for any spelling of a remote; local paths stay as they are."""
+    """`host/owner/repo` for any spelling of a remote, without user and password; local paths stay as they are."""
+    url = _USER.sub(r"\1", url)
     match = _SCHEME.match(url) or _SCP.match(url)
     if not match or url.startswith("file://"):
         return url.removeprefix("file://").rstrip("/").removesuffix(".git")
@@ -102,9 +115,8 @@ class ProjectRegistry:
         self._path = path
 
     def resolve(self, cwd: str | Path) -> Project:
-        """The project of a folder. The folder need not exist any more."""
-        folder = Path(cwd).expanduser()
-        folder = folder.resolve() if folder.exists() else folder.absolute()
+        """The project of a folder. The folder need not exist any more, nor be one that can be entered."""
+        folder = _real(cwd)
         git = find_git(folder)
         if git is None:
             return self._remember(folder, folder, "")
@@ -128,7 +140,7 @@ class ProjectRegistry:
         return named[0] if len(named) == 1 else None
 
     def _remember(self, root: Path, anchor: Path, remote: str) -> Project:
-        inode = anchor.stat().st_ino if anchor.exists() else 0
+        inode = _inode(anchor)
         entries = self._load()
         id = _match(entries, str(anchor), inode, remote)
         name = remote.rsplit("/", 1)[-1] or _folder_name(anchor)
@@ -156,14 +168,49 @@ class ProjectRegistry:
 
     def _load(self) -> dict[str, _Entry]:
         try:
-            raw: Any = orjson.loads(self._path.read_bytes())
+            return _entries(orjson.loads(self._path.read_bytes()))
         except FileNotFoundError:
             return {}
-        return {id: _Entry(value["name"], value["remotes"], value["dirs"]) for id, value in raw.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return self._put_aside(error)
+
+    def _put_aside(self, error: Exception) -> dict[str, _Entry]:
+        """A damaged registry must not end all memory: ids come again from remotes and paths, only renames are lost."""
+        aside = self._path.with_name(self._path.name + _DAMAGED)
+        log.error("%s is damaged (%s) and is begun anew; it was put aside as %s", self._path, error, aside.name)
+        try:
+            self._path.replace(aside)
+        except OSError as problem:
+            raise StoreError(f"{self._path} is damaged and can't be moved.", fix="Move it away.") from problem
+        return {}
 
     def _save(self, entries: dict[str, _Entry]) -> None:
         plain = {id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs} for id, e in sorted(entries.items())}
         write_atomic(self._path, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+
+
+def _real(cwd: str | Path) -> Path:
+    # The registry is JSON, which holds valid Unicode only.
+    folder = Path(str(cwd).encode("utf-8", "replace").decode("utf-8"))
+    try:
+        folder = folder.expanduser()
+        return folder.resolve() if folder.exists() else folder.absolute()
+    except (OSError, ValueError, RuntimeError):  # too long, not to be entered, a NUL, ~nobody, a loop of links
+        return folder.absolute()
+
+
+def _inode(anchor: Path) -> int:
+    try:
+        return anchor.stat().st_ino
+    except (OSError, ValueError):
+        return 0
+
+
+def _entries(raw: Any) -> dict[str, _Entry]:
+    entries = {id: _Entry(value["name"], list(value["remotes"]), dict(value["dirs"])) for id, value in raw.items()}
+    if not all(isinstance(entry.name, str) for entry in entries.values()):
+        raise TypeError("a name is no text")
+    return entries
 
 
 def _folder_name(anchor: Path) -> str:

@@ -117,3 +117,28 @@ def test_a_project_is_found_by_id_and_by_an_unambiguous_name(registry: ProjectRe
     assert registry.find("shop") == one.id == registry.find(one.id)
     registry.resolve(repository(tmp_path / "c" / "shop"))
     assert registry.find("shop") is None
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["/a\0b", "/" + "x" * 5000, "/x" * 5000, "~nosuchuser/x", "/tmp/\udcff", "/tmp/a\nb", "relative", "/proc/1/fdinfo"],
+    ids=["nul", "long name", "long path", "unknown user", "not unicode", "line break", "relative", "not to be entered"],
+)
+def test_a_folder_that_cannot_be_looked_at_is_a_project_all_the_same(registry: ProjectRegistry, folder: str) -> None:
+    assert registry.resolve(folder).id == registry.resolve(folder).id
+
+
+@pytest.mark.parametrize("data", [b"", b"{garbage", b"null", b"[1]", b'{"a": {}}', b'{"a": {"name": 1, "remotes": [], "dirs": {}}}'])
+def test_a_damaged_registry_is_put_aside_and_begun_anew(registry: ProjectRegistry, tmp_path: Path, data: bytes) -> None:
+    before = registry.resolve(tmp_path).id
+    path = tmp_path / "state" / "projects.json"
+    path.write_bytes(data)
+    assert registry.resolve(tmp_path).id == before
+    assert path.with_name("projects.json.damaged").read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "url", ["https://me:p@ss@github.com/acme/shop", "https://me:se:cret@github.com/acme/shop.git", "https://token@github.com"]
+)
+def test_no_part_of_a_remote_s_password_is_kept(url: str) -> None:
+    assert normalise_remote(url) in ("github.com/acme/shop", "https://github.com")
