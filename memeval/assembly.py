@@ -114,7 +114,7 @@ def make_model(name: str, options: Mapping[str, Any], around: Surroundings) -> M
 def make_judges(plan: Plan, around: Surroundings) -> list[Judge]:
     """The judges in order. Raises ConfigError, also when one needs a model and none is named."""
     name = plan.settings.judge_model
-    model = make_model(name, plan.settings.model_options, around) if name else None
+    model = make_model(name, plan.settings.judge_model_options, around) if name else None
     return [open_judge(judge, model, _judge_options(plan, judge)) for judge in plan.judges]
 
 

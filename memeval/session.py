@@ -22,7 +22,7 @@ from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance, version
 from memeval.results.store import Key, QuestionRow, Record, RunStore
 from memeval.runner import Progress, Runner, Work
-from memeval.settings import Settings
+from memeval.settings import OPTIONS, Settings
 from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import Phase
 
@@ -217,20 +217,18 @@ def _shown_settings(plan: Plan) -> dict[str, Any]:
     if "semantic" in plan.judges:
         data["embedder"] = plan.settings.embedder or embedding.DEFAULT
     data["data"] = Path(data["data"]).name
-    for name in ("provider_options", "benchmark_options", "model_options"):
+    for name in OPTIONS:
         data[name] = {key: "***" if _SECRET.search(key) else value for key, value in data[name].items()}
     return data
 
 
-def change_judge(run: Run, plan: Plan, judge: str, judge_model: str, judge_prompt: str, *, force: bool) -> Plan:
-    """The run with another judge. Judgements that are there are kept unless something changes, which needs `force`."""
+def change_judge(run: Run, plan: Plan, changes: Mapping[str, Any], *, force: bool) -> Plan:
+    """The run with another judge: settings that are not empty. Judgements that are there are kept unless one changes.
+
+    That needs `force`, else it is a ConfigError.
+    """
     old = run.settings
-    new = replace(
-        old,
-        judge=judge or old.judge,
-        judge_model=judge_model or old.judge_model,
-        judge_prompt=judge_prompt or old.judge_prompt,
-    )
+    new = replace(old, **{name: value for name, value in changes.items() if value})
     judged = bool(run.store.keys(Phase.EVALUATE))
     if judged and new != old and not force:
         raise ConfigError(f"Run {run.id} is judged already, by another judge.", fix="Give --force to judge it anew.")

@@ -13,6 +13,8 @@ from memeval.types import EMPTY
 
 GRANULARITIES = ("session", "round", "turn")
 READERS = ("direct", "con")
+OPTIONS = ("provider_options", "benchmark_options", "model_options", "judge_model_options")
+"""Settings that are mappings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Settings:
     provider_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     benchmark_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     model_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    judge_model_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     def __post_init__(self) -> None:
         for name, value, known in (("--granularity", self.granularity, GRANULARITIES), ("--reader", self.reader, READERS)):
@@ -57,7 +60,7 @@ class Settings:
         chosen = {f.name: getattr(self.selection, f.name) for f in dataclasses.fields(self.selection)}
         chosen["shard"] = str(self.selection.shard) if self.selection.shard else None
         data["selection"] = chosen
-        for name in ("provider_options", "benchmark_options", "model_options"):
+        for name in OPTIONS:
             data[name] = dict(data[name])
         return data
 

@@ -64,12 +64,13 @@ answer_options = _all([
     click.option("--answering-model", "-m", default="", help="openai/…, openrouter/…, URL#model, claude-cli/…, extractive."),
     click.option("--answer-prompt", default="", help="Prompt: a name, a file, or text with {question} and {memories}."),
     click.option("--reader", type=click.Choice(READERS), default="direct", show_default=True, help="con: notes first."),
-    click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the models."),
+    click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the answering model."),
 ])  # fmt: skip
 
 judge_options = _all([
     click.option("--judge", default="", help="Judge by name (f1, exact, llm, …; several parted by commas), or a model for llm."),
     click.option("--judge-model", default="", help="Model of the judge; pinned and recorded."),
+    click.option("--judge-model-option", "judge_model_options", multiple=True, metavar="KEY=VALUE", help="Option of its model."),
     click.option("--judge-prompt", default="", help="Prompt of the judge: a name, a file, or text."),
 ])  # fmt: skip
 
@@ -132,12 +133,17 @@ def selection(values: Mapping[str, Any]) -> Selection:
     )
 
 
-def judge_settings(values: Mapping[str, Any]) -> dict[str, str]:
+def judge_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """A judge with a slash is the model of the judge `llm`."""
     judge, model = values["judge"], values["judge_model"]
     if "/" in judge and "," not in judge:
         judge, model = "llm", model or judge
-    return {"judge": judge, "judge_model": model, "judge_prompt": _prompt(values["judge_prompt"])}
+    return {
+        "judge": judge,
+        "judge_model": model,
+        "judge_prompt": _prompt(values["judge_prompt"]),
+        "judge_model_options": key_values(values["judge_model_options"], "--judge-model-option"),
+    }
 
 
 def _prompt(reference: str) -> str:

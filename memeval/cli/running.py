@@ -109,7 +109,6 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="With --hypothesis: your own copy of the data.")
 @click.option("--system", help="With --hypothesis: name of what answered (default: the file's name).")
 @click.option("--run-id", help="With --hypothesis: id of the new run.")
-@click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the judge's model.")
 @click.option("--force", is_flag=True, help="Judge anew what is judged already.")
 @pass_context
 def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
@@ -124,7 +123,7 @@ def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
     for name in ctx.results.group(str(run)):
         opened, plan = session.reopen(ctx.results, name, around)
         with opened:
-            plan = session.change_judge(opened, plan, **judge, force=values["force"])
+            plan = session.change_judge(opened, plan, judge, force=values["force"])
             _perform(opened, plan, around, (Phase.EVALUATE, Phase.REPORT), values["concurrency"])
 
 
@@ -136,7 +135,6 @@ def _evaluate_file(ctx: Context, around: Surroundings, values: dict[str, Any], j
         benchmark=values["benchmark"],
         provider="none",
         data=str(values["data"].resolve()) if values["data"] else "",
-        model_options=options.key_values(values["model_options"], "--model-option"),
         **judge,
     )
     system = values["system"] or file.stem

@@ -281,3 +281,12 @@ def test_relevancy_and_the_semantic_judge_need_an_embedder_and_name_it(memeval: 
     assert result["metrics"]["relevancy"]["scored"] == 6
     assert 0 < result["metrics"]["semantic"]["by_type"]["fact_recall"]["value"] < 1
     assert memeval(*EVAL, "--embedder", "hasch").exit_code == 2
+
+
+def test_answerer_and_judge_have_options_of_their_own(memeval: Invoke, result_of: Load) -> None:
+    judged = ("--judge", "llm", "--judge-model", "extractive", "--judge-model-option", "threshold=0.2")
+    done = memeval(*EVAL, "-m", "parrot", "--model-option", "price=0.002", *judged, "--run-id", "r")
+    assert done.exit_code == 0, done.output
+    settings = result_of("r")["settings"]
+    assert (settings["model_options"], settings["judge_model_options"]) == ({"price": 0.002}, {"threshold": 0.2})
+    assert result_of("r")["metrics"]["llm_accuracy"]["unscored"] == 6  # it quotes, and never says yes or no
