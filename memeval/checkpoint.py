@@ -155,11 +155,13 @@ class Run:
                 )
 
     def forget(self, first: Phase) -> None:
-        """Remove all records from a phase on; from ingest on also what local providers keep."""
+        """Remove all records from a phase on; from ingest on also what providers keep, theirs before a case's first batch."""
         with self.store.transaction():
             for phase in ORDER[ORDER.index(first) :]:
                 self.store.delete(phase)
             self.reopen()
+            if first is Phase.INGEST:
+                self.store.set_meta("clear_first", True)
         if first is Phase.INGEST:
             shutil.rmtree(self.state, ignore_errors=True)
 

@@ -122,8 +122,9 @@ class Runner:
         scope = self._scope(case.id)
         key = Key(Phase.INGEST, case.id)
         timeout = self._plan.settings.index_timeout
-        parts = []
+        parts: list[Record] = []
         try:
+            self._clear_once(provider, case.id)
             for batch in ingest.batches(
                 case.sessions, self._plan.benchmark.ingestion, user_only=self._plan.variant == "official"
             ):
@@ -142,6 +143,11 @@ class Runner:
             "usage": usage_to_json(total_usage(usage_from_json(record.payload["usage"]) for record in parts)),
         }
         self._finish(key, payload, sum(record.seconds for record in parts) + waited)
+
+    def _clear_once(self, provider: Provider, case_id: str) -> None:
+        """A case that is ingested anew by force begins empty."""
+        if self._run.store.meta("clear_first") and self._run.store.get(Key(Phase.INGEST, case_id, part="000001")) is None:
+            self._retried(lambda: provider.clear(self._scope(case_id)))
 
     def _ingest_batch(self, provider: Provider, scope: str, case_id: str, batch: ingest.Batch, timeout: float) -> Record:
         key = Key(Phase.INGEST, case_id, part=batch.part)

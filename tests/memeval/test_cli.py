@@ -10,6 +10,7 @@ import pytest
 from memeval.checkpoint import Run
 from memeval.results.files import ResultsDir
 from tests.memeval.conftest import Invoke
+from tests.memeval.fakes import NotesProvider
 
 EVAL = ("eval", "-b", "tiny", "-p", "notes")
 ANSWERED = (*EVAL, "-m", "parrot", "--judge", "f1")
@@ -290,3 +291,13 @@ def test_answerer_and_judge_have_options_of_their_own(memeval: Invoke, result_of
     settings = result_of("r")["settings"]
     assert (settings["model_options"], settings["judge_model_options"]) == ({"price": 0.002}, {"threshold": 0.2})
     assert result_of("r")["metrics"]["llm_accuracy"]["unscored"] == 6  # it quotes, and never says yes or no
+
+
+def test_a_forced_ingest_begins_with_empty_scopes(memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    cleared: list[str] = []
+    monkeypatch.setattr(NotesProvider, "clear", lambda self, scope: cleared.append(scope))
+    memeval(*EVAL, "--run-id", "r")
+    assert cleared == []
+    assert memeval("eval", "--resume", "r", "--force").exit_code == 0
+    assert len(set(cleared)) == 3
+    assert result_of("r")["totals"]["done"] == 6
