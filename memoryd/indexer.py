@@ -5,12 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from memoryd.errors import EmbeddingError, MemorydError
 
 log = logging.getLogger(__name__)
 BATCH = 64
 RETRY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHealth:
+    """State of the derived indexes. `waiting` memories have no vector yet."""
+
+    memories: int
+    active: int
+    broken: tuple[str, ...]
+    waiting: int
+    embedder: str
+    embedder_error: str
+    rebuilt: tuple[str, ...]
 
 
 class BackgroundIndexer:

@@ -12,7 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
 from memoryd.files import remove_stale_temporaries
 from memoryd.handwork import HandWork, merged_from
-from memoryd.indexer import BackgroundIndexer
+from memoryd.indexer import BackgroundIndexer, IndexHealth
 from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder, FloatArray
 from memoryd.ranking import Ranker, Sources
@@ -33,19 +33,6 @@ from memoryd.types import Backend, Hit, Link, LinkType, MemoryItem, Query, Relat
 log = logging.getLogger(__name__)
 HEAL_NEWEST = 50
 StoreT = TypeVar("StoreT")
-
-
-@dataclass(frozen=True, slots=True)
-class IndexHealth:
-    """State of the derived indexes. `waiting` memories have no vector yet."""
-
-    memories: int
-    active: int
-    broken: tuple[str, ...]
-    waiting: int
-    embedder: str
-    embedder_error: str
-    rebuilt: tuple[str, ...]
 
 
 class Orchestrator:
@@ -317,10 +304,18 @@ class Orchestrator:
         if item is None:
             raise NotFoundError(f"There is no memory '{id}', nor one in the trash.", fix="See 'memoryd list --status all'.")
         revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None)
+        self._release(id)
         self.write(revived)
         for source in merged_from(revived, self.get):
             self.update(source.id, status=Status.SUPERSEDED)
         return revived
+
+    def _release(self, id: str) -> None:
+        """Else the next start would take what the user brings back for a supersession that was cut off."""
+        successors = [self.get(successor) for successor in self._graph.successors(id)]
+        for item in successors:
+            if item is not None and item.supersedes == id:
+                self.write(replace(item, supersedes=None))
 
     def near(
         self,

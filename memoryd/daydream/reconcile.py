@@ -13,8 +13,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from memoryd.daydream.answer import restrain
-from memoryd.statements import Relation, has_correction, relate, rephrases
 from memoryd.entities import find_entities
+from memoryd.statements import Relation, has_correction, relate, rephrases
 from memoryd.types import (
     Candidate,
     Evidence,

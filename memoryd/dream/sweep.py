@@ -24,7 +24,8 @@ from memoryd.errors import MemorydError, NotFoundError
 from memoryd.files import try_lock
 from memoryd.project import ProjectRegistry, find_git
 from memoryd.protocols import Clock
-from memoryd.recall.governance import Governance, govern
+from memoryd.recall.governance import Governance
+from memoryd.recall.selection import governance_of
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.stores.locations import derived_id
@@ -255,9 +256,7 @@ def dream(
 ) -> Governance:
     """Dream over the whole store; what the next session of the project is given afterwards."""
     Sweep(store, state, settings, clock, planning).run("by hand")
-    now = clock.now()
-    items = [hit.item for hit in store.search(Query(project=project, now=now), store.count(Query()))]
-    return govern(items, now, settings.session_budget)
+    return governance_of(store, state, project, clock.now(), settings.session_budget)
 
 
 def _model_failure(report: Report) -> str:

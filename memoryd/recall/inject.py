@@ -20,13 +20,13 @@ from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import fence, fit, item_line, overhead
-from memoryd.recall.governance import Governance, govern
+from memoryd.recall.governance import Governance
+from memoryd.recall.selection import governance_of
 from memoryd.router import query_terms
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.types import MemoryItem, Project, Query
 
-CANDIDATES = 200
 PROMPT_CANDIDATES = 8
 PROMPT_MARGIN = 0.1
 PROMPT_CHARACTERS = 2_000
@@ -74,11 +74,8 @@ class Injector:
 
     def governance(self, project: str, budget: int | None = None) -> Governance:
         """The project's governance within the token budget (default: the session budget)."""
-        return govern(self._candidates(project), self._clock.now(), self._settings.session_budget if budget is None else budget)
-
-    def _candidates(self, project: str) -> list[MemoryItem]:
-        query = Query(project=project, now=self._clock.now())
-        return [hit.item for hit in self._service.search(query, CANDIDATES)]
+        tokens = self._settings.session_budget if budget is None else budget
+        return governance_of(self._service, self._state, project, self._clock.now(), tokens)
 
     def session_start(self, event: SessionEvent) -> str:
         """Context for SessionStart: governance and what is new, within the session budget."""

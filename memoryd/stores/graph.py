@@ -161,6 +161,13 @@ class GraphStore:
         """The digest of every item by id, for finding what is behind."""
         return {id: digest for id, digest in self._db.execute("SELECT id, digest FROM memory")}
 
+    def successors(self, id: str) -> list[str]:
+        """Ids of the memories that supersede this one."""
+        found = self._db.execute(
+            "SELECT source FROM edge WHERE target = ? AND type = ? ORDER BY source", (id, LinkType.SUPERSEDES)
+        )
+        return [row[0] for row in found]
+
     def count(self) -> int:
         """How many items there are."""
         return int(self._db.value("SELECT count(*) FROM memory"))

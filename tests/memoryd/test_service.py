@@ -162,6 +162,20 @@ def test_a_supersession_that_was_cut_off_is_finished_at_the_next_start(
     again.close()
 
 
+def test_what_the_user_brings_back_stays_beside_its_successor(
+    service: Orchestrator, settings: Settings, clock: FakeClock
+) -> None:
+    old = service.write(item("The API listens on port 80."))
+    clock.advance(days=1)
+    new = service.supersede(old, item("The API listens on port 8080."))
+    service.restore(old)
+    service.close()
+    again = Orchestrator(settings, clock, HashEmbedder())
+    again.catch_up()
+    assert again.require(old).status is again.require(new).status is Status.ACTIVE
+    again.close()
+
+
 def test_what_is_forgotten_is_not_recalled_and_can_be_brought_back(filled: Orchestrator) -> None:
     id = filled.search(Query(text="staging"))[0].item.id
     filled.forget(id)

@@ -57,6 +57,14 @@ def test_a_session_starts_with_the_governance_of_its_project(desk: Desk) -> None
     assert "Other project" not in text
 
 
+def test_an_old_rule_is_not_crowded_out_by_many_newer_facts(desk: Desk, clock: FakeClock) -> None:
+    desk.learn("Never push to the main branch.", polarity=Polarity.DONT)
+    clock.advance(days=1)
+    facts = [MemoryItem(content=f"Fact {n} of the build.", project=desk.project.id, kind=Kind.FACT) for n in range(250)]
+    desk.service.write_many(facts)
+    assert "Never push" in desk.injector.session_start(desk.event(source="startup"))
+
+
 def test_nothing_is_given_twice_until_the_session_forgets(desk: Desk) -> None:
     desk.learn("Run the linter before a commit.")
     assert desk.injector.session_start(desk.event(source="startup"))
