@@ -60,6 +60,7 @@ class ErrorKind(StrEnum):
     BUDGET = "budget"
     PLUGIN = "plugin"
     CLIENT = "client"
+    UNPREPARED = "unprepared"
 
 
 @dataclass(frozen=True, slots=True)

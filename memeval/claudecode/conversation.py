@@ -1,7 +1,7 @@
 """Conversation memory: each session of a case is replayed, then each of its questions is asked in a session of its own.
 
-For longmemeval, locomo, memoryagentbench, convomem, sample and every other benchmark of conversations in the catalog. Where two friends talk
-(LoCoMo), the words of both stand in the log with their names, since a client's user and assistant have none.
+For longmemeval, locomo, memoryagentbench, convomem, sample and every other benchmark of conversations in the catalog.
+Where two friends talk (LoCoMo), both have their names before their words, since a client's user and assistant have none.
 """
 
 from __future__ import annotations
@@ -19,20 +19,14 @@ from memeval.claudecode.families import FamilyOptions, family
 from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, ModelError
+from memeval.planning import question_payload
 from memeval.protocols import Benchmark, Judge
 from memeval.sampling import Ref, Selection, select
 from memeval.settings import Settings
 from memeval.types import EMPTY, Answer, Case, Question, Score, Session, Turn
 
-TOOLS = (
-    "--tools",
-    "Read,Write,Edit,Glob,Grep",
-    "--allowedTools",
-    "mcp__plugin_memoryd_memoryd__*",
-    "--permission-mode",
-    "acceptEdits",
-)
-"""The same in every arm. The built-in memory is read and written with the file tools; allowing tools that aren't there does nothing."""
+TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--allowedTools", "mcp__plugin_memoryd_memoryd__*")
+"""The same in every arm: the built-in memory is read and written with the file tools; what isn't there can be allowed."""
 WITHOUT_MODEL = "contains"
 ASKING = (
     "Answer this question about me and our earlier conversations as shortly as you can. "
@@ -90,7 +84,15 @@ class Conversations:
         for case in self._benchmark().cases():
             questions = [question for question in case.questions if (case.id, question.id) in wanted]
             if questions:
-                yield StepSequence(case.id, (*_replays(case), *_questions(questions)))
+                yield StepSequence(case.id, (*_replays(case), *self._questions(case, questions)))
+
+    def _questions(self, case: Case, questions: Sequence[Question]) -> Iterator[Step]:
+        for question in questions:
+            when = f"(It is {question.at:%Y-%m-%d %H:%M} now.)\n" if question.at else ""
+            prompt = ASKING.format(when=when, question=question.text)
+            measured = question_payload(self._plan, question, case)
+            payload = {key: measured[key] for key in ("targets", "dates")}
+            yield Step(question.id, StepKind.QUESTION, prompt, question=question, flags=TOOLS, payload=payload)
 
     def prepare(self, step: Step, work: Path) -> None:
         """An empty folder."""
@@ -132,8 +134,9 @@ class Conversations:
     def _make_judges(self) -> Sequence[Judge]:
         if self._judges is None:
             plan = self._plan
-            if not plan.settings.judge and not plan.settings.judge_model and set(plan.judges) & {"llm", "rubric", "f1"}:
-                plan = assembly.with_settings(plan, judge=WITHOUT_MODEL)
+            if not plan.settings.judge and not plan.settings.judge_model:
+                own = [name for name in plan.judges if name not in ("llm", "rubric", WITHOUT_MODEL)]
+                plan = assembly.with_settings(plan, judge=",".join([WITHOUT_MODEL, *own]))
             self._judges = assembly.make_judges(plan, self._options.around)
         return self._judges
 
@@ -160,10 +163,3 @@ def _with_name(turn: Turn) -> Turn:
     if not turn.speaker or turn.speaker.lower() in ("user", "assistant"):
         return turn
     return replace(turn, text=f"{turn.speaker}: {turn.text}")
-
-
-def _questions(questions: Sequence[Question]) -> Iterator[Step]:
-    for question in questions:
-        when = f"(It is {question.at:%Y-%m-%d %H:%M} now.)\n" if question.at else ""
-        prompt = ASKING.format(when=when, question=question.text)
-        yield Step(id=question.id, kind=StepKind.QUESTION, prompt=prompt, question=question, flags=TOOLS)

@@ -118,6 +118,11 @@ class Sandbox:
         """Remove a state."""
         shutil.rmtree(state.folder, ignore_errors=True)
 
+    def drop_all_but_kept(self) -> None:
+        """Remove working folders and the state in use; what was kept last stays."""
+        for folder in (self.work, self.now.folder, self.root / "old", self.root / "fresh"):
+            shutil.rmtree(folder, ignore_errors=True)
+
     def _restore(self, state: State) -> None:
         shutil.rmtree(state.folder, ignore_errors=True)
         if self._kept.exists():

@@ -1,0 +1,301 @@
+"""One cell (benchmark × arm × model × repeat) as a run of the platform: its sequences in their sandboxes, each step a checkpoint.
+
+Records in run.db: for a replay a part of the case's ingest record; for a question or task its search record (what memory
+gave), answer record (the session) and evaluate record (scores), all in one transaction. A step without records is done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from memeval.calls import Stop
+from memeval.checkpoint import Run
+from memeval.claudecode import memories, scoring
+from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
+from memeval.claudecode.contract import Arm, ErrorKind, Family, SessionResult, Step, StepKind, StepSequence
+from memeval.claudecode.leftovers import end_leftovers
+from memeval.claudecode.progress import Progress
+from memeval.claudecode.replay import stable_id, write_log
+from memeval.claudecode.sandbox import Sandbox, State, short_hash
+from memeval.claudecode.sessions import Outcome, Place, SessionRunner
+from memeval.claudecode.trajectory import trajectory
+from memeval.errors import DataError, DependencyError
+from memeval.results.codec import retrieved_to_json, usage_to_json
+from memeval.results.store import Key, Status
+from memeval.types import Phase, Retrieved, Score, Usage
+from memeval.workers import for_each
+
+IMPORTED = "history"
+"""Part of the ingest record for a history that was imported at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellWork:
+    """What a cell runs with. `primed` fills a fresh state with another run's memory."""
+
+    run: Run
+    family: Family
+    sessions: SessionRunner
+    conditions: Conditions
+    arm: Arm
+    client_version: str
+    folder: Path
+    stop: Stop
+    progress: Progress
+    label: str
+    repeat: int = 1
+    primed: Callable[[State, Path], None] | None = None
+
+    @property
+    def replays(self) -> bool:
+        """Whether this arm can remember anything, so that its history is worth replaying."""
+        return self.arm is not Arm.OFF
+
+    def session_id(self, sequence: StepSequence, step: Step) -> str:
+        """The same for the same step in every arm and every run: it decides ids of memories."""
+        return stable_id(self.family.name, sequence.id, step.id, str(self.repeat))
+
+
+def run_cell(work: CellWork, sequences: Sequence[StepSequence]) -> None:
+    """Run what has no record yet. Raises StoppedError, BudgetError, ModelError, DataError; what was done is kept."""
+    for_each(sequences, partial(_run_sequence, work), work.conditions.workers, work.stop, "claude-code")
+
+
+def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
+    chain = _Chain(work, sequence)
+    try:
+        chain.run()
+    finally:
+        end_leftovers(chain.box.root)
+    chain.drop()
+
+
+class _Chain:
+    """The steps of one sequence: those that carry memory one after another, questions side by side."""
+
+    def __init__(self, work: CellWork, sequence: StepSequence) -> None:
+        self._work = work
+        self._sequence = sequence
+        self._store = work.run.store
+        self.box = Sandbox(work.folder / short_hash(sequence.id))
+        self._ids = {step.id: work.session_id(sequence, step) for step in sequence.steps}
+        self._sources = memories.line_sources(sequence, self._ids)
+
+    def run(self) -> None:
+        """Do what is left."""
+        if self._is_done():
+            return
+        end_leftovers(self.box.root)
+        done = self._carried_done()
+        if not self.box.begin(done):
+            self._forget()
+            done = ()
+            self.box.begin(done)
+        if not done and self._work.primed is not None:
+            self._work.primed(self.box.now, self.box.work)
+            self.box.keep(())
+        for step in self._carried():
+            if step.id not in done:
+                self._carry(step, done)
+                done = (*done, step.id)
+        self._close_history()
+        questions = [step for step in self._sequence.steps if step.kind is StepKind.QUESTION and not self._recorded(step)]
+        for_each(questions, self._ask, self._work.conditions.workers, self._work.stop, "question")
+
+    def drop(self) -> None:
+        """The working folders are no longer needed; what is remembered is kept for --memory-from."""
+        self.box.drop_all_but_kept()
+
+    # What is there
+
+    def _is_done(self) -> bool:
+        return all(self._recorded(step) for step in self._sequence.steps if step.question is not None) and self._history_closed()
+
+    def _recorded(self, step: Step) -> bool:
+        assert step.question is not None
+        return self._store.get(Key(Phase.EVALUATE, self._sequence.id, step.question.id)) is not None
+
+    def _history_closed(self) -> bool:
+        return self._store.get(Key(Phase.INGEST, self._sequence.id)) is not None
+
+    def _carried(self) -> list[Step]:
+        """Steps whose memory is carried on, as this arm runs them."""
+        replays = [step for step in self._sequence.steps if step.kind is StepKind.REPLAY]
+        tasks = [step for step in self._sequence.steps if step.kind is StepKind.TASK]
+        if not self._work.replays or not replays:
+            return tasks
+        if self._imports:
+            return [Step(IMPORTED, StepKind.REPLAY, ""), *tasks]
+        return [*replays, *tasks]
+
+    @property
+    def _imports(self) -> bool:
+        """The built-in memory can't read logs: its model has to see the conversation."""
+        return self._work.conditions.ingest == TRANSCRIPTS and not self._work.arm.has_builtin
+
+    def _carried_done(self) -> tuple[str, ...]:
+        """The carried steps that have records, up to the first that has none."""
+        done: list[str] = []
+        for step in self._carried():
+            there = self._recorded(step) if step.question is not None else self._replayed(step)
+            if not there:
+                break
+            done.append(step.id)
+        return tuple(done)
+
+    def _replayed(self, step: Step) -> bool:
+        return self._store.get(Key(Phase.INGEST, self._sequence.id, part=step.id)) is not None
+
+    def _forget(self) -> None:
+        """The memory that the records were made with is gone: the sequence begins anew."""
+        with self._store.transaction():
+            self._store.delete_one(Key(Phase.INGEST, self._sequence.id))
+            for step in self._sequence.steps:
+                if step.question is not None:
+                    self._forget_question(step.question.id)
+
+    def _forget_question(self, question: str) -> None:
+        for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE):
+            self._store.delete_one(Key(phase, self._sequence.id, question))
+
+    # Steps
+
+    def _carry(self, step: Step, done: tuple[str, ...]) -> None:
+        place = Place(
+            self.box.now.make(), self.box.work / step.folder, self._ids.get(step.id, ""), lambda: self._again(step, done)
+        )
+        if step.kind is StepKind.TASK:
+            outcome = self._prepared(step, place)
+        elif step.id == IMPORTED:
+            outcome = self._import(place)
+        else:
+            outcome = self._replay(step, place)
+        if not outcome.result.ok and outcome.result.error not in (ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT):
+            self.box.begin(done)  # as if the session had not been
+        grades = self._grade(step, outcome)
+        self.box.keep((*done, step.id))
+        if step.question is None:
+            self._record_replay(step, outcome)
+        else:
+            self._record(step, outcome, grades)
+
+    def _again(self, step: Step, done: tuple[str, ...]) -> None:
+        """The state before the step, for another try."""
+        self.box.begin(done)
+        if step.kind is StepKind.TASK:
+            self._work.family.prepare(step, self.box.work)
+        elif step.session is not None:
+            self._write_log(step, self.box.now, self.box.work / step.folder)
+
+    def _prepared(self, step: Step, place: Place) -> Outcome:
+        try:
+            self._work.family.prepare(step, self.box.work)
+        except (DataError, DependencyError) as error:
+            return Outcome(SessionResult("", error=ErrorKind.UNPREPARED, message=error.message, fix=error.fix), attempts=0)
+        return self._work.sessions.run(step, place)
+
+    def _replay(self, step: Step, place: Place) -> Outcome:
+        place.cwd.mkdir(parents=True, exist_ok=True)
+        self._write_log(step, place.state, place.cwd)
+        return self._work.sessions.run(step, place, resume=place.session_id)
+
+    def _write_log(self, step: Step, state: State, cwd: Path) -> Path:
+        assert step.session is not None
+        number = int(step.payload.get("number", 0))
+        return write_log(step.session, self._ids[step.id], state.project(cwd), cwd, self._work.client_version, number=number)
+
+    def _import(self, place: Place) -> Outcome:
+        place.cwd.mkdir(parents=True, exist_ok=True)
+        logs = [self._write_log(one, place.state, place.cwd) for one in self._sequence.steps if one.kind is StepKind.REPLAY]
+        return self._work.sessions.import_logs(logs, place)
+
+    def _ask(self, step: Step) -> None:
+        state = self.box.fork(step.id)
+        try:
+            self._work.family.prepare(step, self.box.work)
+            place = Place(state, self.box.work / step.folder, self._ids[step.id], lambda: self._fork_again(step))
+            outcome = self._work.sessions.run(step, place)
+            self._record(step, outcome, self._grade(step, outcome))
+        finally:
+            self.box.drop(state)
+
+    def _fork_again(self, step: Step) -> None:
+        self.box.fork(step.id)
+
+    def _grade(self, step: Step, outcome: Outcome) -> Sequence[Score]:
+        if step.question is None:
+            return ()
+        if outcome.result.error is ErrorKind.UNPREPARED:
+            return (Score("accuracy", None, outcome.result.message, self._work.family.name),)
+        return self._work.family.grade(step, outcome.result, self.box.work)
+
+    # Records
+
+    def _record_replay(self, step: Step, outcome: Outcome) -> None:
+        result = outcome.result
+        payload = {
+            "status": "done" if result.ok else str(result.error),
+            "message": result.message,
+            "usage": usage_to_json(result.usage),
+            "trajectory": trajectory(self._sequence, step, outcome, ()),
+        }
+        self._work.run.done(Key(Phase.INGEST, self._sequence.id, part=step.id), payload, result.seconds)
+        self._work.progress.step(self._work.label, result, None)
+
+    def _close_history(self) -> None:
+        """The case's ingest record: sums over its parts."""
+        if self._history_closed():
+            return
+        parts = list(self._parts())
+        replayed = [step for step in self._sequence.steps if step.session is not None] if parts else []
+        usage = sum((Usage(**part["usage"]) for part, _ in parts), Usage())
+        payload = {
+            "sessions": len(replayed),
+            "turns": sum(len(step.session.turns) for step in replayed if step.session is not None),
+            "batches": len(parts),
+            "failed_sessions": [part["message"] for part, _ in parts if part["status"] != "done"],
+            "usage": usage_to_json(usage),
+        }
+        self._work.run.done(Key(Phase.INGEST, self._sequence.id), payload, sum(seconds for _, seconds in parts))
+
+    def _parts(self) -> Iterator[tuple[Mapping[str, Any], float]]:
+        for key in self._store.keys(Phase.INGEST):
+            if key.case_id == self._sequence.id and key.part and (record := self._store.get(key)) is not None:
+                yield record.payload, record.seconds
+
+    def _record(self, step: Step, outcome: Outcome, grades: Sequence[Score]) -> None:
+        assert step.question is not None
+        result = outcome.result
+        found = memories.pieces(outcome.given, outcome.files, self._sources)
+        failed = (
+            not result.ok and not any(score.value is not None for score in grades) and result.error is not ErrorKind.UNPREPARED
+        )
+        status, error = (Status.FAILED, f"{result.error}: {result.message}") if failed else (Status.DONE, "")
+        scores = [] if failed else scoring.family_scores(grades)
+        if not failed and result.error is not ErrorKind.UNPREPARED:
+            scores += scoring.memory_scores(step, outcome, found, self._work.conditions.embedder)
+        key = partial(Key, case_id=self._sequence.id, question_id=step.question.id)
+        answer = {
+            "text": result.text,
+            "model": str(result.init.get("model") or ""),
+            "prompt_hash": short_hash(step.prompt),
+            "usage": usage_to_json(result.usage),
+            "trajectory": trajectory(self._sequence, step, outcome, found),
+        }
+        judged = sum((score.usage for score in grades), Usage())
+        with self._store.transaction():
+            self._work.run.done(
+                key(Phase.SEARCH), {"retrieved": [retrieved_to_json(_cut(one)) for one in found], "kept": len(found)}
+            )
+            self._work.run.done(key(Phase.ANSWER), answer, result.seconds, status=status, error=error)
+            evaluated = {"scores": scores, "usage": usage_to_json(judged)}
+            self._work.run.done(key(Phase.EVALUATE), evaluated, status=status, error=f"[answer] {error}" if error else "")
+        self._work.progress.step(self._work.label, result, scoring.headline(scores))
+
+
+def _cut(piece: Retrieved) -> Retrieved:
+    return replace(piece, text=piece.text[:4000])

@@ -1,0 +1,34 @@
+"""How the sessions of a run are run, the same in every arm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from memeval.types import EMPTY
+
+REPLAY = "replay"
+TRANSCRIPTS = "transcripts"
+INGESTS = (REPLAY, TRANSCRIPTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Times in seconds. `ingest` is how the history gets into memory; `plugin_settings` are memoryd's own."""
+
+    ingest: str = REPLAY
+    max_turns: int = 30
+    timeout: float = 600.0
+    settle_timeout: float = 300.0
+    retries: int = 2
+    backoff: float = 20.0
+    workers: int = 1
+    embedder: str = "bge-small"
+    plugin_settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+    def to_json(self) -> dict[str, Any]:
+        """What decides the result: all but the number of workers."""
+        data = asdict(self) | {"plugin_settings": dict(self.plugin_settings)}
+        del data["workers"]
+        return data

@@ -1,0 +1,133 @@
+"""What memory gave to a session, and what of it was used: for trajectories and for the metrics of what was found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memeval.claudecode.contract import SessionResult, StepSequence, ToolCall
+from memeval.claudecode.replay import stable_id
+from memeval.claudecode.stream import Stream
+from memeval.text import content_stems, estimate_tokens
+from memeval.types import Retrieved
+
+MEMORY_ID = re.compile(r"\bmem_[0-9a-f]{12}\b")
+_LINE = re.compile(r"\[?(mem_[0-9a-f]{12})\]?(?: \([^)\n]*\))? ?(.*)")
+_EVIDENCE = re.compile(r"^evidence: .*?lines: \[([^\]]*)\]", re.MULTILINE)
+PLUGIN_TOOL = "mcp__plugin_memoryd_memoryd__"
+READING = frozenset({"recall", "get_memory", "related", "timeline", "list_memories", "governance"})
+USED_SHARE = 0.6
+"""Share of a memory's telling words that must stand in the answer for its content to count as used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A text that memory handed to the model: by which way, and an id if it has one."""
+
+    via: str
+    text: str
+    id: str = ""
+
+
+def injected(stream: Stream) -> list[Given]:
+    """What hooks added to the context."""
+    found = []
+    for event, printed in stream.hooks:
+        found += [Given(f"hook:{event}", text, key) for key, text in _items(_context(printed))]
+    return found
+
+
+def _context(printed: str) -> str:
+    try:
+        value = json.loads(printed)
+    except ValueError:
+        return ""
+    specific = value.get("hookSpecificOutput") if isinstance(value, dict) else None
+    return str(specific.get("additionalContext") or "") if isinstance(specific, dict) else ""
+
+
+def retrieved(calls: Iterable[ToolCall]) -> list[Given]:
+    """What the model asked memory for: the plugin's tools, and reads of the built-in memory's files."""
+    found = []
+    for call in calls:
+        tool = call.name.removeprefix(PLUGIN_TOOL)
+        if tool != call.name and tool in READING:
+            found += [Given(f"tool:{tool}", text, key) for key, text in _items(call.result)]
+        elif call.name == "Read" and "/memory/" in str(call.arguments.get("file_path")) and not call.is_error:
+            found.append(Given("tool:Read", call.result))
+    return found
+
+
+def _items(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        if match := _LINE.search(line):
+            yield match[1], match[2].strip()
+
+
+def loaded(builtin: Mapping[str, str]) -> list[Given]:
+    """What the client itself puts into the first message: the index of the built-in memory."""
+    return [Given("builtin", text) for path, text in builtin.items() if path.endswith("/MEMORY.md") and text.strip()]
+
+
+def tokens(given: Iterable[Given]) -> int:
+    """Estimated tokens of all that was given."""
+    return sum(estimate_tokens(one.text) for one in given)
+
+
+def used(given: Sequence[Given], result: SessionResult) -> list[dict[str, str]]:
+    """Which memories the answer cites, or whose content it repeats."""
+    cited = set(MEMORY_ID.findall(result.text))
+    said = content_stems(result.text)
+    out = []
+    for one in given:
+        words = set(content_stems(one.text))
+        if one.id and one.id in cited:
+            out.append({"id": one.id, "how": "cited"})
+        elif words and len(words & set(said)) >= USED_SHARE * len(words):
+            out.append({"id": one.id or one.via, "how": "content"})
+    return out
+
+
+def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Which session and turn a line of a replayed log stands for."""
+    return {
+        stable_id(session_ids[step.id], str(place)): (step.session.id, turn.id)
+        for step in sequence.steps
+        if step.session is not None
+        for place, turn in enumerate(step.session.turns)
+    }
+
+
+def pieces(given: Sequence[Given], files: Mapping[str, str], sources: Mapping[str, tuple[str, str]]) -> list[Retrieved]:
+    """As a ranking, in the order in which the model saw them, each once, with the turns that each goes back to."""
+    out: dict[str, Retrieved] = {}
+    for place, one in enumerate(given):
+        origin = [sources[line] for line in _evidence(files.get(one.id, "")) if line in sources]
+        out.setdefault(
+            one.id or f"{one.via}:{place}",
+            Retrieved(
+                one.text,
+                1.0 / (place + 1),
+                tuple(dict.fromkeys(session for session, _ in origin)),
+                tuple(dict.fromkeys(turn for _, turn in origin)),
+                metadata={"via": one.via, "id": one.id},
+            ),
+        )
+    return list(out.values())
+
+
+def _evidence(file: str) -> list[str]:
+    match = _EVIDENCE.search(file)
+    return [part.strip().strip("'\"") for part in match[1].split(",")] if match else []
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, Any]:
+    """What a session wrote: text by id or path."""
+    return {
+        "new": {key: text for key, text in after.items() if key not in before},
+        "changed": {key: text for key, text in after.items() if key in before and before[key] != text},
+        "removed": sorted(before.keys() - after.keys()),
+    }
