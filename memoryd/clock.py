@@ -24,9 +24,9 @@ def from_iso(text: str) -> datetime:
     """Aware UTC time from ISO 8601; a date alone means midnight UTC, no zone means UTC."""
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # overflow: in UTC it lies before the year 1 or after 9999
         raise InputError(f"'{text}' is not a date or time.", fix="Write it as 2026-11-27 or 2026-11-27T09:30:00Z.") from error
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def local_midnight(now: datetime) -> datetime:

@@ -32,8 +32,11 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         self._depth = 0
-        make_private_dir(path.parent)
-        path.touch(mode=0o600)  # SQLite gives its write-ahead files the mode of the database
+        try:
+            make_private_dir(path.parent)
+            path.touch(mode=0o600)  # SQLite gives its write-ahead files the mode of the database
+        except OSError as error:
+            raise StoreError(f"Can't open {path}: {error.strerror}.", fix="Check free space and permissions.") from error
         with self._translated():
             self._connection = apsw.Connection(str(path))
         try:

@@ -17,6 +17,7 @@ import orjson
 
 from memoryd.clock import from_iso, to_iso
 from memoryd.db import Database
+from memoryd.errors import IndexDamagedError, StoreError
 from memoryd.ledger import How, Ledger, create_tables
 from memoryd.migrations import Migrations
 from memoryd.protocols import Clock
@@ -128,9 +129,17 @@ class State:
     """Typed access to the state database. Each method is one transaction."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        self._db = Database(path)
         self._clock = clock
-        SCHEMA.apply(self._db)
+        try:
+            self._db = Database(path)
+            SCHEMA.apply(self._db)
+        except IndexDamagedError as error:
+            # Not begun anew by itself: what the user switched off would be on again.
+            raise StoreError(
+                f"{path} is damaged.",
+                fix=f"Move {path.name} and its -wal and -shm files away, then restart. No memory is lost: logs are read again, "
+                "and what is known is not written twice. Switch off again what was off (memoryd off).",
+            ) from error
         self.ledger = Ledger(self._db, clock)
 
     def close(self) -> None:

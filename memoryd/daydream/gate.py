@@ -19,16 +19,25 @@ MAX_CONTENT = 1_000
 
 def is_excluded(settings: Settings, folder: str) -> bool:
     """Whether the folder lies in one that the user excluded."""
-    if not folder:
+    if not folder or not settings.exclude:
         return False
-    path = Path(folder).expanduser().absolute()
-    spellings = {path, path.resolve()}
+    spellings = _spellings(folder)
     return any(
         root in (spelling, *spelling.parents)
         for entry in settings.exclude
-        for root in {Path(entry).expanduser().absolute(), Path(entry).expanduser().resolve()}
+        for root in _spellings(entry)
         for spelling in spellings
     )
+
+
+def _spellings(folder: str) -> set[Path]:
+    """The path as it is written and with its links followed, where that can be told."""
+    path = Path(folder).absolute()
+    try:
+        path = Path(folder).expanduser().absolute()
+        return {path, path.resolve()}
+    except (OSError, ValueError, RuntimeError):  # a NUL, a name too long, a loop of links
+        return {path}
 
 
 def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:

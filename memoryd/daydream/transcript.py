@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -81,17 +82,20 @@ def read_transcript(
     final: bool = False,
     known: Callable[[str], bool] = _nothing_known,
 ) -> Piece:
-    """The next piece of the log. Raises TranscriptError when the file can't be opened or read.
+    """The next piece of the log. Raises TranscriptError when it is no regular file or can't be opened or read.
 
     `final` says that nobody writes to the file any more: a last line without an end is read if it is whole.
     `known` tells line uuids that were seen in other logs (a resumed session may start with a copy of another's lines).
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe is waited for, a device has no end
+            raise OSError("it is no file")
         with path.open("rb", buffering=0) as stream:
             return _read(stream, path, cursor, limits or ReadLimits(), final, known)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise TranscriptError(
-            f"Can't read the session log {path}: {error.strerror or error}.", fix="Check that the file exists and is readable."
+            f"Can't read the session log {path}: {getattr(error, 'strerror', None) or error}.",
+            fix="Check that the file exists and is readable.",
         ) from error
 
 

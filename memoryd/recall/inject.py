@@ -20,7 +20,7 @@ from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import fence, fit, item_line, overhead
-from memoryd.recall.governance import Governance
+from memoryd.recall.governance import Governance, govern
 from memoryd.recall.selection import governance_of
 from memoryd.router import query_terms
 from memoryd.service import Orchestrator
@@ -73,8 +73,10 @@ class Injector:
         self._registry = registry
 
     def governance(self, project: str, budget: int | None = None) -> Governance:
-        """The project's governance within the token budget (default: the session budget)."""
+        """The project's governance within the token budget (default: the session budget); nothing where memory is off."""
         tokens = self._settings.session_budget if budget is None else budget
+        if self._state.is_off(project):
+            return govern((), self._clock.now(), tokens)
         return governance_of(self._service, self._state, project, self._clock.now(), tokens)
 
     def session_start(self, event: SessionEvent) -> str:

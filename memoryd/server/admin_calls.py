@@ -132,10 +132,11 @@ class AdminCalls:
         return self._switch(params, caller, off=False)
 
     def _switch(self, params: Params, caller: Caller, *, off: bool) -> dict[str, Any]:
+        one = params.has("session")  # empty is a mistake (an unset variable), not the project
         session = params.text("session")
         folder = params.text("folder") or caller.cwd
         params.done()
-        if session:
+        if one:
             if self._state.session(session) is None:
                 raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
             self._state.set_session_off(session, off)

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from memoryd.config import Settings, load_settings
+from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.dream.planning import Planning
 from memoryd.dream.sweep import Sweep
@@ -28,7 +29,7 @@ from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
-from memoryd.state import State
+from memoryd.state import Job, State
 from memoryd.watch import MemoryWatcher
 
 log = logging.getLogger(__name__)
@@ -133,6 +134,8 @@ class Api:
 
     def _refuse_when_off(self, caller: Caller) -> None:
         """What the user switched off is off for tools too, not only for hooks."""
+        if is_excluded(self._parts.settings, caller.cwd):
+            raise InputError("This folder is excluded from memory.", fix="The user can change 'exclude' in config.toml.")
         if caller.cwd and self._state.is_off(self._registry.resolve(caller.cwd).id):
             raise InputError("Memory is switched off for this project.", fix="The user can switch it on: memoryd on")
 
@@ -163,18 +166,21 @@ class Api:
             return CATCHING_UP_SECONDS
         job = self._state.due_job()
         if job is not None:
-            self._dream(job.cwd, lambda: self._parts.daydream.run_job(job))
+            self._dream(job)
         waiting = self._state.jobs()
         return max(0.0, waiting[0].due - self._clock.now().timestamp()) if waiting else None
 
-    def _dream(self, cwd: str, work: Callable[[], object]) -> None:
+    def _dream(self, job: Job) -> None:
         self._working.set()
         try:
-            work()
+            self._parts.daydream.run_job(job)
+        except Exception as error:  # passed on; but first out of the way of the other jobs
+            self._state.postpone_job(job, f"Reading failed unexpectedly ({type(error).__name__}); see logs/daemon.log.")
+            raise
         finally:
             self._working.clear()
-        if cwd:
-            self._parts.injector.cache_governance(self._registry.resolve(cwd))
+        if job.cwd:
+            self._parts.injector.cache_governance(self._registry.resolve(job.cwd))
 
     def busy(self) -> bool:
         """Whether a day dream runs or waits without having failed, or vectors are being made."""

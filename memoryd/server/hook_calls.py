@@ -30,8 +30,10 @@ class _Event:
 
 
 def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
-    """The event, or None when the payload names no session or folder."""
+    """The event, or None when the payload names no session or folder, or something that can't be one (a NUL)."""
     texts = {key: value for key, value in payload.items() if isinstance(value, str)}
+    if any("\0" in texts.get(key, "") for key in ("session_id", "cwd", "transcript_path")):
+        return None
     if not texts.get("session_id") or not texts.get("cwd"):
         return None
     return _Event(

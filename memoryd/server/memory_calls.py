@@ -222,14 +222,14 @@ class MemoryCalls:
             polarity=params.choice("polarity", Polarity, Polarity.KNOW) or Polarity.KNOW,
             source=Source.AGENT_STEP if caller.is_model else Source.USER,
             confidence=0.8 if caller.is_model else 0.95,
-            tags=params.texts("tags"),
+            tags=_redacted(params.texts("tags")),
             scope=params.choice("scope", Scope, Scope.PROJECT) or Scope.PROJECT,
             at=params.moment("valid_from"),
             reason="remembered on request",
         )
         pinned = params.flag("pinned")
         project = self.project_of(params, caller) or ""
-        session = params.text("session") or "manual"
+        session = redact(params.text("session")).text or "manual"
         params.done()
         passage = Passage(turns=(), session=session, project=project, cwd=caller.cwd)
         outcome = self._keeper.keep(candidate, passage, pinned=pinned and not caller.is_model)
@@ -251,7 +251,7 @@ class MemoryCalls:
             "scope": params.choice("scope", Scope),
             "confidence": params.share("confidence"),
             "valid_to": params.moment("valid_to"),
-            "tags": params.texts("tags") if params.has("tags") else None,
+            "tags": _redacted(params.texts("tags")) if params.has("tags") else None,
             "pinned": params.flag("pinned") if params.has("pinned") else None,
         }
         params.done()
@@ -293,6 +293,10 @@ def _check_model_may_change(item: MemoryItem, changes: dict[str, Any]) -> None:
             f"A model may not change {', '.join(refused)} of {item.id}; that is the user's to do.",
             fix=f"The user can run: memoryd edit {item.id}. A newer statement of the user replaces it by itself.",
         )
+
+
+def _redacted(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(redact(text).text for text in texts)
 
 
 def _statuses(text: str) -> tuple[Status, ...]:

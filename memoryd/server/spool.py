@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -130,7 +131,10 @@ class Spool:
 def _read(path: Path) -> Record | None:
     """The record, or None when it is gone. Raises InputError, OSError."""
     try:
-        if path.stat().st_size > MAX_RECORD_BYTES:
+        seen = path.lstat()
+        if not stat.S_ISREG(seen.st_mode):  # a pipe would be waited for, a device has no end
+            raise InputError("it is no file")
+        if seen.st_size > MAX_RECORD_BYTES:
             raise InputError(f"the record is over {MAX_RECORD_BYTES} bytes")
         return parse_record(path.read_bytes())
     except FileNotFoundError:

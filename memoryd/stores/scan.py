@@ -14,12 +14,12 @@ from memoryd.stores.locations import is_memory_path
 
 log = logging.getLogger(__name__)
 _TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{12}")
-_INODE_BITS = (1 << 63) - 1  # SQLite's integers are signed
+_BITS = (1 << 63) - 1  # SQLite's integers are signed
 
 
 def stamp_of(stat: os.stat_result) -> Stamp:
     """The stamp of a stat result."""
-    return Stamp(stat.st_mtime_ns, stat.st_size, stat.st_ino & _INODE_BITS)
+    return Stamp(max(-_BITS, min(stat.st_mtime_ns, _BITS)), stat.st_size, stat.st_ino & _BITS)
 
 
 def look(path: Path) -> Stamp | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,5 +137,5 @@ def test_no_spelling_of_a_tag_gets_through(evil: str) -> None:
 
 
 def test_characters_that_hide_or_turn_text_are_not_handed_over() -> None:
-    assert harmless("a\u202eb\u2066c\u200bd\ufefee\x1b[31mf\x00g\U000e0041h") == "abcde[31mfgh"
+    assert harmless("a\u202eb\u2066c\u200bd\ufeffe\x1b[31mf\x00g\U000e0041h") == "abcde[31mfgh"
     assert harmless("if a < b: x <- y, List<String>, 👩\u200d💻") == "if a < b: x <- y, List<String>, 👩\u200d💻"

@@ -102,3 +102,19 @@ def test_a_missing_folder_is_an_empty_spool(tmp_path, taker):
     spool = Spool(tmp_path / "none", taker.handle, taker.report)
     assert spool.drain() == 0 and spool.bad_count() == 0
     spool.sweep()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "loop", "folder"])
+def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool, taker, kind):
+    path = spool.folder / f"{1:020}-1.Stop"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to({"device": os.devnull, "loop": path}[kind])
+    put(spool, 2, b'\n{"n": 2}')
+    assert spool.drain() == 1
+    assert taker.taken == [("Stop", {"n": 2})]
+    assert spool.waiting() == []
+    assert spool.bad_count() == 1
