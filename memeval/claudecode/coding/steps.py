@@ -1,0 +1,129 @@
+"""What both coding families share: steps for tasks, selection that keeps sequences in order, options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, StepSequence
+from memeval.errors import ConfigError
+from memeval.sampling import Ref, Selection, select
+from memeval.types import Question, Score
+
+RESOLVED = "resolved"
+JUDGE = "tests"
+EDITING = ("--allowedTools", "Bash,Edit,Write,Read,Glob,Grep")
+"""What a coding session may do without being asked."""
+AGAIN = "#again"
+"""Ending of the ids of tasks that are asked once more after their sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task before it is a step: `prompt` is all that an agent is told."""
+
+    question: Question
+    prompt: str
+    payload: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """As in results."""
+        return self.question.id
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Tasks that share a memory, in order. `folder` is the working folder's name."""
+
+    id: str
+    folder: str
+    tasks: tuple[Task, ...]
+    replays: tuple[Step, ...] = ()
+
+
+def sequences(chains: Iterable[Chain], selection: Selection, again: bool) -> Iterator[StepSequence]:
+    """Steps of the chosen tasks. A dev slice takes whole chains, since the later tasks of one live on the first."""
+    every = list(chains)
+    kept = _dev_slice(every, selection)
+    refs = [(chain, number) for chain in kept for number in range(len(chain.tasks))]
+    places = select([_ref(*ref) for ref in refs], replace(selection, dev_slice=None))
+    chosen = {(refs[place][0].id, refs[place][1]) for place in places}
+    for chain in kept:
+        numbers = [number for number in range(len(chain.tasks)) if (chain.id, number) in chosen]
+        if numbers:
+            yield _steps(chain, numbers, again)
+
+
+def _dev_slice(chains: Sequence[Chain], selection: Selection) -> list[Chain]:
+    if selection.dev_slice is None or not chains:
+        return list(chains)
+    refs = [Ref(chain.id, chain.id, chain.tasks[0].question.type) for chain in chains]
+    return [chains[place] for place in select(refs, Selection(dev_slice=selection.dev_slice, seed=selection.seed))]
+
+
+def _ref(chain: Chain, number: int) -> Ref:
+    question = chain.tasks[number].question
+    return Ref(chain.id, question.id, question.type, question.category)
+
+
+def _steps(chain: Chain, numbers: Sequence[int], again: bool) -> StepSequence:
+    first = [_step(chain, number, again=False) for number in numbers]
+    later = [_step(chain, number, again=True) for number in numbers[:-1]] if again else []
+    return StepSequence(chain.id, (*chain.replays, *first, *later), {"tasks": len(numbers)})
+
+
+def _step(chain: Chain, number: int, *, again: bool) -> Step:
+    task = chain.tasks[number]
+    name = task.id + AGAIN if again else task.id
+    return Step(
+        id=name,
+        kind=StepKind.TASK,
+        prompt=task.prompt,
+        folder=chain.folder,
+        question=replace(task.question, id=name, category="again" if again else task.question.category),
+        flags=EDITING,
+        payload={**task.payload, "task": task.id, "sequence": chain.id, "position": number + 1, "again": again},
+    )
+
+
+def unscored(reason: str) -> list[Score]:
+    """A task that can't be graded: neither failed nor passed."""
+    return [Score(RESOLVED, None, reason, JUDGE)]
+
+
+def failed_session(result: SessionResult) -> str:
+    """Why a session that ended early says nothing of the task; empty when what it left behind can be graded.
+
+    An agent that used up its turns, its time or its budget had its chance: tests decide. One that could not work had none,
+    nor had one that hung before its first turn.
+    """
+    if result.error is ErrorKind.TIMEOUT and not result.turns and not result.tool_calls:
+        return "the session hung before it did anything"
+
+    fair = (ErrorKind.NONE, ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT, ErrorKind.BUDGET)
+    return "" if result.error in fair else f"the session ended early ({result.error}): {result.message}"
+
+
+def read_options(given: Mapping[str, Any], defaults: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Options over their defaults; text is turned into the default's type. Raises ConfigError."""
+    made = dict(defaults)
+    for key, value in given.items():
+        if key not in defaults:
+            raise ConfigError(f"{name} has no option {key!r}.", fix=f"Known: {', '.join(sorted(defaults))}.")
+        made[key] = _as(value, defaults[key], f"{name}: option {key}")
+    return made
+
+
+def _as(value: Any, default: Any, where: str) -> Any:
+    if isinstance(default, bool) and str(value).lower() in ("true", "false", "yes", "no", "1", "0"):
+        return str(value).lower() in ("true", "yes", "1")
+    if isinstance(default, float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            value = None
+    if isinstance(default, str) and isinstance(value, str):
+        return value
+    raise ConfigError(f"{where} takes a value like {default!r}.", fix="Correct it.")
