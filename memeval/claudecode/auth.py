@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-import sys
+import threading
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
@@ -90,19 +90,31 @@ def _uses_cloud(environment: Mapping[str, str]) -> bool:
 
 
 def check_reachable(address: str) -> None:
-    """Raises ConfigError when no connection can be made; a proxy is trusted to make it."""
-    if urllib.request.getproxies():
-        return
+    """Raises ConfigError when no connection can be made to the address, or to the proxy that leads there."""
     parts = urllib.parse.urlsplit(address)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
-    except OSError as error:
+    host = parts.hostname or ""
+    proxies = {} if urllib.request.proxy_bypass(host) else urllib.request.getproxies()
+    if proxy := proxies.get(parts.scheme) or proxies.get("all"):
+        parts = urllib.parse.urlsplit(proxy if "//" in proxy else f"http://{proxy}")
+    fault = _connect(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    if fault:
         raise ConfigError(
-            f"Nobody answers at {parts.scheme}://{parts.netloc}: {error}.", fix="Check the network, or correct --base-url."
-        ) from error
+            f"Nobody answers at {parts.scheme}://{parts.hostname}: {fault}.", fix="Check the network, or correct --base-url."
+        )
 
 
-def as_root() -> dict[str, str]:
-    """What the client wants to see before it skips permissions for root."""
-    return {"IS_SANDBOX": "1"} if sys.platform != "win32" and os.geteuid() == 0 else {}
+def _connect(host: str, port: int) -> str:
+    """What is wrong, empty if nothing. In a thread of its own: a name server that is silent blocks for long."""
+    told: list[str] = []
+
+    def attempt() -> None:
+        try:
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
+            told.append("")
+        except OSError as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(CONNECT_SECONDS + 1)
+    return told[0] if told else f"no answer within {CONNECT_SECONDS:g} s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from memeval.types import EMPTY
@@ -29,6 +29,5 @@ class Conditions:
 
     def to_json(self) -> dict[str, Any]:
         """What decides the result: all but the number of workers."""
-        data = asdict(self) | {"plugin_settings": dict(self.plugin_settings)}
-        del data["workers"]
-        return data
+        data = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "workers"}
+        return data | {"plugin_settings": dict(self.plugin_settings)}

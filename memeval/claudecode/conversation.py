@@ -15,7 +15,7 @@ from memeval import assembly
 from memeval.assembly import Plan, make_plan
 from memeval.benchmarks.opening import open_benchmark
 from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
-from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, ModelError
@@ -23,6 +23,7 @@ from memeval.planning import question_payload
 from memeval.protocols import Benchmark, Judge
 from memeval.sampling import Ref, Selection, select
 from memeval.settings import Settings
+from memeval.specs import SourceType
 from memeval.types import EMPTY, Answer, Case, Question, Score, Session, Turn
 
 TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--allowedTools", "mcp__plugin_memoryd_memoryd__*")
@@ -60,14 +61,14 @@ class Conversations:
 
     def needs(self) -> Sequence[Need]:
         """The data."""
-        source = self._plan.benchmark.source
         if self._options.data is not None:
             return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
         try:
-            self._options.around.sources.resolve(self._plan.benchmark, None) if source.type == "local" else None
+            replace(self._options.around.sources, offline=True).resolve(self._plan.benchmark)
         except (DataError, ConfigError) as error:
-            return (Need("data", False, error.fix or error.message),)
-        return (Need("data" if source.type == "local" else "data, which are fetched", True),)
+            fetched = self._plan.benchmark.source.type is not SourceType.LOCAL and not self._options.around.sources.offline
+            return (Need(f"data {FETCHED}" if fetched else "data", False, error.fix or error.message),)
+        return (Need("data", True),)
 
     def about(self) -> Mapping[str, Any]:
         """Spec and hash of the data."""

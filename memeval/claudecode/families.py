@@ -13,6 +13,9 @@ from memeval.claudecode.contract import Family
 from memeval.types import EMPTY
 
 GROUP = "memeval.families"
+FETCHED = "(can be fetched)"
+OPTIONAL = "(optional)"
+"""Endings of the names of needs that stop nothing: what a start of the benchmark fetches, and what it can do without."""
 families = registry.Registry("benchmark family", "memeval.claudecode", GROUP)
 family = families
 

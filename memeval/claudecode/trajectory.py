@@ -33,7 +33,10 @@ def trajectory(sequence: StepSequence, step: Step, outcome: Outcome, found: Sequ
         "attempts": outcome.attempts,
         "turns": result.turns,
         "usage": usage_to_json(result.usage),
-        "tools": [call.name for call in result.tool_calls],
+        "calls": [
+            {"name": call.name, "arguments": dict(call.arguments), "result": call.result[:SHOWN], "is_error": call.is_error}
+            for call in result.tool_calls
+        ],
         "injected": _told(injected),
         "retrieved": _told(asked),
         "used": memories.used(outcome.given, result),

@@ -1,0 +1,64 @@
+"""Which benchmarks run_bench knows, and what each needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memeval.claudecode.contract import Family
+from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, families, open_family
+from memeval.errors import ConfigError, MemevalError
+from memeval.registry import unknown_name
+
+ALIASES = {"longmemeval": "longmemeval-s"}
+ALL = "all"
+
+
+def known(options: FamilyOptions) -> list[str]:
+    """All names, sorted."""
+    return sorted({*options.around.catalog.benchmarks(), *families.names()} - {"conversation"})
+
+
+def choose(names: Sequence[str], options: FamilyOptions) -> list[str]:
+    """Full names; several may be joined with commas, `all` are those whose needs are met here and now. Raises ConfigError."""
+    parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    if not parts:
+        raise ConfigError("No benchmark is named.", fix=f"Give --benchmark with one of: {', '.join([ALL, *known(options)])}.")
+    there = known(options)
+    chosen = []
+    for part in parts:
+        full = ALIASES.get(part, part)
+        if part != ALL and full not in there:
+            raise unknown_name("benchmark", part, [ALL, *there])
+        chosen += [name for name in there if not missing(name, options, fetch=False)] if part == ALL else [full]
+    return list(dict.fromkeys(chosen))
+
+
+def opened(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]) -> dict[str, Family]:
+    """The families of benchmarks. Raises ConfigError, and DataError when data are missing."""
+    return {name: open_family(name, with_data(options, data, name)) for name in names}
+
+
+def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> FamilyOptions:
+    """The options with the user's own copy of that benchmark's data."""
+    return replace(options, data=Path(data[name])) if name in data else options
+
+
+def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[str]:
+    """What is needed and not here, with what to do; without `fetch` also what could be fetched."""
+    harmless = (OPTIONAL, FETCHED) if fetch else (OPTIONAL,)
+    return [
+        f"{need['name']}: {need['fix']}"
+        for need in needs(name, options)
+        if not need["here"] and not need["name"].endswith(harmless)
+    ]
+
+
+def needs(name: str, options: FamilyOptions) -> list[dict[str, Any]]:
+    """What a benchmark needs."""
+    try:
+        return [{"name": one.name, "here": one.here, "fix": one.fix} for one in open_family(name, options).needs()]
+    except MemevalError as error:
+        return [{"name": error.message, "here": False, "fix": error.fix}]

@@ -1,0 +1,348 @@
+"""The cells of a command, what it was asked for, and how it is done, from the first cell to the verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from threading import Semaphore
+from typing import Any
+
+from memeval.assembly import Surroundings
+from memeval.calls import Budget
+from memeval.checkpoint import Run
+from memeval.claudecode.arms import ArmSetup
+from memeval.claudecode.cell import CellWork, run_cell
+from memeval.claudecode.client import ClaudeCode
+from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
+from memeval.claudecode.contract import Arm, Family, StepSequence
+from memeval.claudecode.outcome import write_result
+from memeval.claudecode.priming import Primer, make_primer, source_cell
+from memeval.claudecode.progress import Progress
+from memeval.claudecode.sandbox import short_hash
+from memeval.claudecode.sessions import Outage, SessionRunner
+from memeval.claudecode.verdict import cell_values, compare_all
+from memeval.errors import ConfigError, DataError, RunError
+from memeval.files import write_atomic
+from memeval.results.codec import question_to_json
+from memeval.results.files import ResultsDir
+from memeval.results.provenance import provenance
+from memeval.results.store import QuestionRow
+from memeval.sampling import Selection, Shard
+from memeval.settings import Settings
+from memeval.types import EMPTY, Phase
+
+GRID_MODELS = ("claude-haiku-4-5", "claude-sonnet-5-5", "claude-opus-5-5")
+_SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One row of the grid."""
+
+    benchmark: str
+    arm: Arm
+    model: str
+    repeat: int = 1
+
+    def run_id(self, group: str) -> str:
+        """Id of its run."""
+        model = re.sub(r"[^A-Za-z0-9._-]", "-", self.model)
+        return f"{group}.{self.benchmark}.{self.arm}.{model}" + (f".r{self.repeat}" if self.repeat > 1 else "")
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return f"{self.benchmark} {self.arm} {self.model}" + (f" #{self.repeat}" if self.repeat > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """All that decides the results of a command, kept with it. `data`: own copies of data, by benchmark."""
+
+    benchmarks: tuple[str, ...]
+    cells: tuple[tuple[str, str], ...]
+    repeat: int = 1
+    selection: Selection = Selection()
+    conditions: Conditions = Conditions()
+    judge: str = ""
+    judge_model: str = ""
+    data: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    memory_from: str = ""
+    version: str = ""
+    seed: int = 0
+
+    def all_cells(self) -> list[Cell]:
+        """In the order in which they are run: benchmark by benchmark, so that the first verdict comes early."""
+        return [
+            Cell(benchmark, Arm(arm), model, repeat)
+            for benchmark in self.benchmarks
+            for repeat in range(1, self.repeat + 1)
+            for arm, model in self.cells
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        data = {one.name: getattr(self, one.name) for one in fields(self)}
+        shard = self.selection.shard
+        data["selection"] = asdict(replace(self.selection, shard=None)) | {"shard": str(shard) if shard else None}
+        data["conditions"] = self.conditions.to_json() | {"workers": self.conditions.workers}
+        data.update(data=dict(self.data), options=dict(self.options))
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Command:
+        """Inverse of `to_json`."""
+        chosen = dict(data["selection"])
+        chosen["shard"] = Shard.parse(chosen["shard"]) if chosen["shard"] else None
+        chosen["types"], chosen["questions"] = tuple(chosen["types"]), tuple(chosen["questions"])
+        return cls(
+            **{
+                **data,
+                "benchmarks": tuple(data["benchmarks"]),
+                "cells": tuple((arm, model) for arm, model in data["cells"]),
+                "selection": Selection(**chosen),
+                "conditions": Conditions(**data["conditions"]),
+            }
+        )
+
+
+def grid_cells(on: Sequence[Arm], models: Sequence[str] = GRID_MODELS) -> tuple[tuple[str, str], ...]:
+    """Haiku with memory, then Haiku, Sonnet and Opus without: the cheapest first."""
+    haiku = models[0]
+    return (*((str(arm), haiku) for arm in on if arm is not Arm.OFF), *((str(Arm.OFF), model) for model in models))
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a command runs on."""
+
+    client: ClaudeCode
+    client_version: str
+    environment: Mapping[str, str]
+    plugin: Path
+    root: Path
+    results: ResultsDir
+    around: Surroundings
+    progress: Progress
+    budgets: Mapping[str, Budget] = field(default_factory=lambda: EMPTY)
+    retry_failed: bool = False
+
+
+def group_file(results: ResultsDir, group: str) -> Path:
+    """Where a command is kept."""
+    return results.run_dir(group) / "command.json"
+
+
+def save_command(results: ResultsDir, group: str, command: Command) -> None:
+    """Keep it, so that it can be resumed."""
+    write_atomic(group_file(results, group), json.dumps(command.to_json(), indent=1).encode())
+
+
+def load_command(results: ResultsDir, group: str) -> Command:
+    """The command of an id. Raises RunError."""
+    try:
+        return Command.from_json(json.loads(group_file(results, group).read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RunError(
+            f"There is no run_bench command {group!r} in {results.root}.", fix="Give the id that it printed."
+        ) from None
+
+
+def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family]) -> dict[str, Any]:
+    """Run all cells, cheapest first, and compare them. Raises MemevalError; what was done is kept."""
+    results = []
+    slots, outage = Semaphore(command.conditions.workers), Outage()
+    for cell in command.all_cells():
+        family = families[cell.benchmark]
+        sequences = list(family.sequences(command.selection))
+        with _open(machine, group, command, cell, family, sequences) as run:
+            _run(machine, command, cell, family, sequences, run, slots, outage)
+            file = write_result(run, family, sequences, command.version)
+            results.append(json.loads(file.read_text("utf-8")))
+    summary = {
+        "schema_version": 1,
+        "kind": "run-bench-summary",
+        "group": group,
+        "cells": [_shown(result) for result in results],
+        **compare_all(cell_values(results), command.seed),
+    }
+    write_atomic(machine.results.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode())
+    return summary
+
+
+def _run(
+    machine: Machine,
+    command: Command,
+    cell: Cell,
+    family: Family,
+    sequences: Sequence[StepSequence],
+    run: Run,
+    slots: Semaphore,
+    outage: Outage,
+) -> None:
+    around = machine.around
+    budgets = tuple(budget for name, budget in machine.budgets.items() if name in ("", cell.benchmark))
+    setup = ArmSetup(cell.arm, machine.plugin)
+    sessions = SessionRunner(
+        machine.client, setup, cell.model, machine.environment, command.conditions, budgets, around.stop, slots, outage
+    )
+    total, done = _steps(cell, command, sequences, run)
+    machine.progress.begin(cell.label, total, done)
+    run_cell(
+        CellWork(
+            run=run,
+            family=family,
+            sessions=sessions,
+            conditions=command.conditions,
+            arm=cell.arm,
+            client_version=machine.client_version,
+            folder=Path(run.store.meta("sandboxes")),
+            stop=around.stop,
+            progress=machine.progress,
+            label=cell.label,
+            repeat=cell.repeat,
+            primed=_primer(machine, command, cell, sequences),
+        ),
+        sequences,
+    )
+    machine.progress.end(cell.label)
+
+
+def _primer(machine: Machine, command: Command, cell: Cell, sequences: Sequence[StepSequence]) -> Primer | None:
+    if not command.memory_from or cell.arm is Arm.OFF:
+        return None
+    return make_primer(machine.results, source_cell(machine.results, command.memory_from, cell.benchmark, cell.arm), sequences)
+
+
+def _steps(cell: Cell, command: Command, sequences: Sequence[StepSequence], run: Run) -> tuple[int, int]:
+    imported = command.conditions.ingest == TRANSCRIPTS and not cell.arm.has_builtin
+    total = 0
+    for sequence in sequences:
+        replays = sum(step.session is not None for step in sequence.steps)
+        total += sum(step.question is not None for step in sequence.steps)
+        total += 0 if cell.arm is Arm.OFF else min(1, replays) if imported else replays
+    done = len(run.store.keys(Phase.EVALUATE)) + sum(bool(key.part) for key in run.store.keys(Phase.INGEST))
+    return total, done
+
+
+def _open(machine: Machine, group: str, command: Command, cell: Cell, family: Family, sequences: Sequence[StepSequence]) -> Run:
+    """The cell's run, new or as it was left."""
+    run_id = cell.run_id(group)
+    if run_id in machine.results.run_ids():
+        run = Run.resume(machine.results, run_id)
+        try:
+            _check_same(run, family)
+            if machine.retry_failed:
+                run.forget_failed()
+                forget_failed_parts(run)
+            if not run.planned:
+                _plan(run, family, sequences)
+        except BaseException:
+            run.close()
+            raise
+        return run
+    run = Run.create(machine.results, run_id, _settings(command, cell), _about(machine, group, command, cell, family))
+    _plan(run, family, sequences)
+    return run
+
+
+def forget_failed_parts(run: Run) -> None:
+    """A sequence with a failed replay is done anew: what came after it was remembered without it."""
+    cases = {
+        record.key.case_id for record in run.store.records(Phase.INGEST) if record.payload.get("status") not in (None, "done")
+    }
+    with run.store.transaction():
+        for key in [key for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE, Phase.INGEST) for key in run.store.keys(phase)]:
+            if key.case_id in cases:
+                run.store.delete_one(key)
+        if cases:
+            run.reopen()
+
+
+def _check_same(run: Run, family: Family) -> None:
+    if run.store.meta("benchmark_about").get("data_hash") != family.about().get("data_hash"):
+        raise DataError(
+            f"The data of {family.name} are not those that the run began with.", fix="Restore them, or start a new run."
+        )
+
+
+def _settings(command: Command, cell: Cell) -> Settings:
+    return Settings(
+        benchmark=cell.benchmark,
+        provider=f"claude-code-{cell.arm}",
+        answering_model=cell.model,
+        judge=command.judge,
+        judge_model=command.judge_model,
+        data=command.data.get(cell.benchmark, ""),
+        seed=command.seed,
+        selection=command.selection,
+        benchmark_options=command.options,
+    )
+
+
+def _about(machine: Machine, group: str, command: Command, cell: Cell, family: Family) -> dict[str, Any]:
+    conditions = command.conditions.to_json()
+    conditions["plugin_settings"] = {
+        key: "***" if _SECRET.search(key) else value for key, value in conditions["plugin_settings"].items()
+    }
+    return {
+        "benchmark_about": dict(family.about()),
+        "provenance": provenance(),
+        "sandboxes": str(machine.root / short_hash(cell.run_id(group))),
+        "claudecode": {
+            "group": group,
+            "arm": str(cell.arm),
+            "model": cell.model,
+            "repeat": cell.repeat,
+            "client_version": machine.client_version,
+            "conditions": conditions,
+            "differences": ArmSetup(cell.arm).differences(history_of(cell.arm, command.conditions)),
+            "memory_from": command.memory_from or None,
+        },
+    }
+
+
+def history_of(arm: Arm, conditions: Conditions) -> str:
+    """How the history of a conversation reaches this arm's memory."""
+    if arm is Arm.OFF:
+        return "none: nothing of it could be remembered"
+    return "imported from session logs" if conditions.ingest == TRANSCRIPTS and not arm.has_builtin else "replayed in sessions"
+
+
+def _plan(run: Run, family: Family, sequences: Sequence[StepSequence]) -> None:
+    rows = list(_rows(sequences))
+    if not rows:
+        raise ConfigError(f"The selection leaves no task of {family.name}.", fix="Loosen its flags.")
+    run.plan(rows, {"cases": len(sequences), "questions": len(rows)})
+
+
+def _rows(sequences: Sequence[StepSequence]) -> Iterator[QuestionRow]:
+    position = 0
+    for sequence in sequences:
+        for step in sequence.steps:
+            if step.question is not None:
+                gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {})}
+                yield QuestionRow(position, sequence.id, step.question.id, {"question": question_to_json(step.question), **gold})
+                position += 1
+
+
+def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
+    told = result["claudecode"]
+    return {
+        "run_id": result["run_id"],
+        "benchmark": result["benchmark"]["name"],
+        "arm": told["arm"],
+        "model": told["model"],
+        "repeat": told["repeat"],
+        "history": told["differences"]["history"],
+        "questions": result["totals"],
+        "sessions": told["sessions"],
+        "metrics": told["four_metrics"],
+        "summary": told["summary"],
+        "cost_usd": result["usage"]["total"]["cost_usd"],
+        "tokens": result["usage"]["total"]["input_tokens"] + result["usage"]["total"]["output_tokens"],
+    }

@@ -1,0 +1,162 @@
+"""The result of a cell: memeval's result file, with what only the real client tells under `claudecode`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memeval.checkpoint import Run, now
+from memeval.claudecode.contract import ErrorKind, Family, SessionResult, StepRecord, StepSequence, ToolCall
+from memeval.claudecode.trajectory import trajectories
+from memeval.files import write_atomic
+from memeval.phases.report import RunFacts, build_result
+from memeval.results.codec import score_from_json, usage_from_json
+from memeval.results.provenance import version
+from memeval.results.store import Key, QuestionRow, Record
+from memeval.types import Phase, Score
+
+EFFICIENCY_TARGET = 0.10
+RELEVANCY_TARGET = 0.7
+_LEVELS = ("turn.recency", "session.recency")
+
+
+def write_result(run: Run, family: Family, sequences: Sequence[StepSequence], version_of: str = "") -> Path:
+    """Write trajectories, result file and ledger line; the same file again if that was begun before."""
+    store = run.store
+    with store.transaction():
+        if store.meta("finished_at") is None:
+            finished = now()
+            stamp = re.sub(r"[^0-9TZ]", "", finished)
+            chosen = run.results.choose_file(version_of.removeprefix("v") or version(), family.name, stamp)
+            store.set_meta("finished_at", finished)
+            store.set_meta("result_file", chosen.as_posix())
+    file = Path(store.meta("result_file"))
+    lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(store)]
+    beside = trajectory_file(file)
+    write_atomic(run.results.root / beside, "".join(line + "\n" for line in lines).encode())
+    return run.results.write(file, cell_result(run, family, sequences))
+
+
+def trajectory_file(result_file: Path) -> Path:
+    """Beside the result, told apart by its ending."""
+    return result_file.with_name(f"{result_file.stem}.trajectories.jsonl")
+
+
+def cell_result(run: Run, family: Family, sequences: Sequence[StepSequence]) -> dict[str, Any]:
+    """The result as it is now."""
+    store = run.store
+    rows = store.questions()
+
+    def fetch(phase: Phase, row: QuestionRow) -> Record | None:
+        return store.get(Key(phase, row.case_id, row.question_id))
+
+    cases = list(store.whole_records(Phase.INGEST))
+    about = _about(run)
+    result = build_result(RunFacts(run.id, run.settings.seed, True, about, cases), rows, fetch)
+    records = step_records(run, sequences)
+    result["claudecode"] = {
+        **store.meta("claudecode"),
+        "sessions": accounting(run),
+        "four_metrics": four_metrics(result["metrics"]),
+        "summary": dict(family.summary(records)),
+        "trajectories": trajectory_file(Path(store.meta("result_file") or "-")).name,
+    }
+    return result
+
+
+def _about(run: Run) -> dict[str, Any]:
+    meta = run.store.meta
+    told = meta("claudecode")
+    settings = run.settings.to_json()
+    settings["data"] = Path(settings["data"]).name if settings["data"] else ""
+    return {
+        "benchmark": {**meta("benchmark_about"), **meta("plan", {})},
+        "provider": {
+            "name": run.settings.provider,
+            "spec": {"type": "claude-code", "arm": told["arm"]},
+            "told": told["differences"],
+        },
+        "settings": settings,
+        "models": {"answering": run.settings.answering_model, "judge": run.settings.judge_model or None, "judges": []},
+        "prompts": {"answer": {}},
+        "index_backend": None,
+        "source_run": told.get("memory_from"),
+        "hypotheses": None,
+        "merged_from": None,
+        "provenance": meta("provenance"),
+        "resumed_with": meta("resumed_with", []),
+        "times": {"created_at": meta("created_at"), "finished_at": meta("finished_at")},
+    }
+
+
+def accounting(run: Run) -> dict[str, Any]:
+    """How every session ended: each is in exactly one of the counts of `by_status`, which add up to `total`."""
+    statuses: Counter[str] = Counter()
+    starts = 0
+    for line in trajectories(run.store):
+        statuses[line["status"]] += 1
+        starts += line["attempts"]
+    return {"total": sum(statuses.values()), "by_status": dict(sorted(statuses.items())), "starts": starts}
+
+
+def four_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Recency, efficiency and relevancy of a cell with their targets; accuracy on against off is in the comparison."""
+
+    def value(name: str) -> float | None:
+        cell = metrics.get(name)
+        return None if cell is None else cell["value_scored"]
+
+    recency = next((value(name) for name in _LEVELS if value(name) is not None), None)
+    share, near = value("efficiency"), value("relevancy")
+    return {
+        "recency": {"value": recency},
+        "efficiency": {"value": share, "target": EFFICIENCY_TARGET, "met": None if share is None else share <= EFFICIENCY_TARGET},
+        "relevancy": {"value": near, "target": RELEVANCY_TARGET, "met": None if near is None else near >= RELEVANCY_TARGET},
+        "accuracy": {"value": value(main) if (main := main_metric(metrics)) else None, "metric": main},
+    }
+
+
+def main_metric(metrics: Mapping[str, Any]) -> str | None:
+    """The family's own first metric."""
+    return next((name for name in metrics if "." not in name and name not in ("efficiency", "relevancy")), None)
+
+
+def step_records(run: Run, sequences: Sequence[StepSequence]) -> list[StepRecord]:
+    """What was recorded of questions and tasks, in order."""
+    out = []
+    for sequence in sequences:
+        for step in sequence.steps:
+            if step.question is None:
+                continue
+            answer = run.store.get(Key(Phase.ANSWER, sequence.id, step.question.id))
+            judged = run.store.get(Key(Phase.EVALUATE, sequence.id, step.question.id))
+            if answer is not None and judged is not None:
+                out.append(
+                    StepRecord(sequence.id, step, _result(answer), _scores(judged), answer.payload["trajectory"]["attempts"])
+                )
+    return out
+
+
+def _result(record: Record) -> SessionResult:
+    told = record.payload["trajectory"]
+    status = told["status"]
+    return SessionResult(
+        text=record.payload["text"],
+        usage=usage_from_json(record.payload["usage"]),
+        seconds=record.seconds,
+        session_id=told["session"],
+        error=ErrorKind.NONE if status == "done" else ErrorKind(status),
+        message=told["message"],
+        turns=told["turns"],
+        tool_calls=tuple(ToolCall(**call) for call in told["calls"]),
+    )
+
+
+def _scores(record: Record) -> tuple[Score, ...]:
+    keys = ("metric", "value", "reason", "judge", "usage")
+    empty = {"reason": "", "judge": "", "usage": {}}
+    return tuple(score_from_json({key: one.get(key, empty.get(key)) for key in keys}) for one in record.payload["scores"])

@@ -1,0 +1,88 @@
+"""A primed arm: sequences begin with what the sequences of another run remembered at their end."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memeval.claudecode.contract import Arm, StepSequence
+from memeval.claudecode.sandbox import State
+from memeval.errors import ConfigError, RunError
+from memeval.results.files import ResultsDir
+from memeval.results.store import RunStore
+from memoryd.paths import Paths
+from memoryd.project import ProjectRegistry
+
+_PROJECT = re.compile(r"^project: .*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Primer:
+    """Fills a fresh state. `states` are what the other run's sequences kept, in order."""
+
+    states: tuple[State, ...]
+
+    def __call__(self, state: State, work: Path) -> None:
+        """Copy the memories of both kinds, as those of the new sequence's project."""
+        cwd = (work / "project").resolve()
+        project = ProjectRegistry(Paths(state.memory_home).projects).resolve(cwd).id
+        index = ""
+        for source in self.states:
+            for file in sorted(Paths(source.memory_home).memories.rglob("mem_*.md")):
+                target = Paths(state.memory_home).memories / f"project-{project}" / file.parent.name / file.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(_PROJECT.sub(f"project: {project}", file.read_text("utf-8"), count=1), "utf-8")
+            index += _copy_builtin(source, state.project(cwd) / "memory")
+        if index:
+            (state.project(cwd) / "memory" / "MEMORY.md").write_text(index, "utf-8")
+
+
+def _copy_builtin(source: State, target: Path) -> str:
+    """Topic files are copied, the index is returned."""
+    index = ""
+    for file in sorted((source.config / "projects").glob("*/memory/*.md")):
+        target.mkdir(parents=True, exist_ok=True)
+        if file.name == "MEMORY.md":
+            index += file.read_text("utf-8").rstrip() + "\n"
+        else:
+            shutil.copyfile(file, target / file.name)
+    return index
+
+
+def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
+    """The run of a command whose arm fits: the same, or the one that is named. Raises RunError, ConfigError."""
+    for name in results.group(run):
+        with results.open(name) as store:
+            told = store.meta("claudecode")
+        if told and told["arm"] == str(arm):
+            return name
+    raise ConfigError(f"Run {run} has no arm {arm} to take memory from.", fix="Name a run of the same arm with --memory-from.")
+
+
+def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]) -> Primer:
+    """Raises ConfigError when a task of the new run was seen by the other one, RunError when its memory is gone."""
+    with results.open(run) as store:
+        _refuse_overlap(store, run, sequences)
+        folder = Path(store.meta("sandboxes"))
+    kept = sorted(path for path in folder.glob("*/kept") if path.is_dir())
+    if not kept:
+        raise RunError(f"What run {run} remembered is no longer at {folder}.", fix="Run it again, then name it.")
+    return Primer(tuple(State(path) for path in kept))
+
+
+def _refuse_overlap(store: RunStore, run: str, sequences: Iterable[StepSequence]) -> None:
+    seen = {_key(row.payload["question"]) for row in store.questions()}
+    for sequence in sequences:
+        for step in sequence.steps:
+            if step.question is not None and _key({"id": step.question.id, "text": step.question.text}) in seen:
+                raise ConfigError(
+                    f"Task {step.question.id} was seen by run {run}: its memory may hold the answer.",
+                    fix="Choose other tasks, e.g. with --start and --end.",
+                )
+
+
+def _key(question: Mapping[str, str]) -> tuple[str, str]:
+    return question["id"], question["text"]
