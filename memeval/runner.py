@@ -34,6 +34,7 @@ from memeval.workers import for_each
 
 Item = TypeVar("Item")
 MODEL_THREADS = 4
+LOCAL_CASES = 2
 """Default number of model or network calls at once; a local provider works in one thread."""
 
 
@@ -107,7 +108,7 @@ class Runner:
             self._check_data()
             with self._provider() as provider:
                 cases = (case for case in self._benchmark().cases() if case.id in open_cases)
-                self._each(Phase.INGEST, cases, lambda case: self._ingest_case(provider, case), self._provider_threads())
+                self._each(Phase.INGEST, cases, lambda case: self._ingest_case(provider, case), self._ingest_threads())
         if missing := self._run.pending_cases():
             raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data that the run began with.")
         self._progress.end(Phase.INGEST)
@@ -344,6 +345,10 @@ class Runner:
         describe = getattr(provider, "provenance", None)
         if describe is not None:
             self._run.store.set_meta("provider_provenance", dict(describe()))
+
+    def _ingest_threads(self) -> int:
+        """A local provider writes one case while it embeds another; searches are one by one, so that their times are true."""
+        return self._work.concurrency or (LOCAL_CASES if assembly.is_local(self._plan) else MODEL_THREADS)
 
     def _provider_threads(self) -> int:
         return self._work.concurrency or (1 if assembly.is_local(self._plan) else MODEL_THREADS)

@@ -34,6 +34,7 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
         """Write contexts and embed what has no vector yet."""
+        self._fresh.pop(scope, None)
         self.vectors(scope, [piece.key for piece in self._in_context(scope)])
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from memeval.providers.options import Options
 from memeval.providers.pieces import Piece
 from memeval.providers.ranking import Bm25, Scores, z_scores
 from memeval.providers.vectors import VectorCache, Vectors
-from memeval.types import SearchRequest
+from memeval.types import SearchRequest, Session
 
 EMBED_CHARACTERS = 480
 
@@ -44,14 +46,26 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         super().configure(options)
         name = options.text("embedder", "bge-small")
         self.embedder = text_embedder(name, options.count("embedCharacters", EMBED_CHARACTERS))
+        self._fresh: dict[str, list[Session]] = defaultdict(list)
 
     def vectors(self, scope: str, texts: Sequence[str]) -> Vectors:
         """A vector for each text, from the scope's own cache."""
         return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
 
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        """Keep the sessions; their vectors follow when they are waited for, else at the first search."""
+        told = super().ingest(scope, sessions)
+        self._fresh[scope].extend(sessions)
+        return told
+
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Embed what has no vector yet."""
-        self.vectors(scope, [turn.key for turn in self.pieces(scope, "turn")])
+        """Embed the turns of what came since the last time."""
+        self.vectors(scope, [turn.key for turn in self.keyed(self._fresh.pop(scope, ()), "turn")])
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope, and what it waits for."""
+        self._fresh.pop(scope, None)
+        super().clear(scope)
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of all turns, and words if they have a weight."""

@@ -94,6 +94,8 @@ class LocalProvider:
 
     def close(self) -> None:
         """Let go of the work folder."""
+        if self._sessions is not None:
+            self._sessions.close()
         self._sessions = None
 
 
@@ -140,7 +142,11 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
 
     def pieces(self, scope: str, granularity: str) -> list[Piece]:
         """The pieces of a scope, with their keys."""
-        return in_context(cut(self.store.all(scope), granularity), self._context)
+        return self.keyed(self.store.all(scope), granularity)
+
+    def keyed(self, sessions: Sequence[Session], granularity: str) -> list[Piece]:
+        """The pieces of sessions, with their keys."""
+        return in_context(cut(sessions, granularity), self._context)
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> IndexT:
         """An index of the pieces."""

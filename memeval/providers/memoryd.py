@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -115,6 +115,7 @@ class MemorydProvider(LocalProvider):
             embedder = make_embedder(self._settings)
         self._embedder = _ShortEmbedder(embedder, self._characters)
         self._services: OrderedDict[str, Orchestrator] = OrderedDict()
+        self._in_use: Counter[str] = Counter()
         self._lock = threading.RLock()
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
@@ -157,16 +158,28 @@ class MemorydProvider(LocalProvider):
 
     @contextmanager
     def _service(self, scope: str) -> Iterator[Orchestrator]:
-        with self._lock, _as_provider_error("do its work"):
-            if scope not in self._services:
-                settings = replace(self._settings, home=self.store.folder(scope) / "home")
-                service = Orchestrator(settings, SystemClock(), self._embedder)
-                self._services[scope] = service
-                service.catch_up()
-                while len(self._services) > OPEN_SCOPES:
-                    self._close_oldest()
-            self._services.move_to_end(scope)
-            yield self._services[scope]
+        """The scope's service. Scopes are worked on side by side; one that is in use is not closed."""
+        with _as_provider_error("do its work"):
+            with self._lock:
+                service = self._opened(scope)
+                self._in_use[scope] += 1
+            try:
+                yield service
+            finally:
+                with self._lock:
+                    self._in_use[scope] -= 1
+
+    def _opened(self, scope: str) -> Orchestrator:
+        if scope not in self._services:
+            settings = replace(self._settings, home=self.store.folder(scope) / "home")
+            service = Orchestrator(settings, SystemClock(), self._embedder)
+            self._services[scope] = service
+            service.catch_up()
+            idle = [name for name in self._services if name != scope and not self._in_use[name]]
+            for name in idle[: max(0, len(self._services) - OPEN_SCOPES)]:
+                self._services.pop(name).close()
+        self._services.move_to_end(scope)
+        return self._services[scope]
 
     def provenance(self) -> Mapping[str, Any]:
         """What a result has to tell of the product: its embedder and the settings that differ from the defaults."""
@@ -176,10 +189,6 @@ class MemorydProvider(LocalProvider):
             "index_backend": f"FTS5 and sqlite-vec by apsw, {self._embedder.name}",
             "settings": {name: value for name, value in changed.items() if value != getattr(defaults, name)},
         }
-
-    def _close_oldest(self) -> None:
-        _, service = self._services.popitem(last=False)
-        service.close()
 
     def clear(self, scope: str) -> None:
         """Close the scope's service and delete its home."""
@@ -193,7 +202,7 @@ class MemorydProvider(LocalProvider):
         """Close all services."""
         with self._lock, _as_provider_error("be closed"):
             while self._services:
-                self._close_oldest()
+                self._services.popitem(last=False)[1].close()
         super().close()
 
 

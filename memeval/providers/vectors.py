@@ -16,6 +16,7 @@ from memeval.errors import ProviderError
 
 Vectors = NDArray[np.float32]
 BATCH = 64
+MOST_KEYS = 500
 
 
 class TextEmbedder(Protocol):
@@ -35,6 +36,15 @@ class TextEmbedder(Protocol):
         ...
 
 
+def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Key and value of those keys that are there."""
+    out: dict[bytes, bytes] = {}
+    for start in range(0, len(keys), MOST_KEYS):
+        some = keys[start : start + MOST_KEYS]
+        out |= db.execute(f"SELECT key, value FROM vector WHERE key IN ({','.join('?' * len(some))})", some)
+    return out
+
+
 class VectorCache:
     """Vectors in `vectors.db` of a folder, as half floats (they lose nothing that a rank would show)."""
 
@@ -51,8 +61,9 @@ class VectorCache:
         try:
             with closing(sqlite3.connect(self._path, timeout=30)) as db:
                 db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA synchronous=NORMAL")
                 db.execute("CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
-                known = dict(db.execute("SELECT key, value FROM vector"))
+                known = _known(db, keys)
                 missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
                 known |= self._embed(db, missing)
         except sqlite3.Error as error:
