@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from memoryd import __version__
 from memoryd.config import Settings, daemon_environment
-from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, MemorydError
+from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError
 from memoryd.files import make_private_dir, try_lock
 from memoryd.paths import Paths
 from memoryd.server.endpoint import Endpoint, connect, holder_pid, read_endpoint
@@ -42,8 +42,12 @@ class Client:
 
     def call(self, method: str, params: Mapping[str, Any] | None = None, timeout: float = CALL_SECONDS) -> dict[str, Any]:
         """The daemon's answer. Raises its error as it was raised there, DaemonUnavailable when nobody answers."""
-        request = json.dumps({"id": 1, "method": method, "params": dict(params or {})})
-        line = self._exchange(b"memoryd/1 rpc\n" + request.encode("utf-8") + b"\n", timeout)
+        request = json.dumps({"id": 1, "method": method, "params": dict(params or {})}, ensure_ascii=False)
+        try:
+            data = request.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"{method}: there is text that is not valid Unicode.", fix="Write it in UTF-8.") from error
+        line = self._exchange(b"memoryd/1 rpc\n" + data + b"\n", timeout)
         try:
             answer = json.loads(line)
         except ValueError as error:
@@ -196,7 +200,6 @@ def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
 
 def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Start a daemon in a session of its own and don't wait for it."""
-    make_private_dir(settings.paths.run)
     with _output(settings.paths) as output:
         child = subprocess.Popen(
             list(command) or [sys.executable, "-P", "-m", "memoryd.server"],
@@ -220,11 +223,16 @@ def _detached() -> dict[str, Any]:
 
 def _output(paths: Paths) -> IO[bytes]:
     """Where a daemon's last words go before its log is open; emptied when it grew large."""
-    path = make_private_dir(paths.logs) / OUTPUT_NAME
+    path = paths.logs / OUTPUT_NAME
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    if path.exists() and path.stat().st_size > OUTPUT_BYTES:
-        mode |= os.O_TRUNC
-    return os.fdopen(os.open(path, mode, 0o600), "ab")
+    try:
+        make_private_dir(paths.run)
+        make_private_dir(paths.logs)
+        if path.exists() and path.stat().st_size > OUTPUT_BYTES:
+            mode |= os.O_TRUNC
+        return os.fdopen(os.open(path, mode, 0o600), "ab")
+    except OSError as error:
+        raise DaemonUnavailable(f"The daemon can't start: {error}", fix="Check free space and permissions.") from error
 
 
 def _last_output(paths: Paths) -> str:

@@ -6,6 +6,7 @@ The only reader of the environment and of the config file. Each key exists once,
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import tomllib
@@ -222,12 +223,17 @@ def _from_file(path: Path) -> dict[str, Any]:
     return {name: _parse(name, value, str(path)) for name, value in values.items() if name != "home"}
 
 
-def _from_options(path: Path) -> dict[str, str]:
+def _from_options(path: Path) -> dict[str, Any]:
+    """What the plugin's options were last. A wrong one was told when it came; it must not keep the daemon from starting."""
     try:
         stored = orjson.loads(path.read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
         return {}
-    return {str(name): str(value) for name, value in stored.items()} if isinstance(stored, dict) else {}
+    out: dict[str, Any] = {}
+    for name, value in stored.items() if isinstance(stored, dict) else ():
+        with contextlib.suppress(ConfigError):
+            out |= _from_texts({name: str(value)}, OPTION_PREFIX)
+    return out
 
 
 def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
@@ -242,17 +248,34 @@ def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
 def find_home(environ: Mapping[str, str]) -> Path:
     """The home folder: MEMORYD_HOME, else the plugin's option, else ~/.memoryd."""
     chosen = environ.get(HOME_ENV) or environ.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
-    return Path(chosen).expanduser().absolute()
+    return _home_folder(chosen)
+
+
+def _home_folder(text: str) -> Path:
+    try:
+        text.encode("utf-8")  # the path stands in answers and in the endpoint file
+        return Path(text).expanduser().absolute()
+    except (RuntimeError, UnicodeEncodeError) as error:
+        raise ConfigError(f"{text!r} can't be memoryd's home folder: {error}", fix="Name another folder.") from error
+
+
+def options_problem(options: Mapping[str, str]) -> str:
+    """What is wrong with the plugin's options, empty when nothing is."""
+    try:
+        _from_texts(options, OPTION_PREFIX)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Settings:
     """Resolve all settings. Flags that are None are ignored. Raises ConfigError that names the source."""
     env = os.environ if environ is None else environ
-    home = Path(flags["home"]).expanduser().absolute() if flags.get("home") else find_home(env)
+    home = _home_folder(flags["home"]) if flags.get("home") else find_home(env)
     paths = Paths(home)
     values: dict[str, Any] = {}
     values |= _from_file(paths.config)
-    values |= _from_texts(_from_options(paths.plugin_options), OPTION_PREFIX)
+    values |= _from_options(paths.plugin_options)
     values |= _from_texts(env, OPTION_PREFIX)
     values |= _from_texts(env, ENV_PREFIX)
     values |= {name: _parse(name, value, "flag") for name, value in flags.items() if value is not None}

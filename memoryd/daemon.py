@@ -213,6 +213,9 @@ class _Daemon:
                     await core.poked.wait()
             if core.spool.changed():
                 return
+            if not self._paths.daemon_lock.exists():  # another daemon would start beside this one, which nobody can find
+                self._stop("its home folder was deleted")
+                return
 
     async def _watch_lease(self) -> None:
         core, loop = self._core, asyncio.get_running_loop()

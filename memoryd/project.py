@@ -10,7 +10,6 @@ keeps the project's memory.
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,10 +51,13 @@ def find_git(cwd: Path) -> GitFolder | None:
 
 def _git_folder(folder: Path) -> GitFolder | None:
     dot_git = folder / ".git"
-    if os.path.isdir(dot_git):  # False too for what can't be looked at
-        return GitFolder(folder, dot_git.resolve())
-    if os.path.isfile(dot_git) and (common := _linked_common_dir(dot_git)):
-        return GitFolder(folder, common)
+    try:
+        if dot_git.is_dir():
+            return GitFolder(folder, dot_git.resolve())
+        if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
+            return GitFolder(folder, common)
+    except OSError:  # not to be entered, or too long
+        return None
     return None
 
 

@@ -45,7 +45,7 @@ def send_hook(paths: Paths, event: str, payload: bytes) -> bytes:
 
 def relay_mcp(paths: Paths, folder: str, source: IO[bytes], sink: IO[bytes]) -> None:
     """Pass MCP messages both ways until either side closes."""
-    where = folder.encode("utf-8")
+    where = os.fsencode(folder)
     connection = _connect(paths)
     connection.settimeout(None)
     connection.sendall(f"memoryd/1 mcp {len(where)}\n".encode() + where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,17 @@ from rich.table import Table
 
 from memoryd.errors import MemorydError
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 STYLE = {"rule": "bold red", "preference": "magenta", "decision": "cyan", "fix": "green", "dead_end": "yellow"}
+
+
+def visible(text: str) -> str:
+    """The text as a terminal may show it: a memory may quote what would move the cursor or turn the line around."""
+    return _CONTROLS.sub("\ufffd", text)
+
+
+def _plain(text: object) -> str:
+    return escape(visible(str(text)))
 
 
 class Output:
@@ -31,31 +42,31 @@ class Output:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print a line; the text is never read as markup."""
-        self._out.print(escape(text), style=style or None)
+        self._out.print(_plain(text), style=style or None)
 
     def note(self, text: str) -> None:
         """Print a remark on standard error."""
-        self._err.print(escape(text), style="dim")
+        self._err.print(_plain(text), style="dim")
 
     def error(self, error: MemorydError) -> None:
         """Print what went wrong and what to do."""
         if self.as_json:
             self.json({"error": {"code": error.code, "message": error.message, "fix": error.fix}})
-        self._err.print(f"[bold red]error[/] {escape(error.message)}")
+        self._err.print(f"[bold red]error[/] {_plain(error.message)}")
         if error.fix:
-            self._err.print(f"[bold]fix[/]   {escape(error.fix)}")
+            self._err.print(f"[bold]fix[/]   {_plain(error.fix)}")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print rows as a table on a terminal, tab-separated elsewhere."""
         if not self._out.is_terminal:
             for row in rows:
-                sys.stdout.write("\t".join(str(cell) for cell in row) + "\n")
+                sys.stdout.write("\t".join(visible(str(cell)) for cell in row) + "\n")
             return
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:
-            table.add_row(*(escape(str(cell)) for cell in row))
+            table.add_row(*(_plain(cell) for cell in row))
         self._out.print(table)
 
     def memories(self, memories: Iterable[Mapping[str, Any]]) -> None:
@@ -65,8 +76,8 @@ class Output:
             state = "" if memory["status"] == "active" else f" [{memory['status']}]"
             score = f"  {memory['relevancy']:.2f}" if "relevancy" in memory else ""
             head = f"{memory['id']}  {memory['kind']}  {when}  {memory['source']}{state}{score}"
-            self._out.print(escape(head), style=STYLE.get(memory["kind"], "bold"))
-            self._out.print("  " + escape(memory["content"].replace("\n", "\n  ")))
+            self._out.print(_plain(head), style=STYLE.get(memory["kind"], "bold"))
+            self._out.print("  " + _plain(memory["content"].replace("\n", "\n  ")))
 
     def progress(self) -> Progress:
         """A progress display on standard error; silent when that is no terminal."""

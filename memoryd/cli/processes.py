@@ -30,11 +30,13 @@ def daemon(context: Context, /, stop: bool, start: bool) -> None:
         if not context.show({"stopped": stopped}):
             context.output.line("stopped" if stopped else "none was running")
     elif start:
+        context.check()
         ensure_daemon(context.settings)
         version, pid = Client(context.settings.paths).ping()
         if not context.show({"version": version, "pid": pid}):
             context.output.line(f"memoryd {version}, pid {pid}")
     else:
+        context.check()
         from memoryd.daemon import run_daemon
         from memoryd.server.api import Api
 
@@ -59,6 +61,7 @@ def hook(context: Context, /, event: str) -> None:
     if is_internal():
         return
     try:
+        context.check()
         ensure_daemon(context.settings)
         answer = send_hook(context.settings.paths, event, data)
         sys.stdout.buffer.write(answer)

@@ -5,7 +5,8 @@ Exit codes: 0 done · 1 failed · 2 wrong call or setting · 3 no such thing · 
 
 from __future__ import annotations
 
-import sys
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +17,15 @@ import click
 from memoryd import __version__
 from memoryd.cli.output import Output
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import Settings, load_settings
+from memoryd.config import HOME_ENV, Settings, find_home, load_settings
 from memoryd.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
 
 EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
 INTERRUPTED = 130
+USAGE = 2
+_AS_JSON = "memoryd.as_json"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook"})  # must do something even when the settings are broken
 
 
 @dataclass
@@ -29,6 +34,7 @@ class Context:
 
     settings: Settings
     output: Output
+    fault: ConfigError | None = None
     _client: Client | None = field(default=None, init=False)
 
     def call(self, method: str, timeout: float = 30.0, **params: Any) -> dict[str, Any]:
@@ -37,7 +43,13 @@ class Context:
             ensure_daemon(self.settings)
             self._client = Client(self.settings.paths)
         given = {name: value for name, value in params.items() if value not in (None, ())}
-        return self._client.call(method, {"cwd": str(Path.cwd()), **given}, timeout=timeout)
+        here = _SURROGATE.sub("\ufffd", str(Path.cwd()))  # a name of no encoding
+        return self._client.call(method, {"cwd": here, **given}, timeout=timeout)
+
+    def check(self) -> None:
+        """Raise what is wrong with the settings, for commands that start in spite of it."""
+        if self.fault is not None:
+            raise self.fault
 
     def show(self, result: Mapping[str, Any]) -> bool:
         """Print the result as JSON if that was asked for; True when it was."""
@@ -52,14 +64,24 @@ pass_context = click.make_pass_decorator(Context)
 class Root(click.Group):
     """Turns foreseeable faults into a message, a fix and an exit code."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note whether JSON is wanted, before anything can go wrong."""
+        ctx.meta[_AS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; never shows a traceback for a MemorydError."""
+        output = Output(as_json=ctx.meta[_AS_JSON])
         try:
             return super().invoke(ctx)
         except MemorydError as error:
-            output = ctx.obj.output if isinstance(ctx.obj, Context) else Output(as_json="--json" in sys.argv)
             output.error(error)
             ctx.exit(EXIT_CODES.get(type(error), 1))
+        except click.UsageError as error:
+            if not output.as_json:
+                raise
+            output.json({"error": {"code": "usage", "message": error.format_message(), "fix": "See memoryd --help."}})
+            ctx.exit(USAGE)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
 
@@ -75,9 +97,27 @@ json_option = click.option("--json", "as_json", is_flag=True, expose_value=False
 
 @click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="memoryd")
-@click.option("--home", type=click.Path(path_type=Path), help="Home folder (default ~/.memoryd or $MEMORYD_HOME).")
+@click.option(
+    "--home",
+    metavar="PATH",
+    callback=lambda _ctx, _option, value: _given(value),
+    help="Home folder (default ~/.memoryd or $MEMORYD_HOME).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def cli(ctx: click.Context, home: Path | None, as_json: bool) -> None:
+def cli(ctx: click.Context, home: str | None, as_json: bool) -> None:
     """Long-term memory for Claude Code that you can read."""
-    ctx.obj = Context(load_settings(home=str(home) if home else None), Output(as_json))
+    fault = None
+    try:
+        settings = load_settings(home=home)
+    except ConfigError as error:
+        if ctx.invoked_subcommand not in _WITHOUT_CONFIG:
+            raise
+        settings, fault = Settings(find_home({HOME_ENV: home} if home else os.environ)), error
+    ctx.obj = Context(settings, Output(as_json), fault)
+
+
+def _given(home: str | None) -> str | None:
+    if home == "":  # an unset variable; taken as a path it would be the working folder
+        raise click.BadParameter("is empty")
+    return home

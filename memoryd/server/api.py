@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.config import Settings, load_settings
+from memoryd.config import Settings, load_settings, options_problem
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.dream.planning import Planning
@@ -207,6 +207,9 @@ class Api:
         path = self._parts.settings.paths.plugin_options
         with self._options_lock:
             if not options or ours == _stored(path):
+                return
+            if problem := options_problem(ours):
+                log.warning("plugin options ignored: %s", problem)
                 return
             write_atomic(path, orjson.dumps(ours, option=orjson.OPT_SORT_KEYS))
             try:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from memoryd.config import Settings
+from memoryd.config import Settings, load_settings
 from memoryd.errors import InputError, MemorydError
 from memoryd.server.api import Api
 from memoryd.testing import FakeClock
@@ -136,3 +136,17 @@ def test_the_daemons_own_folder_is_never_watched(desk: Desk, settings: Settings)
     assert desk.api.hook("SessionStart", payload, {}) == b""
     desk.api.drain_spool_record("Stop", payload, {})
     assert desk.user("jobs")["waiting"] == 0
+
+
+def test_an_option_with_a_wrong_value_is_not_kept_and_the_next_start_works(
+    desk: Desk, settings: Settings, clock: FakeClock
+) -> None:
+    desk.user("remember", content="Deploy with make ship.")
+    payload = {"session_id": "s1", "cwd": str(desk.folder)}
+    wrong = {"CLAUDE_PLUGIN_OPTION_EXTRACTOR": "evil", "CLAUDE_PLUGIN_OPTION_SESSION_BUDGET": "400"}
+    assert b"make ship" in desk.api.hook("SessionStart", payload, wrong)
+    assert load_settings({}, home=str(settings.home)).extractor == "auto"
+    settings.paths.plugin_options.write_text(
+        '{"CLAUDE_PLUGIN_OPTION_EXTRACTOR": "evil", "CLAUDE_PLUGIN_OPTION_FLOOR": "0.7"}', "utf-8"
+    )
+    assert load_settings({}, home=str(settings.home)).floor == 0.7

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
 import stat
 import threading
@@ -396,3 +397,11 @@ def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
     with pytest.raises(DaemonError):
         daemon.client.call("x", {"a": "y" * 5000})
     assert daemon.client.is_running()
+
+
+def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
+    monkeypatch.setattr("memoryd.daemon.SPOOL_POLL_SECONDS", 0.02)
+    with run() as running:
+        shutil.rmtree(running.paths.home)
+        running.thread.join(5)
+        assert not running.thread.is_alive()
