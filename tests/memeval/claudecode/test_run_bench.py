@@ -1,0 +1,176 @@
+"""The command with a fake client: every session is accounted for, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from memeval.claudecode.leftovers import processes_of
+from tests.memeval.claudecode.conftest import FakeWorld
+
+VOLATILE = ("times", "seconds", "run_id", "group", "trajectories", "resumed_with")
+
+
+def lasting(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: lasting(item) for key, item in value.items() if key not in VOLATILE}
+    return [lasting(item) for item in value] if isinstance(value, list) else value
+
+
+def wait_for_calls(world: FakeWorld, count: int) -> None:
+    deadline = time.monotonic() + 20
+    while len(world.calls()) < count:
+        assert time.monotonic() < deadline, "the client was not called"
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_forty_sessions_with_crashes_a_hang_and_a_limit_are_all_accounted_for(world: FakeWorld) -> None:
+    words = {4: "CRASH", 19: "CRASH", 23: "HANG", 31: "LIMIT"}
+    world.questions(40, lambda number: words.get(number, ""))
+    done = world.bench(
+        *("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "4", "--timeout", "3", "--backoff", "0.1"),
+        *("--run-id", "g", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert cell["sessions"] == {"total": 40, "by_status": {"crash": 2, "done": 37, "timeout": 1}, "starts": 41}
+    assert cell["questions"] == {"total": 40, "done": 37, "failed": 3, "pending": 0}
+    result = world.result("g")
+    assert result["metrics"]["contains"]["failed"] == 3
+    assert {q["id"] for q in result["questions"] if q["status"] == "failed"} == {"q04", "q19", "q23"}
+    again = world.bench("--resume", "g", "--base-url", world.address, "--json")
+    assert json.loads(again.stdout)["cells"] == [cell]
+    assert processes_of(world.folder) == []
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_and_resumed_gives_the_same_result(world: FakeWorld) -> None:
+    world.questions(12)
+    world.extra["ANTHROPIC_FAKE_SECONDS"] = "0.2"
+    flags = ("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "2")
+    for start in range(3):
+        before = len(world.calls())
+        run = world.start(*(("--resume", "g", "--base-url", world.address) if start else (*flags, "--run-id", "g")))
+        wait_for_calls(world, before + 4)
+        run.kill()
+        run.wait(5)
+    assert world.bench("--resume", "g", "--base-url", world.address).returncode == 0
+    assert world.bench(*flags, "--run-id", "whole").returncode == 0
+    assert lasting(world.result("g")) == lasting(world.result("whole"))
+
+
+@pytest.mark.slow
+def test_interrupting_stops_all_sessions_and_leaves_no_process(world: FakeWorld) -> None:
+    world.questions(4, lambda number: "HANG")
+    run = world.start("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "3", "--run-id", "g")
+    wait_for_calls(world, 4)  # the probe and three sessions
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=10)
+    assert run.returncode == 130, told
+    assert "--resume" in told
+    assert processes_of(world.folder) == []
+
+
+def test_without_a_login_there_is_one_message_at_once(world: FakeWorld) -> None:
+    world.questions(2)
+    done = world.bench("-b", "forty", "--mode", "all", timeout=10)
+    assert done.returncode == 2
+    assert "No login" in done.stderr
+    assert "claude setup-token" in done.stderr
+    assert world.calls() == []
+
+
+def test_when_nobody_answers_there_is_one_message(world: FakeWorld) -> None:
+    world.questions(2)
+    done = world.bench("-b", "forty", "--base-url", "http://127.0.0.1:9", timeout=10)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: Nobody answers at http://127.0.0.1")
+    assert world.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"ANTHROPIC_FAKE_VERSION": "2.0.1"}, "too old"),
+        ({"ANTHROPIC_FAKE_FAULT": "Not logged in · Please run /login"}, "Not logged in"),
+        ({"ANTHROPIC_FAKE_FAULT": "There's an issue with the selected model (x). It may not exist."}, "selected model"),
+        ({"ANTHROPIC_FAKE_FAULT": "You've hit your session limit · resets 3pm"}, "session limit"),
+    ],
+)
+def test_what_is_wrong_is_told_before_any_question_is_asked(world: FakeWorld, variables: dict[str, str], message: str) -> None:
+    world.questions(2)
+    world.extra.update(variables)
+    done = world.bench("-b", "forty", "--base-url", world.address)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 2
+    assert not (world.folder / "results" / "ledger.jsonl").exists()
+
+
+def test_a_client_that_is_not_there_is_told(world: FakeWorld) -> None:
+    world.questions(2)
+    (world.folder / "claude").unlink()
+    done = world.bench("-b", "forty", "--base-url", world.address)
+    assert done.returncode == 2
+    assert "was not found" in done.stderr
+
+
+def test_the_budget_ends_the_run_before_it_is_passed_and_it_can_go_on(world: FakeWorld) -> None:
+    world.questions(6)
+    flags = ("--base-url", world.address, "--no-probe")
+    done = world.bench("-b", "forty", "--mode", "off", *flags, "--budget-usd", "0.035", "--run-id", "g")
+    assert done.returncode == 3, done.stderr
+    assert len(world.calls()) == 3
+    assert all("--max-budget-usd" in call["argv"] for call in world.calls())
+    again = world.bench("--resume", "g", *flags, "--budget-usd", "forty=1")
+    assert again.returncode == 0, again.stderr
+    assert len(world.calls()) == 6
+
+
+def test_sessions_get_nothing_of_the_users_environment(world: FakeWorld) -> None:
+    world.questions(1)
+    world.extra.update({"MEMORYD_HOME": "/nowhere", "CLAUDE_CONFIG_DIR": "/nowhere", "CLAUDECODE": "1", "SECRET_TOKEN": "x"})
+    assert world.bench("-b", "forty", "--mode", "off", "--base-url", world.address).returncode == 0
+    (_, asked) = world.calls()
+    assert not {"CLAUDECODE", "SECRET_TOKEN"} & set(asked["env"])
+    assert {"CLAUDE_CONFIG_DIR", "CLAUDE_CODE_TMPDIR", "CLAUDE_CODE_DISABLE_AUTO_MEMORY"} <= set(asked["env"])
+
+
+def test_a_session_that_needs_too_many_turns_is_wrong_and_said_to_be(world: FakeWorld) -> None:
+    world.questions(2, lambda number: "TURNS" if number == 1 else "")
+    assert world.bench("-b", "forty", "--mode", "off", "--base-url", world.address, "--run-id", "g").returncode == 0
+    assert world.result("g")["claudecode"]["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
+
+
+def test_a_dry_run_plans_and_runs_nothing(world: FakeWorld) -> None:
+    world.questions(5)
+    done = world.bench("-b", "forty", "--grid", "--mode", "plugin", "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert [row["cell"].split(" ")[1:] for row in plan["cells"]] == [
+        ["plugin", "claude-haiku-4-5"], ["off", "claude-haiku-4-5"], ["off", "claude-sonnet-5-5"], ["off", "claude-opus-5-5"]
+    ]  # fmt: skip
+    assert [row["sessions"] for row in plan["cells"]] == [6, 5, 5, 5]
+    assert plan["total"]["cost_usd"] > 0
+    assert world.calls() == []
+
+
+def test_benchmarks_are_listed_with_what_they_need(world: FakeWorld) -> None:
+    world.questions(1)
+    listed = json.loads(world.bench("--list-benchmarks", "--json", "--offline").stdout)
+    assert listed["forty"]["ready"]
+    assert not listed["longmemeval-s"]["ready"]
+    assert "--data" in listed["longmemeval-s"]["needs"][0]["fix"]
+
+
+def test_an_unknown_benchmark_or_mode_is_told_with_what_is_known(world: FakeWorld) -> None:
+    world.questions(1)
+    for flags in (("-b", "fourty"), ("-b", "forty", "--mode", "on")):
+        done = world.bench(*flags)
+        assert done.returncode == 2
+        assert "Known:" in done.stderr
