@@ -49,6 +49,14 @@ def about_person(text: str) -> bool:
     return bool(_PERSON.search(text)) and not _OF_PROJECT.search(text)
 
 
+_QUOTED = re.compile(r"\"[^\"]{8,}\"|“[^”]{8,}”|„[^“”]{8,}[“”]|«[^»]{8,}»")
+
+
+def quotes_a_rule(text: str) -> bool:
+    """Whether a rule stands only between quotation marks: what a page or a file says is not what the user wants."""
+    return any(_RULE.search(quoted[1:-1]) for quoted in _QUOTED.findall(text)) and not _RULE.search(_QUOTED.sub(" ", text))
+
+
 _DENIES = re.compile(
     r"^\W*(?:no\b|nope|wrong|actually|that'?s (?:not|wrong)|nein|falsch|non\b|faux|нет\b|неправильно|"
     r"不[，,。是对]|不对|错了)",

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from memoryd.daydream.heuristic.candidates import candidate
 from memoryd.daydream.heuristic.episodes import Episode, episodes
-from memoryd.daydream.heuristic.explicit import is_correction, is_farewell, is_rule, names_cause
+from memoryd.daydream.heuristic.explicit import is_correction, is_farewell, is_rule, names_cause, quotes_a_rule
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import Limits, Scored, choose
@@ -69,6 +69,8 @@ def passage_units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterator[U
 
 def _unfit(unit: Unit) -> str:
     """Why a unit can't be a memory whatever else speaks for it, or empty."""
+    if unit.by_user and quotes_a_rule(unit.text):
+        return "quote"
     if unit.by_user and not unit.pasted and is_rule(unit.text):
         return ""
     if not MIN_WORDS <= size(unit.text) <= MAX_WORDS:
