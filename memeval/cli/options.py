@@ -75,7 +75,9 @@ judge_options = _all([
 ])  # fmt: skip
 
 work_options = _all([
-    click.option("--concurrency", type=click.IntRange(1, 256), help="Calls at once (default: 4; a local provider: 2 cases, 1 search)."),
+    click.option(
+        "--concurrency", type=click.IntRange(1, 256), help="Calls at once (default: 4; a local provider: 2 cases, 1 search)."
+    ),
     click.option("--budget-usd", type=float, help="Stop before model calls cost more than this together."),
     click.option("--no-cache", is_flag=True, help="Do not use stored model answers."),
 ])  # fmt: skip

@@ -2,7 +2,8 @@
 
     accuracy = Σ values / total        over all questions: what failed counts as 0
     accuracy over scored = Σ values / scored
-    task-averaged = mean over types of the type's accuracy
+    task-averaged = mean over types of the type's accuracy; a report gives the benchmark's own types for it (LongMemEval:
+                    six, with an abstention question in the type that it is a variant of)
 
 A question that the protocol skips is in neither; one that the judge could not score is in `total` (and `unscored`)
 but not in `scored`. Source: LongMemEval, src/evaluation/print_qa_metrics.py, for overall and task-averaged.

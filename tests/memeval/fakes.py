@@ -18,6 +18,7 @@ from typing import Any
 from memeval import registry
 from memeval.checkpoint import Run
 from memeval.errors import ModelError, ProviderError
+from memeval.phases.ingest import case_tag
 from memeval.specs import BenchmarkSpec, ProviderSpec
 from memeval.types import Case, Completion, Message, Question, QuestionType, Retrieved, SearchRequest, Session, Turn, Usage
 
@@ -112,7 +113,7 @@ class NotesProvider:
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         reached("ingest")
-        if self.fail_case and f"-{self.fail_case}-" in scope:
+        if self.fail_case and case_tag("tiny", self.fail_case) in scope:
             raise ProviderError("out of space", transient=True)
         kept = self._load(scope)
         for session in sessions:

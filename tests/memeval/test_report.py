@@ -60,7 +60,7 @@ class Records:
 def test_each_kind_of_outcome_has_its_place_in_the_denominators() -> None:
     made = Records()
     made.add([score("acc", 1.0)])
-    made.add([score("acc", 0.0)], kind="multi_hop")
+    made.add([score("acc", 0.0)], kind="multi_hop", category="b")
     made.add([score("acc", None, "unscored")])
     made.add([score("acc", None, "skipped")])
     made.add(failed=Phase.ANSWER)
@@ -73,6 +73,17 @@ def test_each_kind_of_outcome_has_its_place_in_the_denominators() -> None:
     assert cell["by_type"]["temporal"]["total"] == 4
     assert cell["interval"]["method"] == "wilson"
     assert cell["interval"]["low"] < 1 / 4 < cell["interval"]["high"]
+
+
+def test_task_averaged_is_over_the_benchmarks_own_types_with_abstention_questions_in_theirs() -> None:
+    made = Records()
+    made.add([score("acc", 1.0)], kind="fact_recall", category="single-session-user")
+    made.add([score("acc", 0.0)], kind="abstention", category="single-session-user")
+    made.add([score("acc", 1.0)], kind="fact_recall", category="single-session-assistant")
+    made.add([score("acc", 0.0)], kind="multi_hop", category="multi-session")
+    cell = made.result()["metrics"]["acc"]
+    assert cell["task_averaged"] == pytest.approx((0.5 + 1.0 + 0.0) / 3)
+    assert cell["by_type"]["abstention"]["value"] == 0.0
 
 
 def test_a_failed_answer_does_not_touch_the_ranking_but_a_failed_search_does() -> None:
