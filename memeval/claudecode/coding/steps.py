@@ -11,10 +11,14 @@ from memeval.errors import ConfigError
 from memeval.sampling import Ref, Selection, select
 from memeval.types import Question, Score
 
-RESOLVED = "resolved"
+RESOLVED = "accuracy"
+"""The resolve rate is the accuracy of tasks; under this name all reports know it."""
 JUDGE = "tests"
-EDITING = ("--allowedTools", "Bash,Edit,Write,Read,Glob,Grep")
-"""What a coding session may do without being asked."""
+EDITING = (
+    *("--tools", "Bash,Read,Write,Edit,Glob,Grep", "--permission-mode", "acceptEdits"),
+    *("--allowedTools", "Bash,mcp__plugin_memoryd_memoryd__*"),
+)
+"""Tools of a coding session, the same in every arm; what isn't there can be allowed."""
 AGAIN = "#again"
 """Ending of the ids of tasks that are asked once more after their sequence."""
 
@@ -96,13 +100,13 @@ def unscored(reason: str) -> list[Score]:
 def failed_session(result: SessionResult) -> str:
     """Why a session that ended early says nothing of the task; empty when what it left behind can be graded.
 
-    An agent that used up its turns, its time or its budget had its chance: tests decide. One that could not work had none,
-    nor had one that hung before its first turn.
+    An agent that used up its turns or its time had its chance: tests decide. One that could not work or was stopped by the
+    run's budget had none, nor had one that hung before its first turn.
     """
     if result.error is ErrorKind.TIMEOUT and not result.turns and not result.tool_calls:
         return "the session hung before it did anything"
 
-    fair = (ErrorKind.NONE, ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT, ErrorKind.BUDGET)
+    fair = (ErrorKind.NONE, ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT)
     return "" if result.error in fair else f"the session ended early ({result.error}): {result.message}"
 
 

@@ -1,0 +1,198 @@
+"""`swe-bench-cl`, `swe-contextbench` and `contextbench`: real repositories at real commits, over the platform's loaders.
+
+A sequence is what shares a memory: the data's own sequences in SWE-Bench-CL; else the tasks of a repository in order of time.
+Where the data bring experience with other tasks (a condition of SWE-ContextBench), each task is a sequence of its own, after
+that experience was replayed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from memeval.benchmarks.opening import open_benchmark
+from memeval.claudecode.coding import context, learning, steps
+from memeval.claudecode.coding.checkout import change, touched
+from memeval.claudecode.coding.environments import Docker, Environment, Grader, LocalVenv
+from memeval.claudecode.coding.harness import SweTask
+from memeval.claudecode.coding.repositories import Repositories
+from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
+from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.replay import CLOSING
+from memeval.config import to_plain
+from memeval.errors import ConfigError, DataError, DependencyError
+from memeval.protocols import Benchmark
+from memeval.sampling import Selection
+from memeval.specs import BenchmarkSpec
+from memeval.types import Case, Score
+
+GRADING = ("auto", "docker", "local", "none")
+OPTIONS: Mapping[str, Any] = {
+    "again": False,
+    "grading": "auto",
+    "checkouts": "",
+    "git_base": "https://github.com",
+    "python": sys.executable,
+    "test_timeout": 1800.0,
+}
+PROMPT = (
+    "Resolve the following issue of the repository in this folder by changing its code. "
+    "Tests that you can't see decide whether it is resolved.\n\n{issue}"
+)
+FOLDER = "project"
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@family("swe-bench-cl")
+@family("swe-contextbench")
+@family("contextbench")
+class SweTasks:
+    """Coding tasks whose tests decide. Options are those of the loader and the ones below.
+
+    `again` (ask all but a sequence's last task once more), `grading` (auto, docker, local or none), `checkouts` (folder with
+    clones), `git_base` (server of the others), `python` (for local environments), `test_timeout` (seconds for one task's tests).
+    """
+
+    def __init__(self, name: str, options: FamilyOptions) -> None:
+        self._around = options.around
+        self._spec: BenchmarkSpec = options.around.catalog.benchmark(name)
+        self._data = options.data
+        own = {key: value for key, value in options.options.items() if key in OPTIONS}
+        self._loading = {key: value for key, value in options.options.items() if key not in OPTIONS}
+        self._options = steps.read_options(own, OPTIONS, name)
+        if self._options["grading"] not in GRADING:
+            raise ConfigError(f"{name}: there is no grading {self._options['grading']!r}.", fix=f"Known: {', '.join(GRADING)}.")
+
+    @property
+    def name(self) -> str:
+        """Name of the benchmark."""
+        return self._spec.name
+
+    def needs(self) -> Sequence[Need]:
+        """Data, git, and where grading can be done."""
+        docker = Docker().engine() if self._options["grading"] in ("auto", "docker") else "not asked for"
+        return (
+            self._data_need(),
+            Need("git", shutil.which("git") is not None, "Install git."),
+            Need("docker engine (optional)", not docker, f"{docker}: tasks are graded in virtual environments where that works."),
+        )
+
+    def _data_need(self) -> Need:
+        try:
+            self._around.sources.resolve(self._spec, self._data) if self._data or self._spec.source.path else None
+        except DataError as error:
+            return Need("data", False, error.fix)
+        return Need("data", True)
+
+    def about(self) -> Mapping[str, Any]:
+        """Spec, hash of the data, options."""
+        data = self._benchmark.data_hash()
+        return {"name": self.name, "data_hash": data, "spec": to_plain(self._spec), "options": dict(self._options)}
+
+    def sequences(self, selection: Selection) -> Iterator[StepSequence]:
+        """Sequences in order of the data."""
+        return steps.sequences(_chains(list(self._benchmark.cases())), selection, self._options["again"])
+
+    def prepare(self, step: Step, work: Path) -> None:
+        """The repository at the task's base commit; nothing later is there."""
+        assert step.question is not None
+        task = SweTask.of(step.question)
+        if not task.repo or not task.base_commit:
+            raise DataError(f"{task.id} has no repository or no commit.", fix="Look at the data.")
+        self._repositories.checkout(task.repo, task.base_commit, work / step.folder)
+
+    def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
+        """Resolved when the tests of SWE-bench pass; unscored where that can't be found out. ContextBench: and what was read."""
+        assert step.question is not None
+        looked = context.context_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
+        if why := steps.failed_session(result):
+            return steps.unscored(why)
+        if self._options["grading"] == "none":
+            return [*steps.unscored("grading is switched off"), *looked]
+        task = SweTask.of(step.question)
+        if task.missing:
+            return [*steps.unscored(task.missing), *looked]
+        try:
+            patch = self._change(task, work / step.folder)
+            verdict = self._grader.grade(task, patch)
+        except (DataError, DependencyError) as error:
+            return [*steps.unscored(str(error)), *looked]
+        return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE), *looked]
+
+    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
+        """Metrics of continual learning; forward transfer needs the records without memory: `learning.summary`."""
+        return learning.summary(records)
+
+    def _change(self, task: SweTask, agent: Path) -> str:
+        """What the agent did, without changes of files that the test patch brings."""
+        if not agent.is_dir():
+            return ""
+        with tempfile.TemporaryDirectory(prefix="clean-") as scratch:
+            clean = Path(scratch) / "checkout"
+            self._repositories.checkout(task.repo, task.base_commit, clean)
+            return change(agent, clean, touched(task.test_patch))
+
+    @cached_property
+    def _benchmark(self) -> Benchmark:
+        return open_benchmark(self._spec, self._data, options=self._loading, sources=self._around.sources)
+
+    @cached_property
+    def _repositories(self) -> Repositories:
+        clones = Path(self._options["checkouts"]).expanduser() if self._options["checkouts"] else None
+        sources = self._around.sources
+        return Repositories(self._cache / "commits", clones, self._options["git_base"], sources.offline)
+
+    @property
+    def _cache(self) -> Path:
+        return self._around.sources.cache.expanduser() / "coding"
+
+    @cached_property
+    def _grader(self) -> Grader:
+        wanted = self._options["grading"]
+        found: list[Environment] = []
+        why = Docker().engine() if wanted in ("auto", "docker") else ""
+        if wanted in ("auto", "docker") and not why:
+            found.append(Docker())
+        if wanted in ("auto", "local"):
+            found.append(LocalVenv(self._repositories, self._cache / "environments", self._options["python"]))
+        return Grader(found, why, self._options["test_timeout"])
+
+
+def _chains(cases: Sequence[Case]) -> Iterator[steps.Chain]:
+    """Cases with experience stand alone; the others are grouped, by sequence or repository, in order."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        if case.metadata.get("condition", "none") != "none":
+            yield steps.Chain(case.id, FOLDER, (_task(case),), tuple(_replays(case)))
+        else:
+            groups.setdefault(_group(case), []).append(case)
+    for name, members in groups.items():
+        yield steps.Chain(name, FOLDER, tuple(_task(case) for case in sorted(members, key=_place)))
+
+
+def _group(case: Case) -> str:
+    return str(case.metadata.get("sequence") or case.questions[0].metadata.get("repo") or case.id)
+
+
+def _place(case: Case) -> tuple[int, float]:
+    """Position in its sequence, else time; the order of the data decides between equals."""
+    at = case.questions[0].at or _LONG_AGO
+    return int(case.metadata.get("position", 0)), at.timestamp() if at.tzinfo else at.replace(tzinfo=UTC).timestamp()
+
+
+def _task(case: Case) -> steps.Task:
+    question = case.questions[0]
+    return steps.Task(question, PROMPT.format(issue=question.text), {})
+
+
+def _replays(case: Case) -> Iterator[Step]:
+    for number, session in enumerate(case.sessions):
+        yield Step(
+            f"r{number:04}", StepKind.REPLAY, CLOSING, FOLDER, session=session, flags=steps.EDITING, payload={"number": number}
+        )
