@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "netw
 MAY_SHARE = {"rich"}
 
 
+@cache
 def modules(package: str) -> dict[str, ast.Module]:
     files = sorted((ROOT / package).rglob("*.py"))
     return {
