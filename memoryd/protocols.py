@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -75,6 +76,36 @@ class Embedder(Protocol):
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         """Vectors of queries (some models prefix them)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTokens:
+    """A query for late interaction: vectors of shape (tokens, dimensions), and the word that each token is (a part of)."""
+
+    vectors: FloatArray
+    words: tuple[str, ...]
+
+
+class TokenEncoder(Protocol):
+    """Texts to one unit vector for each token; `name` as in Embedder."""
+
+    @property
+    def name(self) -> str:
+        """Model identity, stored beside the vectors."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
+        """For each text, read after its context, the vectors of its own tokens: float32 of shape (at least 1, dimensions)."""
+        ...
+
+    def encode_query(self, text: str) -> QueryTokens:
+        """A query's tokens; none for a text without words."""
         ...
 
 

