@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Protocol
 
 from memeval.claudecode.coding.checkout import apply, git, must
-from memeval.claudecode.coding.harness import SweTask, judge, command_for
+from memeval.claudecode.coding.harness import SweTask, command_for, judge
 from memeval.claudecode.coding.processes import Finished, plain_environment, run
 from memeval.claudecode.coding.repositories import Repositories
 from memeval.claudecode.coding.unittests import Verdict

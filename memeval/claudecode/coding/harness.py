@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from memeval.types import Question
 
 _PYTEST = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (.+?)(?: - .*)?$")
 _DJANGO = re.compile(r"^(.+?) \.\.\. (ok|FAIL|ERROR|skipped.*|expected failure)$")
+_DJANGO_NAME = re.compile(r"(test\w*) \(([\w.]+)\)")
+_SYMPY_FILE = re.compile(r"^(\S+\.py)\[\d+\]")
 _SYMPY = re.compile(r"^(test_\w+)\s+(ok|F|E|f|s|X)\b")
 _GOOD = frozenset({"PASSED", "XFAIL", "ok", "expected failure"})
 
@@ -77,19 +80,51 @@ def command_for(task: SweTask, python: str = "python") -> str:
 
 
 def passed(task: SweTask, output: str) -> set[str]:
-    """Ids of the tests that passed. A test that is told of twice has passed only if it did so both times."""
-    pattern, status_first = _PYTEST, True
-    if task.repo == "django/django":
-        pattern, status_first = _DJANGO, False
-    elif task.repo == "sympy/sympy":
-        pattern, status_first = _SYMPY, False
+    """Ids of the tests that passed. A test that is told of twice has passed only if it did so both times.
+
+    Tests of Django and SymPy are there under the names that their runners print and, as some data sets have them, under
+    those that pytest would give.
+    """
+    told = _TOLD.get(task.repo, _pytest_told)
     good: set[str] = set()
     bad: set[str] = set()
-    for line in output.splitlines():
-        if match := pattern.match(line.strip()):
-            status, name = match.groups() if status_first else reversed(match.groups())
-            (good if status in _GOOD else bad).add(name)
+    for status, names in told(output.splitlines()):
+        (good if status in _GOOD else bad).update(names)
     return good - bad
+
+
+def _pytest_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for line in lines:
+        if match := _PYTEST.match(line.strip()):
+            yield match[1], (match[2],)
+
+
+def _django_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A test with a docstring takes two lines: its name, then the docstring with the status."""
+    before = ""
+    for line in map(str.strip, lines):
+        if match := _DJANGO.match(line):
+            names = [match[1], before] if _DJANGO_NAME.fullmatch(before) else [match[1]]
+            yield match[2], (*names, *(_as_pytest(found) for name in names if (found := _DJANGO_NAME.fullmatch(name))))
+        before = line
+
+
+def _as_pytest(name: re.Match[str]) -> str:
+    test, dotted = name[1], name[2].removesuffix(f".{name[1]}")
+    module, _, kind = dotted.rpartition(".")
+    return f"tests/{module.replace('.', '/')}.py::{kind}::{test}"
+
+
+def _sympy_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    file = ""
+    for line in map(str.strip, lines):
+        if heading := _SYMPY_FILE.match(line):
+            file = heading[1]
+        elif match := _SYMPY.match(line):
+            yield match[2], (match[1], f"{file}::{match[1]}")
+
+
+_TOLD = {"django/django": _django_told, "sympy/sympy": _sympy_told}
 
 
 def judge(task: SweTask, output: str) -> Verdict:

@@ -14,7 +14,7 @@ import pytest
 
 from memeval.claudecode.coding.checkout import change
 from memeval.claudecode.coding.environments import Docker, Grader, LocalVenv
-from memeval.claudecode.coding.harness import SweTask, judge, passed, command_for
+from memeval.claudecode.coding.harness import SweTask, command_for, judge, passed
 from memeval.claudecode.coding.processes import Finished
 from memeval.claudecode.coding.repositories import Repositories
 from memeval.claudecode.coding.swe_family import SweTasks
@@ -220,12 +220,17 @@ def test_commands_and_outputs_of_each_kind_of_repository(world: World) -> None:
     django = task_of(world, repo="django/django", test_patch=patch)
     assert command_for(django).endswith("--parallel 1 admin.test_x")
     output = (
-        "test_a (admin.test_x.A) ... ok\nIt does this. ... ok\ntest_b (admin.test_x.A) ... FAIL\ntest_c (x.Y) ... skipped 'no'\n"
+        "test_a (admin.test_x.A) ... ok\ntest_d (admin.test_x.A.test_d)\nIt does this. ... ok\n"
+        "test_b (admin.test_x.A) ... FAIL\ntest_c (x.Y) ... skipped 'no'\n"
     )
-    assert passed(django, output) == {"test_a (admin.test_x.A)", "It does this."}
+    assert passed(django, output) == {
+        *("test_a (admin.test_x.A)", "tests/admin/test_x.py::A::test_a"),
+        *("It does this.", "test_d (admin.test_x.A.test_d)", "tests/admin/test_x.py::A::test_d"),
+    }
     sympy = task_of(world, repo="sympy/sympy", test_patch=patch)
     assert "bin/test" in command_for(sympy)
-    assert passed(sympy, "test_one ok\ntest_two F\ntest_three E\n") == {"test_one"}
+    found = passed(sympy, "sympy/core/tests/test_x.py[3] \ntest_one ok\ntest_two F\ntest_three E\n")
+    assert found == {"test_one", "sympy/core/tests/test_x.py::test_one"}
     output = "PASSED a.py::t[x y]\nFAILED a.py::u - assert 1\nPASSED a.py::w\nERROR a.py::w - boom\nXFAIL a.py::v - why\n"
     assert passed(plain, output) == {"a.py::t[x y]", "a.py::v"}
     assert judge(plain, "").value == 0.0
