@@ -91,6 +91,9 @@ class MemoryDaemon:
             self._process.wait()
             self._process = None
 
+    def _has_died(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
     def _until(self, good: Callable[[Mapping[str, Any]], bool], timeout: float, doing: str) -> Mapping[str, Any]:
         deadline = time.monotonic() + timeout
         while True:
@@ -99,11 +102,19 @@ class MemoryDaemon:
                 if good(status):
                     return status
             except DaemonError as error:  # one that is starting answers a moment later
-                if time.monotonic() > deadline:
-                    raise ProviderError(f"memoryd did not {doing}: {error}", fix="Run `memoryd doctor`.") from error
+                if time.monotonic() > deadline or self._has_died():
+                    raise ProviderError(
+                        f"memoryd did not {doing}: {error.message}{_last_words(self._paths)}", fix=error.fix
+                    ) from error
             if time.monotonic() > deadline:
                 raise ProviderError(f"memoryd did not {doing} within {timeout:g} s.", fix="Raise --settle-timeout.")
             self._pause(PAUSE_SECONDS)
+
+
+def _last_words(paths: Paths) -> str:
+    log = paths.logs / "daemon.log"
+    lines = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
+    return f" Its log ends: {lines[-1][:300]}" if lines else ""
 
 
 def _is_idle(status: Mapping[str, Any]) -> bool:

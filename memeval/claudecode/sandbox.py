@@ -1,7 +1,7 @@
 """Where a sequence of an arm lives: its own configuration folder, home, temporary folder and memory, and copies of its state.
 
     <root>/work/…        working folders; never inside a repository, and the same path for all sessions of a sequence
-    <root>/now/          the state as it is: config (CLAUDE_CONFIG_DIR), home (HOME), memoryd (MEMORYD_HOME), tmp
+    <root>/now/          the state as it is: config (CLAUDE_CONFIG_DIR), home (HOME), memoryd (MEMORYD_HOME)
     <root>/kept/         the state after the last step that ended, put in place by one rename
     <root>/q-<id>/       the state of one question, begun as a copy of `kept`; removed when it has ended
 
@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,19 +42,31 @@ class State:
         """MEMORYD_HOME."""
         return self.folder / "memoryd"
 
+    @property
+    def temporary(self) -> Path:
+        """TMPDIR. A short path: sockets of programs in the sandbox lie there, and their paths have a limit of about 100 bytes."""
+        return Path(tempfile.gettempdir()) / f"mb-{short_hash(str(self.folder))}"
+
     def make(self) -> State:
-        """Make what is missing."""
-        for name in ("config", "home", "memoryd", "tmp"):
+        """Make what is missing; the temporary folder anew."""
+        for name in ("config", "home", "memoryd"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        self.temporary.mkdir(mode=0o700)
         return self
+
+    def remove(self) -> None:
+        """Remove it all."""
+        for folder in (self.folder, self.temporary):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def variables(self) -> dict[str, str]:
         """For the environment of a session."""
         return {
             "HOME": str(self.folder / "home"),
             "CLAUDE_CONFIG_DIR": str(self.config),
-            "CLAUDE_CODE_TMPDIR": str(self.folder / "tmp"),
-            "TMPDIR": str(self.folder / "tmp"),
+            "CLAUDE_CODE_TMPDIR": str(self.temporary),
+            "TMPDIR": str(self.temporary),
             "MEMORYD_HOME": str(self.memory_home),
         }
 
@@ -116,11 +129,12 @@ class Sandbox:
 
     def drop(self, state: State) -> None:
         """Remove a state."""
-        shutil.rmtree(state.folder, ignore_errors=True)
+        state.remove()
 
     def drop_all_but_kept(self) -> None:
         """Remove working folders and the state in use; what was kept last stays."""
-        for folder in (self.work, self.now.folder, self.root / "old", self.root / "fresh"):
+        self.now.remove()
+        for folder in (self.work, self.root / "old", self.root / "fresh"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _restore(self, state: State) -> None:
