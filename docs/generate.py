@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -19,6 +20,8 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that the tables of the tests can be read too
 
+from memeval.cli import root as memeval_root  # noqa: E402
+from memeval.cli.app import build as memeval_app  # noqa: E402
 from memoryd.cli.app import app  # noqa: E402
 from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
 from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
@@ -35,11 +38,11 @@ def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def command_help(names: tuple[str, ...]) -> str:
-    """The help text as `memoryd NAMES --help` prints it on a terminal of 80 columns or more."""
-    command: click.Command = app()
-    context = click.Context(command, info_name="memoryd", terminal_width=WIDTH, **command.context_settings)
-    for name in names:
+def command_help(command: click.Command, names: tuple[str, ...]) -> str:
+    """The help text as `NAMES --help` prints it on a terminal of 80 columns."""
+    own = {**command.context_settings, "terminal_width": WIDTH}
+    context = click.Context(command, info_name=names[0], **own)
+    for name in names[1:]:
         assert isinstance(command, click.Group)
         command = command.commands[name]
         context = click.Context(command, parent=context, info_name=name, terminal_width=WIDTH)
@@ -47,20 +50,37 @@ def command_help(names: tuple[str, ...]) -> str:
 
 
 def cli_block() -> str:
-    """The help text of every command."""
-    parts = [f"## memoryd\n\n```text\n{command_help(())}\n```\n"]
-    for name in sorted(app().commands):
-        parts.append(f"## memoryd {name}\n\n```text\n{command_help((name,))}\n```\n")
-    return "\n".join(parts)
+    """The help text of every command of memoryd."""
+    return _help_of("memoryd", app())
+
+
+def memeval_cli_block() -> str:
+    """The help text of every command of memeval."""
+    return _help_of("memeval", memeval_app())
+
+
+def _help_of(program: str, group: click.Group) -> str:
+    parts = [(program,), *((program, name) for name in sorted(group.commands))]
+    return "\n".join(f"## {' '.join(names)}\n\n```text\n{command_help(group, names)}\n```\n" for names in parts)
 
 
 def exit_codes_block() -> str:
-    """The exit codes, as the root command's module states them."""
-    said = re.search(r"Exit codes: (.*)\.", inspect.getdoc(sys.modules[cli.callback.__module__]) or "") if cli.callback else None
+    """The exit codes of memoryd, as the root command's module states them."""
+    assert cli.callback is not None
+    return _exit_codes(sys.modules[cli.callback.__module__], EXIT_CODES)
+
+
+def memeval_exit_codes_block() -> str:
+    """The same of memeval."""
+    return _exit_codes(memeval_root, memeval_root.EXIT_CODES)
+
+
+def _exit_codes(module: ModuleType, codes: Mapping[Any, int]) -> str:
+    said = re.search(r"Exit codes: (.*?)\.", inspect.getdoc(module) or "", re.DOTALL)
     assert said is not None
-    rows = [tuple(part.split(" ", 1)) for part in said[1].split(" · ")]
+    rows = [tuple(part.split(" ", 1)) for part in " ".join(said[1].split()).split(" · ")]
     errors: dict[str, list[str]] = {}
-    for error, code in EXIT_CODES.items():
+    for error, code in codes.items():
         errors.setdefault(str(code), []).append(f"`{error.__name__}`")
     return table(("code", "meaning", "errors"), [(code, meaning, ", ".join(errors.get(code, []))) for code, meaning in rows])
 
@@ -155,10 +175,19 @@ def _tool(spec: ToolSpec) -> Iterator[str]:
 
 
 def layers_block() -> str:
-    """The layers, from the table that the test enforces."""
-    rows = [(str(number), ", ".join(f"`{name}`" for name in sorted(names))) for number, names in enumerate(LAYERS["memoryd"])]
-    apart = "; ".join(", ".join(f"`{name}`" for name in sorted(group)) for group in SEPARATE["memoryd"])
-    return table(("layer", "modules and packages of `memoryd`"), rows) + f"\nNever import one another: {apart}.\n"
+    """The layers of memoryd, from the table that the test enforces."""
+    return _layers("memoryd")
+
+
+def memeval_layers_block() -> str:
+    """The same of memeval."""
+    return _layers("memeval")
+
+
+def _layers(package: str) -> str:
+    rows = [(str(number), ", ".join(f"`{name}`" for name in sorted(names))) for number, names in enumerate(LAYERS[package])]
+    apart = "; ".join(", ".join(f"`{name}`" for name in sorted(group)) for group in SEPARATE[package])
+    return table(("layer", f"modules and packages of `{package}`"), rows) + f"\nNever import one another: {apart}.\n"
 
 
 BLOCKS: Mapping[str, Callable[[], str]] = {
@@ -168,6 +197,9 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "config-example": example_block,
     "tools": tools_block,
     "layers": layers_block,
+    "memeval-cli": memeval_cli_block,
+    "memeval-exit-codes": memeval_exit_codes_block,
+    "memeval-layers": memeval_layers_block,
 }
 
 

@@ -16,6 +16,7 @@ from types import ModuleType
 import click
 import pytest
 
+from memeval.cli.app import build
 from memoryd.cli.app import app
 from memoryd.codec import OWNED_KEYS
 from memoryd.config import ENV_PREFIX, KEYS, load_settings
@@ -64,30 +65,44 @@ def test_generated_blocks_are_fresh() -> None:
     assert not stale, f"run: make docs ({', '.join(stale)})"
 
 
-def test_the_help_in_the_documents_is_what_the_command_prints() -> None:
+@pytest.mark.parametrize(
+    ("start", "page"),
+    [
+        (("-m", "memoryd", "search"), "docs/cli.md"),
+        (("-c", "import sys; sys.argv[0] = 'memeval'; from memeval.cli.app import main; main()", "regress"), "docs/memeval.md"),
+    ],
+)
+def test_the_help_in_the_documents_is_what_the_command_prints(start: tuple[str, ...], page: str) -> None:
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "memoryd", "search", "--help"],
+        [sys.executable, *start, "--help"],
         env=environment,
         capture_output=True,
         text=True,
         timeout=30,
         check=True,
     )
-    assert f"```text\n{done.stdout.rstrip()}\n```" in read("docs/cli.md")
+    assert f"```text\n{done.stdout.rstrip()}\n```" in read(page)
+
+
+def programs() -> dict[str, dict[str, click.Command]]:
+    return {"memoryd": dict(app().commands), "memeval": dict(build().commands)}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    yield from sorted(app().commands.items())
+    for group in programs().values():
+        yield from sorted(group.items())
 
 
-def test_every_command_and_option_is_documented() -> None:
-    text = read("docs/cli.md")
-    for name, command in commands():
-        section = re.search(rf"^## memoryd {re.escape(name)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+@pytest.mark.parametrize(("program", "page"), [("memoryd", "docs/cli.md"), ("memeval", "docs/memeval.md")])
+def test_every_command_and_option_is_documented(program: str, page: str) -> None:
+    text = read(page)
+    for name, command in programs()[program].items():
+        section = re.search(rf"^## {program} {re.escape(name)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
         assert section, name
-        missing = [name for parameter in command.params for name in names_of(parameter) if name not in section[1]]
-        assert not missing, f"memoryd {name}: {missing}"
+        said = section[1].lower()
+        missing = [name for parameter in command.params for name in names_of(parameter) if name.lower() not in said]
+        assert not missing, f"{program} {name}: {missing}"
 
 
 def names_of(parameter: click.Parameter) -> list[str]:
@@ -219,17 +234,20 @@ def test_every_document_can_be_found() -> None:
 
 
 def test_commands_in_the_documents_exist() -> None:
-    """Each `memoryd …` line of a code block names a command; `make …` a target."""
+    """Each `memoryd …` or `memeval …` line of a code block names a command; `make …` a target."""
     targets = set(re.findall(r"^([a-z0-9-]+):", read("Makefile"), re.MULTILINE))
-    known = dict(commands())
+    all_known = programs()
     for path in documents():
         for block in re.findall(r"^```(?:sh|console)\n(.*?)^```", path.read_text("utf-8"), re.DOTALL | re.MULTILINE):
             for line in block.splitlines():
                 words = line.removeprefix("$ ").split()
                 if words[:1] == ["make"]:
                     assert {word for word in words[1:] if "=" not in word and "#" not in word} & targets, line
-                elif words and words[0].split("/")[-1] == "memoryd":
-                    rest = words[3:] if words[1] == "--home" else [word for word in words[1:] if word != "--json"]
+                elif words and (program := words[0].split("/")[-1]) in all_known:
+                    known = all_known[program]
+                    rest = (
+                        words[3:] if words[1] in ("--home", "--results-dir") else [word for word in words[1:] if word != "--json"]
+                    )
                     assert rest[0] in known, line
                     options = {
                         option for parameter in known[rest[0]].params for option in (*parameter.opts, *parameter.secondary_opts)
