@@ -27,7 +27,7 @@ INTERNAL_ENV = "MEMORYD_INTERNAL"
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 EXTRACTORS = ("auto", "heuristic", "openai", "claude")
-RANKS = ("hybrid", "bm25")
+RANKS = ("maxsim", "hybrid", "bm25")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ KEYS: dict[str, Key] = {
         Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
         Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
         Key("embedding_api_key", "Key for that endpoint.", _text),
-        Key("rank", "hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS)),
+        Key("rank", "hybrid (words and meaning), maxsim (also token by token) or bm25 (words only).", _choice(*RANKS)),
         Key("floor", "Relevancy under which recall says nothing, 0..1.", _share),
         Key("weight_recency", "w_r of the ranking.", _share),
         Key("weight_relevancy", "w_s of the ranking.", _share),

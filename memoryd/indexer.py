@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryd.errors import EmbeddingError, MemorydError
+from memoryd.stores.markdown import MarkdownStore
+from memoryd.types import MemoryItem
 
 log = logging.getLogger(__name__)
 BATCH = 64
@@ -102,3 +104,18 @@ class BackgroundIndexer:
             log.exception("indexing failed")
             return True
         return False
+
+
+def bring_in_step(
+    markdown: MarkdownStore,
+    held: Mapping[str, str],
+    write: Callable[[Sequence[MemoryItem]], object],
+    delete: Callable[[str], None],
+) -> None:
+    """Delete what an index holds (item digests by id) and the Markdown does not; write what differs, 500 at a time."""
+    wanted = markdown.digests()
+    for id in held.keys() - wanted.keys():
+        delete(id)
+    behind = sorted(id for id, digest in wanted.items() if held.get(id) != digest)
+    for start in range(0, len(behind), 500):
+        write(list(markdown.fetch(behind[start : start + 500]).values()))

@@ -2,6 +2,7 @@
 
 The order comes from the z-score sum of all signals (docs/design/router.md), squashed to 0..1 and
 joined by recency; `Hit.relevancy` is the calibrated estimate that recall compares with its floor.
+With `rank = maxsim` late interaction orders the candidates instead (docs/design/late-interaction.md).
 """
 
 from __future__ import annotations
@@ -14,24 +15,32 @@ from typing import Protocol
 
 from memoryd.config import Settings
 from memoryd.router import (
+    LateWeights,
     RelevanceModel,
     ScoreWeights,
     asked_kinds,
     fuse,
     is_foreign,
+    is_turn,
     item_terms,
+    late_features,
+    late_order,
+    load_late_weights,
     load_model,
     overlap_of,
     route,
     score_hit,
     signals_of,
     term_weights,
+    word_weight,
 )
 from memoryd.types import Backend, Hit, MemoryItem, Query, Route
 
 CANDIDATES = 100
 # Sums of z-scores grow with the number of candidates: unscaled they all become 1, and recency alone decides.
 SQUASH = 4.0
+# The late score is a weighted mean of z-scores (and bonuses), so it is spread over 0..1 as it is.
+LATE_SQUASH = 1.0
 _FALLBACK = "nothing was found that way, so words and meaning were tried together"
 
 
@@ -67,17 +76,30 @@ class Meaning(Protocol):
         ...
 
 
+class Tokens(Protocol):
+    """Late interaction: MaxSim of given items, and what was said before and after them."""
+
+    def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> Mapping[str, float]:
+        """Weighted MaxSim of each item that has token vectors."""
+        ...
+
+    def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Ids of the items said just before and just after, empty when there is none."""
+        ...
+
+
 GraphSearch = Callable[[Query, int], list[Hit]]
 Lists = dict[Backend, list[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where candidates come from; `meaning` is None when there is no embedder."""
+    """Where candidates come from; `meaning` is None when there is no embedder, `tokens` without late interaction."""
 
     words: Words
     meaning: Meaning | None
     graph: GraphSearch
+    tokens: Tokens | None = None
 
 
 class Ranker:
@@ -86,10 +108,13 @@ class Ranker:
     The estimate of relevancy was fitted on one embedder's cosines; those of another only order the hits.
     """
 
-    def __init__(self, settings: Settings, embedder: str = "", model: RelevanceModel | None = None) -> None:
+    def __init__(
+        self, settings: Settings, embedder: str = "", model: RelevanceModel | None = None, late: LateWeights | None = None
+    ) -> None:
         self._weights = ScoreWeights(settings.weight_recency, settings.weight_relevancy, settings.recency_days)
         self._model = model or load_model()
         self._judges_cosine = self._model.knows(embedder)
+        self._late = late or (load_late_weights() if settings.rank == "maxsim" else None)
 
     def search(self, query: Query, k: int, sources: Sources) -> tuple[Route, list[Hit]]:
         """The route taken and at most k hits in the final order."""
@@ -106,6 +131,10 @@ class Ranker:
 
     def _rank(self, query: Query, lists: Lists, backend: Backend, sources: Sources) -> list[Hit]:
         signals = signals_of(lists)
+        late = self._late if backend is Backend.HYBRID and not is_foreign(query.text) else None
+        near = sources.tokens.neighbours(list(signals)) if late and sources.tokens else {}
+        for id in [other for pair in near.values() for other in pair if other]:
+            signals.setdefault(id, {})
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
         items = sources.words.fetch(list(signals), query)
         signals = {id: row for id, row in signals.items() if id in items}
@@ -114,12 +143,18 @@ class Ranker:
         self._add_cosines(query, signals, sources)
         relevancies = self._judge(query, items, signals, sources)
         now = query.now or datetime.now(UTC)
+        order, squash, turns = fuse(signals), SQUASH, frozenset[str]()
+        if late and sources.tokens and (rows := _late_rows(query, now, items, signals, sources.words, sources.tokens)):
+            turns = frozenset(id for id, item in items.items() if is_turn(item))
+            order, squash = late_order(rows, turns, late), LATE_SQUASH
         kinds = asked_kinds(query.text)
         hits = []
-        for fused in fuse(signals):
-            place = 1.0 / (1.0 + math.exp(-fused.score / SQUASH))
+        for fused in order:
+            place = 1.0 / (1.0 + math.exp(-fused.score / squash))
             found = _backend_of(fused.id, lists, backend)
-            scored = score_hit(Hit(items[fused.id], 0.0, found, relevancy=place), now, self._weights, kinds)
+            # What was said once is no truer for being said late; only statements grow stale.
+            weights = replace(self._weights, recency=0.0) if fused.id in turns else self._weights
+            scored = score_hit(Hit(items[fused.id], 0.0, found, relevancy=place), now, weights, kinds)
             hits.append(replace(scored, relevancy=relevancies[fused.id]))
         return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
 
@@ -142,6 +177,29 @@ class Ranker:
             cosine = signals[id].get("cosine") if self._judges_cosine else None
             out[id] = self._model.estimate(overlap, cosine, foreign=foreign)
         return out
+
+
+def _late_rows(
+    query: Query,
+    now: datetime,
+    items: Mapping[str, MemoryItem],
+    signals: Mapping[str, Mapping[str, float]],
+    words: Words,
+    tokens: Tokens,
+) -> dict[str, dict[str, float]]:
+    """Features of late interaction; nothing when no candidate has token vectors yet."""
+    near = tokens.neighbours(list(items))
+    size = words.size()
+    known: dict[str, float] = {}
+
+    def weight(word: str) -> float:
+        if word not in known:
+            known[word] = word_weight(size, words.document_frequency(word))
+        return known[word]
+
+    wanted = {*items, *(other for pair in near.values() for other in pair if other)}
+    similarity = tokens.score(query.text, sorted(wanted), weight)
+    return late_features(query, now, items, signals, similarity, near) if similarity else {}
 
 
 def _candidates(query: Query, backend: Backend, n: int, sources: Sources) -> Lists:

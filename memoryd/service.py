@@ -21,9 +21,10 @@ from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
 from memoryd.files import remove_stale_temporaries
 from memoryd.handwork import HandWork, merged_from
-from memoryd.indexer import BackgroundIndexer, IndexHealth
+from memoryd.indexer import BackgroundIndexer, IndexHealth, bring_in_step
+from memoryd.late import LateIndex
 from memoryd.ledger import Ledger
-from memoryd.protocols import Clock, Embedder, FloatArray
+from memoryd.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.ranking import Ranker, Sources
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
@@ -39,9 +40,17 @@ class Orchestrator:
     """A MemoryStore over Markdown, vectors and graph. Safe to use from several threads.
 
     `embedder` None (or `rank = bm25`) means: words only. With a ledger, what people do to the files is noted there.
+    The encoder makes token vectors for `rank = maxsim`; without one the order is that of `hybrid`.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, embedder: Embedder | None = None, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        embedder: Embedder | None = None,
+        ledger: Ledger | None = None,
+        encoder: TokenEncoder | None = None,
+    ) -> None:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder if settings.rank != "bm25" else None
@@ -53,6 +62,9 @@ class Orchestrator:
         self._graph = self._open("graph", self._open_graph)
         self._vector = self._open("vector", self._open_vector) if self._embedder else None
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
+        self._late: LateIndex | None = None
+        if encoder is not None and self._embedder is not None and settings.rank == "maxsim":
+            self._late = LateIndex(self._index_path("tokens"), encoder, self.markdown, self._indexer.add, self._rebuilt)
         self._ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
 
@@ -83,32 +95,17 @@ class Orchestrator:
         report = self.sync()
         self._heal_supersessions()
         with self._mending("graph"):
-            self._bring_in_step(self._graph.digests(), self._graph.write_many, self._graph.delete)
-        self._vector_catch_up()
+            bring_in_step(self.markdown, self._graph.digests(), self._graph.write_many, self._graph.delete)
+        if self._vector is not None:
+            with self._mending("vector"):
+                bring_in_step(self.markdown, self._vector.digests(), self._enqueue, self._vector.delete)
+        if self._late is not None:
+            self._late.catch_up()
         self.caught_up = True
         return report
 
-    def _vector_catch_up(self) -> None:
-        if self._vector is None:
-            return
-        with self._mending("vector"):
-            self._bring_in_step(self._vector.digests(), self._enqueue, self._vector.delete)
-
     def _enqueue(self, items: Sequence[MemoryItem]) -> None:
         self._indexer.add(item.id for item in items)
-
-    def _bring_in_step(
-        self,
-        held: dict[str, str],
-        write: Callable[[Sequence[MemoryItem]], Any],
-        delete: Callable[[str], None],
-    ) -> None:
-        wanted = self.markdown.digests()
-        for id in held.keys() - wanted.keys():
-            delete(id)
-        behind = sorted(id for id, digest in wanted.items() if held.get(id) != digest)
-        for start in range(0, len(behind), 500):
-            write(list(self.markdown.fetch(behind[start : start + 500]).values()))
 
     def _heal_supersessions(self) -> None:
         """A kill between the two writes of `supersede` leaves the old one active: finish the job."""
@@ -132,18 +129,20 @@ class Orchestrator:
             self._graph.close()
             remove_database(self._index_path(name))
             self._graph = self._open_graph()
-            self._bring_in_step({}, self._graph.write_many, self._graph.delete)
+            bring_in_step(self.markdown, {}, self._graph.write_many, self._graph.delete)
         elif self._vector is not None:
             self._vector.close()
             remove_database(self._index_path(name))
             self._vector = self._open_vector()
-            self._bring_in_step({}, self._enqueue, self._vector.delete)
+            bring_in_step(self.markdown, {}, self._enqueue, self._vector.delete)
 
     def warm(self) -> None:
         """Load the embedder now, so that the first recall need not wait for it."""
         if self._embedder is not None:
             with self._embedding():
                 self._embedder.embed_queries(["warm"])
+                if self._late is not None:
+                    self._late.warm()
 
     def settle(self, timeout: float = 60.0) -> bool:
         """Wait until nothing waits for its vector; False when the time ran out."""
@@ -157,6 +156,8 @@ class Orchestrator:
         self._graph.close()
         if self._vector is not None:
             self._vector.close()
+        if self._late is not None:
+            self._late.close()
 
     # Background embedding
 
@@ -166,6 +167,8 @@ class Orchestrator:
         found = self.markdown.fetch(ids)
         with self._mending("vector"):
             self._vector.write_many([found[id] for id in ids if id in found])
+        if self._late is not None:
+            self._late.write(found)
         self._embedder_error = ""
 
     def _on_embedding_error(self, error: EmbeddingError) -> None:
@@ -230,6 +233,8 @@ class Orchestrator:
             if self._vector is not None:
                 with self._mending("vector"):
                     self._vector.delete(id)
+            if self._late is not None:
+                self._late.delete(id)
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
         """At most k hits, best first; see `explain` for which way they were found."""
@@ -239,11 +244,8 @@ class Orchestrator:
         """The route that was taken and its hits."""
         asked = query if query.now else replace(query, now=self._clock.now())
         with self._mending("vector"), self._embedding():
-            return self._ranker.search(asked, k, self._sources(self._vector))
-        return self._ranker.search(asked, k, self._sources(None))
-
-    def _sources(self, vector: VectorStore | None) -> Sources:
-        return Sources(self.markdown, vector, self._search_graph)
+            return self._ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
+        return self._ranker.search(asked, k, Sources(self.markdown, None, self._search_graph))
 
     def _search_graph(self, query: Query, k: int) -> list[Hit]:
         with self._mending("graph"):
@@ -371,6 +373,8 @@ class Orchestrator:
         self.markdown.rebuild()
         self._replace_index("graph")
         self._replace_index("vector")
+        if self._late is not None:
+            self._late.rebuild()
         self.markdown.flush()
         return self.health()
 

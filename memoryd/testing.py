@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from memoryd.errors import ModelError
-from memoryd.protocols import FloatArray
+from memoryd.protocols import FloatArray, QueryTokens
 from memoryd.text import token_count, words
 from memoryd.types import Completion, Message, Usage
 
@@ -61,6 +61,31 @@ class HashEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same as for documents."""
         return self.embed(texts)
+
+
+class HashTokenEncoder:
+    """A vector for each word by hashing: equal words have cosine 1. Contexts change nothing."""
+
+    def __init__(self, dimensions: int = 64) -> None:
+        self._embedder = HashEmbedder(dimensions)
+
+    @property
+    def name(self) -> str:
+        """Identity of the vectors."""
+        return f"{self._embedder.name}-tokens"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._embedder.dimensions
+
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
+        """One vector a word, one for a text without words."""
+        return [self._embedder.embed(words(text) or [""]) for text in texts]
+
+    def encode_query(self, text: str) -> QueryTokens:
+        """One vector a word."""
+        return QueryTokens(self._embedder.embed(words(text)), tuple(words(text)))
 
 
 class ScriptedLLM:

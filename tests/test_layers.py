@@ -17,7 +17,7 @@ LAYERS = {
         {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state", "ledger",
          "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
-        {"service", "indexer", "ranking", "handwork"},
+        {"service", "indexer", "late", "ranking", "handwork"},
         {"daydream", "dream", "recall"},
         {"server", "watch", "schedule", "daemon", "client", "logs", "transfer", "relay"},
         {"doctor"},

@@ -32,7 +32,7 @@ from memeval.providers.vectors import TextEmbedder, Vectors
 from memeval.types import Retrieved, SearchRequest, Session
 from memoryd.clock import SystemClock
 from memoryd.config import Settings, setting_names, with_flags
-from memoryd.embed import make_embedder
+from memoryd.embed import make_embedder, make_encoder
 from memoryd.errors import MemorydError
 from memoryd.protocols import Embedder, FloatArray
 from memoryd.service import Orchestrator
@@ -113,6 +113,7 @@ class MemorydProvider(LocalProvider):
         with _as_provider_error("be set up"):
             self._settings = with_flags(Settings(home=Path()), **options.part("settings"))
             embedder = make_embedder(self._settings)
+            self._encoder = make_encoder(self._settings)
         self._embedder = _ShortEmbedder(embedder, self._characters)
         self._services: OrderedDict[str, Orchestrator] = OrderedDict()
         self._in_use: Counter[str] = Counter()
@@ -172,7 +173,7 @@ class MemorydProvider(LocalProvider):
     def _opened(self, scope: str) -> Orchestrator:
         if scope not in self._services:
             settings = replace(self._settings, home=self.store.folder(scope) / "home")
-            service = Orchestrator(settings, SystemClock(), self._embedder)
+            service = Orchestrator(settings, SystemClock(), self._embedder, encoder=self._encoder)
             self._services[scope] = service
             service.catch_up()
             idle = [name for name in self._services if name != scope and not self._in_use[name]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from memoryd.config import Settings
 from memoryd.embed.endpoint import EndpointEmbedder
 from memoryd.embed.hub import HubEmbedder
+from memoryd.embed.late import LateEncoder
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import ConfigError
-from memoryd.protocols import Embedder
+from memoryd.protocols import Embedder, TokenEncoder
 from memoryd.testing import HashEmbedder
 
 CHOICES = "bge-small, hash, hub:<model>, openai:<model>"
@@ -26,6 +27,11 @@ def make_embedder(settings: Settings) -> Embedder:
         base_url, key = settings.embedding_base_url, settings.embedding_api_key
         return EndpointEmbedder(model, base_url, key, settings.openai_timeout_seconds)
     raise ConfigError(f"There is no embedder '{settings.embedder}'.", fix=f"Set embedder to one of: {CHOICES}.")
+
+
+def make_encoder(settings: Settings) -> TokenEncoder | None:
+    """The encoder of token vectors that `rank = maxsim` needs; None for another ranking. Raises EmbeddingError."""
+    return LateEncoder() if settings.rank == "maxsim" else None
 
 
 def warm(embedder: Embedder) -> None:

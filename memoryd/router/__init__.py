@@ -1,10 +1,12 @@
 """Where a query goes, how lists become one, and what the scores mean. All pure functions.
 
 `rules.route` picks the backend; `fusion.fuse` merges candidates by their signals;
+`late` orders by late interaction; `times` reads the times that a query names;
 `relevance` estimates whether an item answers at all; `score` makes the final, explained score.
 """
 
 from memoryd.router.fusion import Fused, fuse, fuse_hits, signals_of
+from memoryd.router.late import LateWeights, is_turn, late_features, late_order, load_late_weights, word_weight
 from memoryd.router.relevance import (
     Overlap,
     RelevanceModel,
@@ -21,6 +23,7 @@ from memoryd.router.score import ScoreWeights, asked_kinds, recency, score_hit, 
 __all__ = [
     "RULES",
     "Fused",
+    "LateWeights",
     "Overlap",
     "RelevanceModel",
     "ScoreWeights",
@@ -29,7 +32,11 @@ __all__ = [
     "fuse",
     "fuse_hits",
     "is_foreign",
+    "is_turn",
     "item_terms",
+    "late_features",
+    "late_order",
+    "load_late_weights",
     "load_model",
     "overlap_of",
     "query_terms",
@@ -39,4 +46,5 @@ __all__ = [
     "score_parts",
     "signals_of",
     "term_weights",
+    "word_weight",
 ]

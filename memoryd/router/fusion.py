@@ -39,7 +39,7 @@ def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused
     weight, without a spread or that are not finite numbers say nothing and count 0.
     """
     ids = sorted(signals)
-    columns = {name: _z_scores(signals, ids, name) for name in sorted(weights) if weights[name]}
+    columns = {name: z_scores(signals, ids, name) for name in sorted(weights) if weights[name]}
     out = []
     for position, id in enumerate(ids):
         parts = {name: weights[name] * column[position] for name, column in columns.items() if column}
@@ -47,8 +47,8 @@ def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused
     return sorted(out, key=lambda fused: (-fused.score, fused.id))
 
 
-def _z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
-    """Z-score of each id; an empty list when nobody has the signal."""
+def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
+    """Z-score of each id, in the order of the ids; an empty list when nobody has the signal. See `fuse` for missing values."""
     present = [value for id in ids if math.isfinite(value := signals[id].get(name, math.nan))]
     if not present:
         return []

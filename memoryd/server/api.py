@@ -16,7 +16,7 @@ from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.dream.planning import Planning
 from memoryd.dream.sweep import Sweep
-from memoryd.embed import make_embedder
+from memoryd.embed import make_embedder, make_encoder
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
@@ -89,7 +89,7 @@ class Api:
         self._state = State(settings.paths.state_db, clock)
         self._registry = ProjectRegistry(settings.paths.projects)
         embedder = make_embedder(settings) if settings.rank != "bm25" else None
-        self._service = Orchestrator(settings, clock, embedder, self._state.ledger)
+        self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
         self._options_lock = threading.Lock()
         self._working = threading.Event()

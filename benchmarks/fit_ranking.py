@@ -1,0 +1,165 @@
+"""Fit the weights of turns in memoryd/router/late.json by coordinate search.
+
+    python benchmarks/fit_ranking.py DATA [--benchmark locomo] [--homes DIR] [--seed 0] [--write]
+
+DATA is a file or folder that the benchmark's loader of memeval reads. Each case becomes a store (kept under --homes, so that
+a second run need not encode again); each question with evidence gives one table of features. Maximised is the mean of evidence
+recall at 5 and at 10 over the training half of the cases; the figures of both halves are printed, before and after.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memeval.benchmarks.opening import open_benchmark
+from memeval.catalog import Catalog
+from memeval.providers.memoryd import PROJECT, MemorydProvider
+from memeval.types import Case, QuestionType
+from memoryd import ranking
+from memoryd.router.fusion import z_scores
+from memoryd.router.late import FEATURES, FORMAT, WEIGHTS_FILE, Z_FEATURES, LateWeights, late_order, load_late_weights
+from memoryd.types import Query
+
+Array = NDArray[np.float64]
+STEPS = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)
+ROUNDS = 3
+CUTS = (1, 5, 10, 20)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question: standardised features of each candidate, which of them are evidence (of `evidence` turns in all), and
+    which of the hits that the product gave, in its order and with its recency.
+    """
+
+    case: str
+    category: str
+    features: Array
+    right: Array
+    evidence: int
+    hits: tuple[bool, ...]
+
+
+def matrix(rows: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> Array:
+    """Features as late_order uses them, shape (candidates, FEATURES)."""
+    columns = []
+    for name in FEATURES:
+        values = z_scores(rows, ids, name) if name in Z_FEATURES else [rows[id].get(name, 0.0) for id in ids]
+        columns.append(values or [0.0] * len(ids))
+    return np.array(columns, dtype=float).T
+
+
+def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
+    """The tables of a case's questions."""
+    provider.ingest(case.id, case.sessions)
+    provider.await_indexed(case.id, 3600)
+    seen: dict[str, Any] = {}
+
+    def recording(rows: Any, turns: frozenset[str], weights: LateWeights) -> Any:
+        seen["rows"] = rows
+        return late_order(rows, turns, weights)
+
+    out = []
+    now = max(turn_at for session in case.sessions if (turn_at := session.at))
+    setattr(ranking, "late_order", recording)  # noqa: B010 - the one place where the features of all candidates are at hand
+    try:
+        with provider._service(case.id) as service:
+            turns = {item.id: item.evidence.lines for item in service.all()}
+            for question in case.questions:
+                if question.type is QuestionType.ABSTENTION or not question.evidence_turns:
+                    continue
+                found = service.search(Query(text=question.text, project=PROJECT, now=now), CUTS[-1])
+                hits = tuple(bool(set(hit.item.evidence.lines) & set(question.evidence_turns)) for hit in found)
+                rows = seen.pop("rows", None)
+                if rows:
+                    ids = sorted(rows)
+                    right = np.array([bool(set(turns[id]) & set(question.evidence_turns)) for id in ids], dtype=float)
+                    out.append(Asked(case.id, question.category, matrix(rows, ids), right, len(question.evidence_turns), hits))
+    finally:
+        setattr(ranking, "late_order", late_order)  # noqa: B010
+    return out
+
+
+def recalls(asked: Sequence[Asked], weights: Array) -> Array:
+    """Mean evidence recall at each of CUTS."""
+    total = np.zeros(len(CUTS))
+    for one in asked:
+        found = one.right[np.argsort(-(one.features @ weights), kind="stable")]
+        total += [found[:cut].sum() / one.evidence for cut in CUTS]
+    return total / max(1, len(asked))
+
+
+def goal(asked: Sequence[Asked], weights: Array) -> float:
+    """What is maximised: the mean of recall at 5 and at 10."""
+    return float(recalls(asked, weights)[1:3].mean())
+
+
+def search(asked: Sequence[Asked], start: Array, seed: int) -> Array:
+    """Coordinate search: each weight in turn tried at other values, the better kept; `own` stays 1 as the unit."""
+    random = np.random.default_rng(seed)
+    best, value = start.copy(), goal(asked, start)
+    for _ in range(ROUNDS):
+        for column in random.permutation(np.arange(1, len(FEATURES))):
+            for step in STEPS:
+                tried = best.copy()
+                tried[column] += step * max(0.25, abs(start[column]))
+                # A gain of less than a question is noise.
+                if (found := goal(asked, tried)) > value + 0.5 / len(asked):
+                    best, value = tried, found
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--benchmark", default="locomo")
+    parser.add_argument("--homes", type=Path, help="keep the stores and features here")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", action="store_true", help="replace the weights of turns")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        asked = tables(options.data, options.benchmark, options.homes or Path(scratch))
+    answered = np.array([[sum(one.hits[:cut]) / one.evidence for cut in CUTS] for one in asked]).mean(axis=0)
+    print(f"{len(asked)} questions; the product's hits with the weights of the file: {answered.round(3)} at {CUTS}")
+    weights = load_late_weights()
+    start = np.array([weights.turn.get(name, 0.0) for name in FEATURES])
+    cases = sorted({one.case for one in asked})
+    halves = [[one for one in asked if (cases.index(one.case) % 2 == 0) is first] for first in (True, False)]
+    for training, test, name in ((halves[0], halves[1], "odd"), (halves[1], halves[0], "even"), (asked, asked, "all")):
+        found = search(training, start, options.seed)
+        print(f"fitted on the {name} cases:", json.dumps(dict(zip(FEATURES, found.round(3).tolist(), strict=True))))
+        for label, values in (("start", start), ("fitted", found)):
+            print(f"  {label:7} training {recalls(training, values).round(3)}  test {recalls(test, values).round(3)}  at {CUTS}")
+    if options.write:
+        turn = {name: round(value, 3) for name, value in zip(FEATURES, found.tolist(), strict=True) if value}
+        kept = {"format": FORMAT, "version": "1", "turn": turn, "statement": dict(weights.statement)}
+        WEIGHTS_FILE.write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
+
+
+def tables(data: Path, benchmark: str, homes: Path) -> list[Asked]:
+    """All questions of the benchmark; read from `homes` when they were made before."""
+    kept = homes / "features.pickle"
+    if kept.exists():
+        return list(pickle.loads(kept.read_bytes()))
+    catalog = Catalog.default()
+    provider = MemorydProvider(catalog.provider("memoryd"), {"settings": {"rank": "maxsim"}})
+    homes.mkdir(parents=True, exist_ok=True)
+    provider.open(homes)
+    asked = [one for case in open_benchmark(catalog.benchmark(benchmark), data).cases() for one in ask(case, provider)]
+    provider.close()
+    kept.write_bytes(pickle.dumps(asked))
+    return asked
+
+
+if __name__ == "__main__":
+    main()

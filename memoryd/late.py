@@ -1,0 +1,153 @@
+"""Late interaction beside the other indexes: which memory is encoded after which, and a token index that mends itself.
+
+A turn of a stored conversation is read after the turn before it: "She bought it" alone says nothing. Statements
+of other kinds stand for themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from memoryd.codec import item_digest
+from memoryd.db import remove_database
+from memoryd.errors import IndexDamagedError
+from memoryd.protocols import TokenEncoder
+from memoryd.router import is_turn
+from memoryd.stores.markdown import MarkdownStore
+from memoryd.stores.tokens import TokenEntry, TokenStore
+from memoryd.types import MemoryItem, Query, Status
+
+log = logging.getLogger(__name__)
+SESSION_TURNS = 5_000
+_DIGITS = re.compile(r"(\d+)")
+
+
+def place_in_session(item: MemoryItem) -> tuple[datetime, list[tuple[int, str]], str]:
+    """Sort key of the turns of a session: time, then the name of the first line with its numbers as numbers."""
+    name = item.evidence.lines[0] if item.evidence.lines else ""
+    parts = [(int(part), "") if part.isdecimal() else (0, part) for part in _DIGITS.split(name)]
+    return item.created_at, parts, item.id
+
+
+class LateIndex:
+    """The token index `tokens.db`. `enqueue` gets the ids that must be encoded; they come back to `write`.
+
+    `rebuilt` is told when damage was found.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        encoder: TokenEncoder,
+        markdown: MarkdownStore,
+        enqueue: Callable[[Sequence[str]], None],
+        rebuilt: list[str],
+    ) -> None:
+        self._path = path
+        self._encoder = encoder
+        self._markdown = markdown
+        self._enqueue = enqueue
+        self._lock = threading.RLock()
+        self._rebuilt = rebuilt
+        self._store = self._open()
+
+    @property
+    def name(self) -> str:
+        """Identity of the token model."""
+        return self._encoder.name
+
+    def _open(self) -> TokenStore:
+        try:
+            return TokenStore(self._path, self._encoder)
+        except IndexDamagedError as error:
+            log.warning("index tokens is damaged and is rebuilt: %s", error.message)
+            remove_database(self._path)
+            self._rebuilt.append("tokens")
+            return TokenStore(self._path, self._encoder)
+
+    @contextmanager
+    def _mending(self) -> Iterator[None]:
+        try:
+            yield
+        except IndexDamagedError as error:
+            log.warning("index tokens is damaged and is rebuilt: %s", error.message)
+            self._rebuilt.append("tokens")
+            with self._lock:
+                self._store.close()
+                remove_database(self._path)
+                self._store = self._open()
+            self._enqueue(sorted(self._markdown.digests()))
+
+    def rebuild(self) -> None:
+        """Begin anew from the Markdown; encoding goes on in the background."""
+        with self._mending():
+            self._store.clear()
+        self._enqueue(sorted(self._markdown.digests()))
+
+    def catch_up(self) -> None:
+        """Drop what is no longer there and let wait what is missing, changed or of another model."""
+        with self._mending():
+            held, wanted = self._store.digests(), self._markdown.digests()
+            for id in held.keys() - wanted.keys():
+                self._store.delete(id)
+            self._enqueue(sorted(id for id, digest in wanted.items() if held.get(id) != digest))
+
+    def write(self, items: Mapping[str, MemoryItem]) -> None:
+        """Encode the items, and turns whose predecessor has changed by them. Raises EmbeddingError."""
+        with self._lock, self._mending():  # damage found by another thread must not close the store meanwhile
+            entries = [_entry(item, None) for item in items.values() if not is_turn(item)]
+            turns = [item for item in items.values() if is_turn(item)]
+            for session in sorted({item.session for item in turns}):
+                entries += self._entries_of(session, items)
+            self._store.write_many(entries)
+
+    def _entries_of(self, session: str, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
+        query = Query(session=session, statuses=tuple(Status))
+        found = [hit.item for hit in self._markdown.search(query, SESSION_TURNS) if is_turn(hit.item)]
+        stored = self._store.before([item.id for item in found])
+        out = []
+        for project in sorted({item.project for item in found}):
+            turns = sorted((item for item in found if item.project == project), key=place_in_session)
+            for item, before in zip(turns, [None, *turns], strict=False):
+                moved = item.id in stored and stored[item.id] != (before.id if before else "")
+                if item.id in items or moved:
+                    out.append(_entry(item, before))
+        return out
+
+    def delete(self, id: str) -> None:
+        """Remove a memory's vectors."""
+        with self._mending():
+            self._store.delete(id)
+
+    def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
+        """Weighted MaxSim (see TokenStore.score); nothing while the index is rebuilt. Raises EmbeddingError."""
+        with self._mending():
+            return self._store.score(text, ids, weight)
+        return {}
+
+    def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """For each memory the ids of those said just before and just after in its session, empty when there is none."""
+        with self._mending():
+            before, after = self._store.before(ids), self._store.after(ids)
+            return {id: (before.get(id, ""), after.get(id, "")) for id in ids}
+        return {}
+
+    def warm(self) -> None:
+        """Load the model. Raises EmbeddingError."""
+        self._encoder.encode_query("warm")
+
+    def close(self) -> None:
+        """Close the database."""
+        self._store.close()
+
+
+def _entry(item: MemoryItem, before: MemoryItem | None) -> TokenEntry:
+    if before is None:
+        return TokenEntry(item.id, item_digest(item), item.content)
+    return TokenEntry(item.id, item_digest(item), item.content, before.id, before.content)

@@ -1,0 +1,197 @@
+"""Token vectors of every memory in SQLite, and MaxSim over given candidates (Khattab and Zaharia 2020).
+
+A vector is 128 int8 numbers with one float16 scale: 130 bytes a token. Nothing is kept in memory;
+the vectors of the candidates are read for each query.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from memoryd.db import Database, Row
+from memoryd.errors import EmbeddingError
+from memoryd.migrations import Migrations
+from memoryd.protocols import FloatArray, QueryTokens, TokenEncoder
+from memoryd.text import digest
+
+SCHEMA = Migrations("tokens")
+SCALE_BYTES = 2
+WRITE_BATCH = 64
+QUERIES_KEPT = 32
+# Rows of one product. BLAS takes a small product in one thread; for a large one it starts threads that wait for one another.
+BLOCK = 256
+_UPSERT = """
+INSERT INTO tokens (id, model, digest, source, before, vectors) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT(id) DO UPDATE SET model = excluded.model, digest = excluded.digest, source = excluded.source,
+before = excluded.before, vectors = excluded.vectors
+"""
+_USABLE = "model = ? AND typeof(vectors) = 'blob' AND length(vectors) > 0 AND length(vectors) % ? = 0"
+
+
+@SCHEMA.step
+def m001_create(db: Database) -> None:
+    """First version. `source` is the digest of what was encoded, `before` the memory said just before in the session."""
+    db.execute(
+        "CREATE TABLE tokens (rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, model TEXT NOT NULL, digest TEXT NOT NULL,"
+        " source TEXT NOT NULL, before TEXT NOT NULL, vectors BLOB NOT NULL)"
+    )
+    db.execute("CREATE INDEX tokens_before ON tokens(before) WHERE before != ''")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEntry:
+    """What is stored of a memory: `digest` is the item's, `context` the text of `before`, the memory said just before."""
+
+    id: str
+    digest: str
+    text: str
+    before: str = ""
+    context: str = ""
+
+    @property
+    def source(self) -> str:
+        """Digest of what is encoded."""
+        return digest(self.text, self.context)
+
+
+class TokenStore:
+    """Token vectors by memory id. Safe to share between threads; the encoder runs outside the database lock."""
+
+    def __init__(self, path: Path, encoder: TokenEncoder) -> None:
+        """Open or create the file. Raises IndexDamagedError when it is no usable database."""
+        self._encoder = encoder
+        self._width = encoder.dimensions + SCALE_BYTES
+        self._lock = threading.Lock()
+        self._queries: OrderedDict[str, QueryTokens] = OrderedDict()
+        # Not durable: what a power cut loses is missed at the next start and encoded again.
+        self._db = Database(path, durable=False)
+        try:
+            SCHEMA.apply(self._db)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the database; a second call does nothing."""
+        self._db.close()
+
+    def write_many(self, entries: Sequence[TokenEntry]) -> None:
+        """Encode and store, 64 a transaction; what is stored with the same text and context keeps its vectors.
+
+        Raises EmbeddingError; the batches before stay written.
+        """
+        for start in range(0, len(entries), WRITE_BATCH):
+            self._write_batch(entries[start : start + WRITE_BATCH])
+
+    def _write_batch(self, entries: Sequence[TokenEntry]) -> None:
+        known = self._known([entry.id for entry in entries])
+        fresh = [entry for entry in entries if known.get(entry.id, ("", b""))[0] != entry.source]
+        encoded = self._encoder.encode([entry.text for entry in fresh], [entry.context for entry in fresh])
+        blobs = {entry.id: to_blob(vectors) for entry, vectors in zip(fresh, encoded, strict=True)}
+        rows = [
+            (entry.id, self._encoder.name, entry.digest, entry.source, entry.before, blobs.get(entry.id) or known[entry.id][1])
+            for entry in entries
+        ]
+        self._db.executemany(_UPSERT, rows)
+
+    def _known(self, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        rows = self._db.execute(
+            f"SELECT id, source, vectors FROM tokens WHERE id IN (SELECT value FROM json_each(?)) AND {_USABLE}",
+            (_json(ids), self._encoder.name, self._width),
+        )
+        return {id: (source, vectors) for id, source, vectors in rows}
+
+    def delete(self, id: str) -> None:
+        """Remove the memory's vectors; absent is fine."""
+        self._db.execute("DELETE FROM tokens WHERE id = ?", (id,))
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._db.execute("DELETE FROM tokens")
+
+    def digests(self) -> dict[str, str]:
+        """Item digest by id; empty for a row that must be encoded again (other model, damaged vectors)."""
+        rows = self._db.execute(f"SELECT id, iif({_USABLE}, digest, '') FROM tokens", (self._encoder.name, self._width))
+        return {id: found for id, found in rows}
+
+    def count(self) -> int:
+        """Number of memories with token vectors."""
+        return int(self._db.value("SELECT count(*) FROM tokens"))
+
+    def before(self, ids: Sequence[str]) -> dict[str, str]:
+        """For those that are stored the id of the memory said just before, empty when there is none."""
+        return dict(self._db.execute("SELECT id, before FROM tokens WHERE id IN (SELECT value FROM json_each(?))", (_json(ids),)))
+
+    def after(self, ids: Sequence[str]) -> dict[str, str]:
+        """The id of the memory said just after, for those that have one."""
+        rows = self._db.execute(
+            "SELECT before, id FROM tokens WHERE before != '' AND before IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (_json(ids),),
+        )
+        return dict(rows)
+
+    def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
+        """Weighted MaxSim of the query with each of these memories; absent and unusable ones are left out.
+
+        Σ over the query's tokens of weight(word) · the best cosine with any token of the memory, over the sum of the
+        weights: 1 means that every token is there. Raises EmbeddingError.
+        """
+        query = self._query(text)
+        weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
+        if not ids or not weights.any():
+            return {}
+        rows = self._db.execute(
+            f"SELECT id, vectors FROM tokens WHERE id IN (SELECT value FROM json_each(?)) AND {_USABLE}",
+            (_json(ids), self._encoder.name, self._width),
+        )
+        scores = max_similarities(query.vectors, rows, self._width) @ (weights / weights.sum())
+        return {row[0]: float(score) for row, score in zip(rows, scores, strict=True) if np.isfinite(score)}
+
+    def _query(self, text: str) -> QueryTokens:
+        with self._lock:
+            if text in self._queries:
+                self._queries.move_to_end(text)
+                return self._queries[text]
+        query = self._encoder.encode_query(text)
+        with self._lock:
+            self._queries[text] = query
+            while len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        return query
+
+
+def to_blob(vectors: FloatArray) -> bytes:
+    """Token vectors as bytes: for each token its int8 numbers, then its scale. Raises EmbeddingError for what is no vector."""
+    peaks = np.abs(vectors).max(axis=1, initial=0.0)
+    if not len(vectors) or not np.isfinite(peaks).all() or not (peaks > 0).all():
+        raise EmbeddingError("The token model gave no usable vectors.", fix="Run 'memoryd doctor'.")
+    scales = (peaks / 127).astype("<f2")
+    numbers = np.clip(np.rint(vectors / scales.astype(np.float32)[:, None]), -127, 127).astype(np.int8)
+    return np.concatenate([numbers.view(np.uint8), scales.view(np.uint8).reshape(-1, SCALE_BYTES)], axis=1).tobytes()
+
+
+def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> FloatArray:
+    """The best product of each query token with any token of each (id, blob) row, shape (rows, query tokens)."""
+    if not rows:
+        return np.zeros((0, len(query)), dtype=np.float32)
+    packed = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.uint8).reshape(-1, width)
+    products = np.empty((len(packed), len(query)), dtype=np.float32)
+    columns = np.ascontiguousarray(query.T)
+    for start in range(0, len(packed), BLOCK):
+        numbers = packed[start : start + BLOCK, :-SCALE_BYTES].view(np.int8).astype(np.float32)
+        np.matmul(numbers, columns, out=products[start : start + BLOCK])
+    with np.errstate(all="ignore"):
+        products *= np.ascontiguousarray(packed[:, -SCALE_BYTES:]).view("<f2").astype(np.float32)
+    starts = np.cumsum([0, *(len(blob) // width for _, blob in rows[:-1])])
+    return np.asarray(np.maximum.reduceat(products, starts, axis=0))
+
+
+def _json(values: Iterable[str]) -> str:
+    return orjson.dumps(list(values)).decode()

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memoryd.db import Database
+from memoryd.errors import EmbeddingError, IndexDamagedError
+from memoryd.stores.tokens import TokenEntry, TokenStore, max_similarities, to_blob
+from memoryd.testing import HashTokenEncoder
+
+
+class Counting(HashTokenEncoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def encode(self, texts, contexts):
+        self.texts += texts
+        return super().encode(texts, contexts)
+
+
+@pytest.fixture
+def encoder():
+    return Counting()
+
+
+@pytest.fixture
+def store(tmp_path, encoder):
+    store = TokenStore(tmp_path / "tokens.db", encoder)
+    yield store
+    store.close()
+
+
+def even(word: str) -> float:
+    return 1.0
+
+
+def test_the_memory_with_the_words_of_the_query_scores_best(store):
+    store.write_many([TokenEntry("a", "1", "the port is 8443"), TokenEntry("b", "1", "cats sleep")])
+    scores = store.score("port 8443", ["a", "b", "absent"], even)
+    assert scores.keys() == {"a", "b"}
+    assert scores["a"] == pytest.approx(1, abs=0.02)
+    assert scores["b"] < 0.6
+
+
+def test_words_count_by_their_weight(store):
+    store.write_many([TokenEntry("a", "1", "alpha"), TokenEntry("b", "1", "beta")])
+    scores = store.score("alpha beta", ["a", "b"], {"alpha": 1.0, "beta": 3.0}.__getitem__)
+    assert scores["b"] > scores["a"]
+    assert store.score("alpha beta", ["a"], lambda word: 0.0) == {}
+    assert store.score("", ["a"], even) == {}
+
+
+def test_what_is_stored_already_is_not_encoded_again(store, encoder):
+    store.write_many([TokenEntry("a", "1", "alpha")])
+    store.write_many([TokenEntry("a", "2", "alpha"), TokenEntry("b", "1", "beta")])
+    assert encoder.texts == ["alpha", "beta"]
+    assert store.digests() == {"a": "2", "b": "1"}
+    store.write_many([TokenEntry("b", "1", "beta", "a", "alpha")])
+    assert encoder.texts[2:] == ["beta"]
+
+
+def test_neighbours_are_found_both_ways_and_deletion_forgets(store):
+    store.write_many([TokenEntry("a", "1", "x"), TokenEntry("b", "1", "y", "a", "x")])
+    assert store.before(["a", "b"]) == {"a": "", "b": "a"}
+    assert store.after(["a", "b"]) == {"a": "b"}
+    store.delete("b")
+    store.delete("b")
+    assert store.after(["a"]) == {}
+    assert store.count() == 1
+
+
+def test_rows_of_another_model_and_damaged_rows_wait_to_be_encoded_again(store, tmp_path):
+    store.write_many([TokenEntry(id, "1", "alpha") for id in "abc"])
+    other = Database(tmp_path / "tokens.db")
+    other.execute("UPDATE tokens SET model = 'older' WHERE id = 'a'")
+    other.execute("UPDATE tokens SET vectors = x'0102' WHERE id = 'b'")
+    other.close()
+    assert store.digests() == {"a": "", "b": "", "c": "1"}
+    assert store.score("alpha", list("abc"), even).keys() == {"c"}
+
+
+def test_a_file_that_is_no_database_is_told(tmp_path, encoder):
+    (tmp_path / "tokens.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(IndexDamagedError):
+        TokenStore(tmp_path / "tokens.db", encoder)
+
+
+def test_bytes_keep_the_products_within_a_hundredth_and_130_bytes_a_token():
+    random = np.random.default_rng(0)
+    text = random.normal(size=(23, 128)).astype(np.float32)
+    text /= np.linalg.norm(text, axis=1, keepdims=True)
+    blob = to_blob(text)
+    assert len(blob) == 23 * 130 < 3 * 1024
+    found = max_similarities(text[:5], [("a", blob), ("b", blob[:130])], 130)
+    assert found[0] == pytest.approx(np.ones(5), abs=0.01)
+    assert found[1] == pytest.approx(text[:5] @ text[0], abs=0.01)
+
+
+@pytest.mark.parametrize("bad", [np.zeros((1, 4)), np.full((1, 4), np.nan), np.zeros((0, 4))])
+def test_what_is_no_vector_is_never_stored(bad):
+    with pytest.raises(EmbeddingError):
+        to_blob(bad.astype(np.float32))

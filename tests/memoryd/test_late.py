@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memoryd.config import load_settings
+from memoryd.db import remove_database
+from memoryd.late import place_in_session
+from memoryd.service import Orchestrator
+from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
+from memoryd.types import Backend, Evidence, Kind, MemoryItem, Query, Source
+
+AT = datetime(2025, 3, 1, tzinfo=UTC)
+
+
+def turn(number: int, text: str, session: str = "s1") -> MemoryItem:
+    id = f"mem_{abs(hash((session, number))) % 16**12:012x}"
+    lines = Evidence(lines=(f"{session}:{number}",))
+    return MemoryItem(text, id, Kind.NOTE, session=session, source=Source.IMPORT, created_at=AT, evidence=lines)
+
+
+def settings(tmp_path, rank="maxsim"):
+    return load_settings({}, home=str(tmp_path), embedder="hash", rank=rank)
+
+
+@pytest.fixture
+def service(tmp_path):
+    service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(1024), encoder=HashTokenEncoder())
+    yield service
+    service.close()
+
+
+def late(service):
+    assert service.settle(5)
+    assert service._late is not None
+    return service._late
+
+
+def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing(service):
+    items = {number: turn(number, f"Maya: word{number}") for number in (2, 10, 1)}
+    for item in items.values():
+        service.write(item)
+        assert service.settle(5)
+    near = late(service).neighbours([item.id for item in items.values()])
+    assert near[items[1].id] == ("", items[2].id)
+    assert near[items[2].id] == (items[1].id, items[10].id)
+    assert near[items[10].id] == (items[2].id, "")
+
+
+def test_places_count_numbers_as_numbers():
+    assert place_in_session(turn(9, "x")) < place_in_session(turn(10, "x"))
+
+
+def test_the_turn_after_the_one_that_shares_the_words_comes_along(service):
+    asked, answer = turn(1, "Maya: which port does the gateway use?"), turn(2, "Jo: eight four four three")
+    service.write_many([asked, answer, *(turn(n, f"Jo: chatter {n}", "other") for n in range(5))])
+    late(service)
+    hits = service.search(Query("What is the port of the gateway?", backend=Backend.HYBRID), 3)
+    assert [hit.item.id for hit in hits[:2]] in ([asked.id, answer.id], [answer.id, asked.id])
+
+
+def test_statements_have_no_neighbours(service):
+    ids = service.write_many([MemoryItem("alpha", session="s1"), MemoryItem("beta", session="s1")])
+    assert late(service).neighbours(ids) == {id: ("", "") for id in ids}
+
+
+def test_a_neighbour_that_the_filter_refuses_is_no_hit(service):
+    service.write_many([turn(1, "Maya: the gateway port"), turn(2, "Jo: fine")])
+    late(service)
+    assert service.search(Query("Where is the gateway?", session="none"), 5) == []
+
+
+def test_forgotten_and_deleted_memories_leave_no_vectors(service):
+    id = service.write(MemoryItem("the port is 8443"))
+    assert late(service).score("port", [id], lambda word: 1.0)
+    service.delete(id)
+    assert late(service).score("port", [id], lambda word: 1.0) == {}
+
+
+@pytest.mark.parametrize("harm", ["delete", "damage", "model"])
+def test_a_lost_damaged_or_foreign_index_is_filled_again(tmp_path, harm):
+    first = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=HashTokenEncoder())
+    id = first.write(MemoryItem("the port is 8443"))
+    late(first)
+    first.close()
+    path = tmp_path / "index" / "tokens.db"
+    if harm != "model":
+        remove_database(path)
+    if harm == "damage":
+        path.write_bytes(b"damaged" * 1000)
+    encoder = HashTokenEncoder(32) if harm == "model" else HashTokenEncoder()
+    second = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
+    second.catch_up()
+    assert late(second).score("port", [id], lambda word: 1.0)[id] > 0.5
+    assert second.health().rebuilt == (("tokens",) if harm == "damage" else ())
+    second.close()
+
+
+def test_reindex_encodes_everything_again(service):
+    id = service.write(MemoryItem("the port is 8443"))
+    late(service)
+    service.reindex()
+    assert late(service).score("port", [id], lambda word: 1.0)
+
+
+def test_other_rankings_make_no_token_index(tmp_path):
+    service = Orchestrator(settings(tmp_path, "hybrid"), FakeClock(), HashEmbedder(64), encoder=HashTokenEncoder())
+    service.write(MemoryItem("alpha"))
+    assert service.settle(5)
+    service.close()
+    assert not (tmp_path / "index" / "tokens.db").exists()
