@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from memeval.html.charts import Bar, Line, Span, bars, curves, latencies
+from memeval.html.claude_code import claude_code
 from memeval.html.markup import Html, el, join
 from memeval.html.page import asset, card, facts, page, table, tile
 from memeval.html.questions import MARKS, mark, question_row
@@ -46,6 +47,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
            cls="soft small"),
         list(_metrics(run)),
+        list(claude_code(run)),
         el("h2", "How it was made"),
         _made(run),
         el("h2", "Questions"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memeval.errors import RunError
 from memeval.files import write_atomic
+from memeval.html.claude_code import trajectories
 from memeval.html.index_page import index_page
 from memeval.html.run_page import run_page
 from memeval.reporting.ledger import result_files
@@ -29,6 +30,8 @@ def write_run(run: RunResult, folder: Path) -> Path:
     """The page of one run, in a folder; gives its path."""
     target = folder / page_name(run.run_id)
     write_atomic(target, run_page(run).encode())
+    if (sessions := trajectories(run)) is not None:
+        write_atomic(folder / sessions.name, sessions.read_bytes())
     return target
 
 
