@@ -148,10 +148,11 @@ class Ranker:
             turns = frozenset(id for id, item in items.items() if is_turn(item))
             order, squash = late_order(rows, turns, late), LATE_SQUASH
         kinds = asked_kinds(query.text)
+        finders = _finders(lists, backend)
         hits = []
         for fused in order:
             place = 1.0 / (1.0 + math.exp(-fused.score / squash))
-            found = _backend_of(fused.id, lists, backend)
+            found = finders.get(fused.id, backend)
             # What was said once is no truer for being said late; only statements grow stale.
             weights = replace(self._weights, recency=0.0) if fused.id in turns else self._weights
             scored = score_hit(Hit(items[fused.id], 0.0, found, relevancy=place), now, weights, kinds)
@@ -214,7 +215,10 @@ def _candidates(query: Query, backend: Backend, n: int, sources: Sources) -> Lis
     return lists
 
 
-def _backend_of(id: str, lists: Lists, backend: Backend) -> Backend:
-    """Which list had the item; HYBRID when several did."""
-    found = [name for name, hits in lists.items() if any(hit.item.id == id for hit in hits)]
-    return found[0] if len(found) == 1 else backend
+def _finders(lists: Lists, backend: Backend) -> dict[str, Backend]:
+    """Which list had each item; `backend` when several did."""
+    out: dict[str, Backend] = {}
+    for name, hits in lists.items():
+        for hit in hits:
+            out[hit.item.id] = backend if hit.item.id in out else name
+    return out

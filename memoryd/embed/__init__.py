@@ -9,7 +9,7 @@ from memoryd.embed.late import LateEncoder
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import ConfigError
 from memoryd.protocols import Embedder, TokenEncoder
-from memoryd.testing import HashEmbedder
+from memoryd.testing import HashEmbedder, HashTokenEncoder
 
 CHOICES = "bge-small, hash, hub:<model>, openai:<model>"
 
@@ -30,8 +30,13 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_encoder(settings: Settings) -> TokenEncoder | None:
-    """The encoder of token vectors that `rank = maxsim` needs; None for another ranking. Raises EmbeddingError."""
-    return LateEncoder() if settings.rank == "maxsim" else None
+    """The encoder of token vectors that `rank = maxsim` needs (one by hashing with the embedder `hash`); None for another ranking.
+
+    Raises EmbeddingError.
+    """
+    if settings.rank != "maxsim":
+        return None
+    return HashTokenEncoder() if settings.embedder == "hash" else LateEncoder()
 
 
 def warm(embedder: Embedder) -> None:

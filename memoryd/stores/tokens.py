@@ -1,6 +1,6 @@
 """Token vectors of every memory in SQLite, and MaxSim over given candidates (Khattab and Zaharia 2020).
 
-A vector is 128 int8 numbers with one float16 scale: 130 bytes a token. Nothing is kept in memory;
+A vector is 112 int8 numbers with one float16 scale: 114 bytes a token. Nothing is kept in memory;
 the vectors of the candidates are read for each query.
 """
 

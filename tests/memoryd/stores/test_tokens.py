@@ -86,7 +86,7 @@ def test_a_file_that_is_no_database_is_told(tmp_path, encoder):
         TokenStore(tmp_path / "tokens.db", encoder)
 
 
-def test_bytes_keep_the_products_within_a_hundredth_and_130_bytes_a_token():
+def test_bytes_keep_the_products_within_a_hundredth_with_two_bytes_more_a_token():
     random = np.random.default_rng(0)
     text = random.normal(size=(23, 128)).astype(np.float32)
     text /= np.linalg.norm(text, axis=1, keepdims=True)
