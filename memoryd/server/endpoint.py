@@ -85,7 +85,10 @@ def listen(paths: Paths, *, tcp: bool) -> tuple[socket.socket, Endpoint]:
     """A listening socket in place of whatever a killed daemon left. The caller holds the daemon's lock. Raises OSError."""
     if tcp or sys.platform == "win32":
         return _listen_tcp()
-    return _listen_unix(_socket_path(paths))
+    path = _socket_path(paths)
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # home and temporary folder both lie too deep for a socket
+        return _listen_tcp()
+    return _listen_unix(path)
 
 
 def _listen_tcp() -> tuple[socket.socket, Endpoint]:

@@ -42,3 +42,12 @@ def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
     second, other = listen(paths, tcp=False)
     second.close()
     assert os.path.dirname(other.path) != folder
+
+
+def test_where_no_path_is_short_enough_for_a_socket_a_port_with_a_token_is_used(tmp_path, monkeypatch):
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    listener, endpoint = listen(Paths(deep / "home"), tcp=False)
+    listener.close()
+    assert endpoint.port > 0 and len(endpoint.token) == 64
