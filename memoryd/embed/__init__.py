@@ -30,7 +30,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_encoder(settings: Settings) -> TokenEncoder | None:
-    """The encoder of token vectors that `rank = maxsim` needs (one by hashing with the embedder `hash`); None for another ranking.
+    """The encoder of token vectors that `rank = maxsim` needs (by hashing with the embedder `hash`); None for other rankings.
 
     Raises EmbeddingError.
     """
