@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.statements import Relation, relate, rephrases, values_of
 from memoryd.daydream.reconcile import Action, reconcile, to_item
+from memoryd.statements import Relation, relate, rephrases, values_of
 from memoryd.types import (
     Backend,
     Candidate,
