@@ -24,7 +24,7 @@ demo: $(STAMP) ## remember three sample sessions, then ask about them
 	@$(BIN)/python -m memoryd.demo
 
 test: $(STAMP) ## the fast test suite (under 3 minutes)
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest
 
 test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'
