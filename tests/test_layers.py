@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
-        {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state", "ledger",
-         "entities", "openai_api", "statements"},
+        {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
+         "ledger", "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "late", "ranking", "handwork"},
         {"daydream", "dream", "recall"},
@@ -26,8 +26,8 @@ LAYERS = {
     ],
     "memeval": [
         {"types", "protocols", "errors"},
-        {"specs", "files", "calls", "text", "overlap", "registry", "config", "sampling", "settings", "cache", "results", "prompts",
-         "workers", "embedding"},
+        {"specs", "files", "calls", "text", "overlap", "registry", "config", "sampling", "settings", "cache", "results",
+         "prompts", "workers", "embedding"},
         {"benchmarks", "providers", "judges", "metrics", "stats", "models"},
         {"catalog", "phases"},
         {"assembly", "checkpoint", "planning", "runner", "session", "merging", "hypotheses", "reporting"},

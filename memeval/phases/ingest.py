@@ -25,7 +25,7 @@ class Batch:
 
 
 def case_tag(benchmark: str, case_id: str) -> str:
-    """A case's name for systems under test: a digest, for LongMemEval's ids tell by their end (`_abs`) that there is no answer."""
+    """A case's name for systems under test: a digest, for the end of LongMemEval's ids (`_abs`) tells that there is no answer."""
     return sha256(f"{benchmark}|{case_id}".encode()).hexdigest()[:16]
 
 

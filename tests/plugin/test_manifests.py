@@ -18,7 +18,10 @@ from memoryd.config import KEYS, OPTION_PREFIX, Settings, load_settings
 from tests.hooks.fake_daemon import EVENTS, ROOT
 
 COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream")
-TOOLS = ("recall", "remember", "get_memory", "update_memory", "forget", "related", "timeline", "list_memories", "governance", "dream")
+TOOLS = (
+    *("recall", "remember", "get_memory", "update_memory", "forget"),
+    *("related", "timeline", "list_memories", "governance", "dream"),
+)
 TOOL_PREFIX = "mcp__plugin_memoryd_memoryd__"
 LARGEST_FILE_BYTES = 1_000_000
 
