@@ -47,7 +47,7 @@ class Settings:
     embedder: str = "bge-small"
     embedding_base_url: str = ""
     embedding_api_key: str = ""
-    rank: str = "maxsim"
+    rank: str = "hybrid"
     floor: float = 0.5
     weight_recency: float = 0.1
     weight_relevancy: float = 0.9
@@ -164,7 +164,7 @@ KEYS: dict[str, Key] = {
         Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
         Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
         Key("embedding_api_key", "Key for that endpoint.", _text),
-        Key("rank", "maxsim (words, meaning, and token by token), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS)),
+        Key("rank", "hybrid (words and meaning), maxsim (also token by token) or bm25 (words only).", _choice(*RANKS)),
         Key("floor", "Relevancy under which recall says nothing, 0..1.", _share),
         Key("weight_recency", "w_r of the ranking.", _share),
         Key("weight_relevancy", "w_s of the ranking.", _share),
