@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from memoryd.errors import IndexDamagedError, StoreError
 from memoryd.files import make_private_dir
 
 Row = tuple[Any, ...]
+WAIT_SECONDS = 10.0
+PAUSE_SECONDS = 0.02
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 
 
@@ -47,8 +50,8 @@ class Database:
 
     def _prepare(self, extensions: Sequence[str], durable: bool) -> None:
         with self._translated():
-            self._connection.set_busy_timeout(10_000)
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.set_busy_timeout(int(WAIT_SECONDS * 1000))
+            self._use_write_ahead_log()
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._connection.execute("PRAGMA schema_version").fetchall()
             if extensions:
@@ -56,6 +59,19 @@ class Database:
                 for extension in extensions:
                     self._connection.load_extension(extension)
                 self._connection.enable_load_extension(False)
+
+    def _use_write_ahead_log(self) -> None:
+        """SQLite does not wait here as it does elsewhere: two processes that make a new database at once would meet."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+            else:
+                return
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:

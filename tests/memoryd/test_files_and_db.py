@@ -141,6 +141,21 @@ def test_threads_share_a_connection_without_mixing_transactions(tmp_path: Path) 
     assert db.value("SELECT count(*) FROM t") == 80
 
 
+def test_many_processes_may_make_a_database_at_the_same_moment(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from memoryd.db import Database\n"
+        "sys.stdin.readline()\n"
+        "for n in range(40): Database(Path(sys.argv[1]) / f'{n}.db').execute('CREATE TABLE IF NOT EXISTS t (x)')\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for maker in makers:
+        assert maker.stdin is not None
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+    assert [maker.communicate(timeout=30)[1] for maker in makers] == [""] * 4
+
+
 def schema(*steps: str) -> Migrations:
     migrations = Migrations("t")
     for step in steps:
