@@ -31,7 +31,7 @@ def test_what_hooks_inject_and_tools_return_is_told_apart() -> None:
         ToolCall("mcp__plugin_memoryd_memoryd__recall", {}, NOTE),
         ToolCall("mcp__plugin_memoryd_memoryd__remember", {}, NOTE),
         ToolCall("Read", {"file_path": "/c/projects/p/memory/cats.md"}, "Biscuit"),
-        ToolCall("Read", {"file_path": "/work/main.py"}, "code"),
+        ToolCall("Read", {"file_path": "/home/ada/main.py"}, "code"),
     ]
     assert [given.via for given in memories.retrieved(calls)] == ["tool:recall", "tool:Read"]
 
@@ -58,12 +58,12 @@ def test_a_memory_goes_back_to_the_turn_that_its_evidence_names() -> None:
 
 def test_a_replayed_log_holds_both_sides_with_their_times_and_no_gold_ids(tmp_path: Path) -> None:
     session = Session("s1", TALK.turns, AT, source_id="answer_1")
-    log = write_log(session, stable_id("x"), tmp_path, Path("/work/project"), "2.1.332")
+    log = write_log(session, stable_id("x"), tmp_path, Path("/home/ada/project"), "2.1.332")
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     assert [line["type"] for line in lines] == ["user", "assistant"]
     assert lines[0]["timestamp"] == "2025-01-14T19:40:00.000Z"
     assert lines[1]["parentUuid"] == lines[0]["uuid"]
-    assert {line["cwd"] for line in lines} == {"/work/project"}
+    assert {line["cwd"] for line in lines} == {"/home/ada/project"}
     assert "answer_1" not in log.read_text("utf-8")
 
 
