@@ -19,7 +19,7 @@ from memeval.providers.options import Options
 from memeval.providers.pieces import Piece, cut
 from memeval.providers.ranking import Scores, z_scores
 from memeval.text import STOP_WORDS, sentences, words
-from memeval.types import SearchRequest
+from memeval.types import SearchRequest, Session
 
 QUESTIONS = 2
 SUBJECT_WORDS = 7
@@ -52,15 +52,15 @@ class AqragProvider(ModelAided, EmbeddingProvider):
     def _notes(self) -> Notes:
         return self._shared or sqlite_notes(self.store.folder)
 
-    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Think of questions and embed what has no vector yet."""
-        super().await_indexed(scope, timeout_seconds)
-        asked = self._questions(scope, cut(self.store.all(scope), "turn"))
+    def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
+        """Embed the turns of these sessions, and the questions that they would answer."""
+        super().index_fresh(scope, sessions)
+        asked = self._questions(scope, cut(sessions, "turn"))
         self.vectors(scope, [question for questions in asked.values() for question in questions])
 
     def _questions(self, scope: str, turns: Sequence[Piece]) -> Mapping[str, list[str]]:
         """Questions by turn id, thought of once and kept."""
-        known = self._notes.get(scope)
+        known = self._notes.get(scope, [turn.turns[0] for turn in turns])
         missing = [turn for turn in turns if turn.turns[0] not in known]
         if self.model is None:
             fresh = {turn.turns[0]: anticipate(turn, self._count) for turn in missing}

@@ -1,22 +1,24 @@
 """Contextual retrieval (Anthropic 2024): each turn is indexed behind a line that says what it belongs to.
 
 With a model it writes that line from the session; without one it is made of the date, the session's own words (by
-tf-idf over the sessions) and the start of the turn before.
+tf-idf over the sessions up to it, so that a later session changes no earlier line) and the start of the turn before.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memeval import registry
 from memeval.providers.assistance import ask
 from memeval.providers.dense import HybridProvider, MixedIndex
-from memeval.providers.local import ModelAided
+from memeval.providers.local import INDEXES_KEPT, ModelAided
 from memeval.providers.notes import sqlite_notes
 from memeval.providers.pieces import Piece, cut
 from memeval.providers.ranking import Bm25
+from memeval.specs import ProviderSpec
 from memeval.text import STOP_WORDS, words
 from memeval.types import Session
 
@@ -28,18 +30,39 @@ INSTRUCTION = (
 )
 
 
+class Topics:
+    """The words of each session that are frequent in it and rare in those up to it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[str]] = {}
+        self._spread: Counter[str] = Counter()
+
+    def of(self, session: Session) -> list[str]:
+        """Those of a session; one that is new is the last up to now."""
+        if session.id not in self._known:
+            count = Counter(w for t in session.turns for w in words(t.text) if w not in STOP_WORDS and len(w) > 3)
+            self._spread.update(count.keys())
+            sessions = len(self._known) + 1
+            weight = {word: number * math.log(sessions / self._spread[word] + 1) for word, number in count.items()}
+            self._known[session.id] = sorted(count, key=lambda word: (-weight[word], word))[:TOPIC_WORDS]
+        return self._known[session.id]
+
+
 @registry.provider("contextual-retrieval")
 class ContextualRetrievalProvider(ModelAided, HybridProvider):
     """Options: those of hybrid, and `model`."""
 
-    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Write contexts and embed what has no vector yet."""
-        self._fresh.pop(scope, None)
-        self.vectors(scope, [piece.key for piece in self._in_context(scope)])
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self._topics: OrderedDict[str, Topics] = OrderedDict()
+        super().__init__(spec, options)
+
+    def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
+        """Write the contexts of these sessions' turns and embed the turns in them."""
+        self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions)])
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of turns in context; words of the pieces with the contexts of their turns."""
-        turns = self._in_context(scope)
+        turns = self._in_context(scope, self.store.all(scope))
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         owners = [owner[turn.turns[0]] for turn in turns]
         texts: list[list[str]] = [[] for _ in pieces]
@@ -47,10 +70,20 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
             texts[number].append(turn.key)
         return MixedIndex(self.vectors(scope, [turn.key for turn in turns]), owners, Bm25(["\n".join(text) for text in texts]))
 
-    def _in_context(self, scope: str) -> list[Piece]:
-        sessions = self.store.all(scope)
+    def clear(self, scope: str) -> None:
+        """Forget the scope, and what its sessions were about."""
+        with self._lock:
+            self._topics.pop(scope, None)
+        super().clear(scope)
+
+    def close(self) -> None:
+        """Forget all of that."""
+        self._topics.clear()
+        super().close()
+
+    def _in_context(self, scope: str, sessions: Sequence[Session]) -> list[Piece]:
         turns = cut(sessions, "turn")
-        contexts = self._written(scope, sessions, turns) if self.model else _made(sessions, turns)
+        contexts = self._written(scope, sessions, turns) if self.model else self._made(scope, sessions, turns)
         return [
             Piece(f"{context}\n{turn.key}", turn.text, turn.session, turn.turns, turn.at, turn.order)
             for turn, context in zip(turns, contexts, strict=True)
@@ -60,7 +93,7 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
         """Contexts by the model; each is kept as soon as it is there."""
         assert self.model is not None
         notes = sqlite_notes(self.store.folder)
-        known = notes.get(scope)
+        known = notes.get(scope, [turn.turns[0] for turn in turns])
         whole = {piece.session: piece.text for piece in cut(sessions, "session")}
         for turn in turns:
             if turn.turns[0] not in known:
@@ -69,24 +102,26 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
                 notes.put(scope, {turn.turns[0]: known[turn.turns[0]]})
         return [str(known[turn.turns[0]]) for turn in turns]
 
+    def _made(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
+        topics = self._topics_of(scope)
+        about = {session.id: " ".join(topics.of(session)) for session in sessions}
+        out = []
+        before: Piece | None = None
+        for turn in turns:
+            last = before.key[:BEFORE_CHARACTERS] if before is not None and before.session == turn.session else ""
+            day = f"{turn.at:%d %B %Y}" if turn.at else ""
+            out.append(" | ".join(part for part in (day, about[turn.session], last) if part))
+            before = turn
+        return out
 
-def _made(sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
-    topics = _topics(sessions)
-    out = []
-    before: Piece | None = None
-    for turn in turns:
-        last = before.key[:BEFORE_CHARACTERS] if before is not None and before.session == turn.session else ""
-        day = f"{turn.at:%d %B %Y}" if turn.at else ""
-        out.append(" | ".join(part for part in (day, " ".join(topics[turn.session]), last) if part))
-        before = turn
-    return out
-
-
-def _topics(sessions: Sequence[Session]) -> dict[str, list[str]]:
-    """The words of each session that are frequent in it and rare in the others."""
-    counts = {s.id: Counter(w for t in s.turns for w in words(t.text) if w not in STOP_WORDS and len(w) > 3) for s in sessions}
-    spread = Counter(word for count in counts.values() for word in count)
-    return {
-        id: sorted(count, key=lambda word: (-count[word] * math.log(len(counts) / spread[word] + 1), word))[:TOPIC_WORDS]
-        for id, count in counts.items()
-    }
+    def _topics_of(self, scope: str) -> Topics:
+        """Kept for the last few scopes; of another one from its sessions, in the order in which they came."""
+        with self._lock:
+            if scope not in self._topics:
+                topics = self._topics[scope] = Topics()
+                for session in self.store.all(scope):
+                    topics.of(session)
+                while len(self._topics) > INDEXES_KEPT:
+                    self._topics.popitem(last=False)
+            self._topics.move_to_end(scope)
+            return self._topics[scope]

@@ -59,8 +59,14 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return told
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Embed the turns of what came since the last time."""
-        self.vectors(scope, [turn.key for turn in self.keyed(self._fresh.pop(scope, ()), "turn")])
+        """Index what came since the last time; what fails comes again with the next call."""
+        fresh = self._fresh.get(scope, [])
+        self.index_fresh(scope, fresh)
+        del fresh[:]
+
+    def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
+        """Embed the turns of these sessions."""
+        self.vectors(scope, [turn.key for turn in self.keyed(sessions, "turn")])
 
     def clear(self, scope: str) -> None:
         """Forget the scope, and what it waits for."""

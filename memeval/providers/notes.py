@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, Protocol
 
 from memeval.errors import DependencyError, ProviderError
 
+MOST_KEYS = 500
+"""In one query; SQLite takes a limited number of values."""
 _CREATE = "CREATE TABLE IF NOT EXISTS memeval_note (scope TEXT, key TEXT, note TEXT NOT NULL, PRIMARY KEY (scope, key))"
 _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO UPDATE SET note = excluded.note"
 
@@ -23,8 +25,8 @@ _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO
 class Notes(Protocol):
     """JSON values by scope and key; durable when `put` returns."""
 
-    def get(self, scope: str) -> dict[str, Any]:
-        """All notes of a scope by key."""
+    def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
+        """The notes of a scope by key: all, or only those of some keys."""
         ...
 
     def put(self, scope: str, notes: Mapping[str, Any]) -> None:
@@ -47,10 +49,20 @@ class SqlNotes:
         self._errors = errors
         self._lock = threading.Lock()
 
-    def get(self, scope: str) -> dict[str, Any]:
-        """All notes of a scope by key."""
-        rows = self._run(scope, lambda db: self._query(db, "SELECT key, note FROM memeval_note WHERE scope = ?", scope))
+    def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
+        """The notes of a scope by key: all, or only those of some keys."""
+        rows = self._run(scope, lambda db: self._rows(db, scope, keys))
         return {key: json.loads(note) for key, note in rows}
+
+    def _rows(self, db: Any, scope: str, keys: Sequence[str] | None) -> list[Any]:
+        statement = "SELECT key, note FROM memeval_note WHERE scope = ?"
+        if keys is None:
+            return self._query(db, statement, scope)
+        out: list[Any] = []
+        for start in range(0, len(keys), MOST_KEYS):
+            some = keys[start : start + MOST_KEYS]
+            out += self._query(db, f"{statement} AND key IN ({', '.join('?' * len(some))})", scope, *some)
+        return out
 
     def put(self, scope: str, notes: Mapping[str, Any]) -> None:
         """Keep notes, in one transaction."""

@@ -310,3 +310,76 @@ def test_memoryd_closes_scopes_that_are_not_used_and_opens_them_again(tmp_path: 
         provider.await_indexed(f"scope {number}", 5)
         assert provider.search(f"scope {number}", TOMATOES)
     provider.close()
+
+
+# Work that grows with what is new, not with what is there
+
+
+class CountingEmbedder:
+    """Counts the texts that are embedded."""
+
+    name = "counting"
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.texts: list[str] = []
+
+    def embed(self, texts: Any) -> Any:
+        self.texts += texts
+        return self.inner.embed(texts)
+
+    def embed_query(self, text: str) -> Any:
+        return self.inner.embed_query(text)
+
+
+def many(count: int) -> list[Session]:
+    return [session(f"b{n}", f"I planted bush number {n} beside the shed.", f"Fine, bush {n} it is.") for n in range(count)]
+
+
+@pytest.mark.parametrize("name", ["dense", "aqrag", "contextual-retrieval"])
+def test_a_new_session_costs_the_same_however_many_there_are(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = opened(name, tmp_path, EMBEDDING)
+    provider.embedder = CountingEmbedder(provider.embedder)
+    read: list[int] = []
+    monkeypatch.setattr(SessionStore, "all", lambda self, scope, real=SessionStore.all: read.append(1) or real(self, scope))
+    costs = []
+    for told in many(12):
+        before, reads = len(provider.embedder.texts), len(read)
+        provider.ingest("one", [told])
+        provider.await_indexed("one", 5)
+        costs.append((len(provider.embedder.texts) - before, len(read) - reads))
+    assert set(costs[1:]) == {costs[-1]}
+    assert costs[-1][1] == 0  # the sessions that are there are not read again
+    before = len(provider.embedder.texts)
+    provider.search("one", TOMATOES)
+    assert len(provider.embedder.texts) == before
+
+
+@pytest.mark.parametrize("name", ["aqrag", "contextual-retrieval"])
+def test_batches_and_a_restart_between_them_change_nothing(tmp_path: Path, name: str) -> None:
+    def found(folder: str, batches: list[list[Session]], *, restart: bool) -> Any:
+        provider = opened(name, tmp_path / folder, EMBEDDING)
+        for batch in batches:
+            provider.ingest("one", batch)
+            provider.await_indexed("one", 5)
+            if restart:
+                provider.close()
+                provider = opened(name, tmp_path / folder, EMBEDDING)
+        return provider.search("one", replace(TOMATOES, k=50))
+
+    sessions = [*garden(), *many(5)]
+    whole = found("whole", [sessions], restart=False)
+    assert whole == found("single", [[told] for told in sessions], restart=False)
+    assert whole == found("restarted", [[told] for told in sessions], restart=True)
+
+
+def test_what_a_model_failed_at_is_done_at_the_next_call(tmp_path: Path) -> None:
+    provider = opened("aqrag", tmp_path, EMBEDDING)
+    provider.use_model(Scribe("no list"))
+    provider.ingest("one", garden()[:1])
+    with pytest.raises(ProviderError):
+        provider.await_indexed("one", 5)
+    scribe = Scribe('["What grows?"]')
+    provider.use_model(scribe)
+    provider.await_indexed("one", 5)
+    assert len(scribe.asked) == 4
