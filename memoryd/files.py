@@ -14,7 +14,8 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -26,10 +27,14 @@ else:
     import fcntl
 
 TEMPORARY_PREFIX = ".tmp-"
+# Syncs that wait together share one commit of the file system's journal: eight files take little longer than one.
+SYNC_THREADS = 8
 
 
 def make_private_dir(path: Path) -> Path:
     """Create the folder and its parents, mode 0700 for those that are new."""
+    if path.is_dir():
+        return path
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             with contextlib.suppress(FileExistsError):
@@ -64,23 +69,56 @@ def _write_temporary(target: Path, data: bytes) -> Path:
     return temporary
 
 
-def write_atomic(target: Path, data: bytes) -> None:
-    """Replace the file's bytes; see the module's promise. Raises StoreError when the disk refuses."""
+@contextlib.contextmanager
+def staged(files: Sequence[tuple[Path, bytes]]) -> Iterator[list[Path | None]]:
+    """For each (target, bytes) a temporary file beside the target whose bytes are synced, several at a time.
+
+    `write_atomic` and `create_exclusive` take it as `ready`; what they don't take is removed. None for all when the
+    disk refused one: then write them one by one, which tells which.
+    """
+    temporaries: list[Path | None] = [None] * len(files)
     try:
-        temporary = _write_temporary(target, data)
+        _write_together(files, temporaries)
+        yield list(temporaries)
+    finally:
+        _remove(temporaries)
+
+
+def _write_together(files: Sequence[tuple[Path, bytes]], temporaries: list[Path | None]) -> None:
+    def write(place: int) -> None:
+        temporaries[place] = _write_temporary(*files[place])
+
+    try:
+        with ThreadPoolExecutor(SYNC_THREADS, "sync") as pool:
+            list(pool.map(write, range(len(files))))
+    except OSError:
+        _remove(temporaries)
+        temporaries[:] = [None] * len(files)
+
+
+def _remove(temporaries: Sequence[Path | None]) -> None:
+    for path in filter(None, temporaries):
+        path.unlink(missing_ok=True)
+
+
+def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> None:
+    """Replace the file's bytes; see the module's promise. Raises StoreError when the disk refuses.
+
+    `ready` is a file from `staged`. Without `sync_folder` the caller must call `sync_dir` before it promises anything.
+    """
+    try:
+        temporary = ready or _write_temporary(target, data)
         temporary.replace(target)
-        sync_dir(target.parent)
+        if sync_folder:
+            sync_dir(target.parent)
     except OSError as error:
         raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
 
 
-def create_exclusive(target: Path, data: bytes, *, sync_folder: bool = True) -> bool:
-    """Create the file with these bytes; False when the name is taken. Raises StoreError as above.
-
-    Without `sync_folder` the caller must call `sync_dir` before it promises anything: once for many files.
-    """
+def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> bool:
+    """Create the file with these bytes; False when the name is taken. Raises StoreError as above; the options as there."""
     try:
-        temporary = _write_temporary(target, data)
+        temporary = ready or _write_temporary(target, data)
         try:
             os.link(temporary, target)
         except FileExistsError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields, replace
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from memoryd import codec
 from memoryd.errors import StoreError
-from memoryd.files import create_exclusive, sync_dir, write_atomic
+from memoryd.files import create_exclusive, staged, sync_dir, write_atomic
 from memoryd.stores import memory_file
 from memoryd.stores.literal import Entry, Known, LiteralIndex, Stamp
 from memoryd.stores.locations import canonical_path
@@ -19,6 +20,18 @@ from memoryd.stores.trash import move, remove_empty_parents
 from memoryd.types import MemoryItem
 
 _TRIES = 100
+# Files that are staged together: more would hold many temporaries, fewer would wait more often.
+STAGED = 250
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The bytes of an item's file before they are written. `old` is how the file looks that they replace."""
+
+    item: MemoryItem
+    path: str
+    data: bytes
+    old: Stamp | None = None
 
 
 class FileWriter:
@@ -26,6 +39,39 @@ class FileWriter:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+
+    def write_all(self, index: LiteralIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]) -> Iterator[Entry]:
+        """Write items of different ids in order, as `write` does each, with the bytes of many synced together."""
+        plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
+        files = [(self._root / plan.path, plan.data) for plan in plans if plan]
+        with staged(files) as temporaries:
+            ready = iter(temporaries)
+            for item, plan in zip(items, plans, strict=True):
+                entry = self._publish(plan, next(ready)) if plan else None
+                yield entry or self.write(index, item, find(item.id))
+
+    def _plan(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> _Plan | None:
+        """None for what is not simply written: a move, and a file that can't be read; `write` deals with those."""
+        if known is None:
+            named = item if item.id else replace(item, id=self._free_id(index))
+            return _Plan(named, canonical_path(named), memory_file.render(named))
+        with contextlib.suppress(StoreError):
+            old = look(self._root / known.path)
+            item, relative, changed, data = self._changed(index, item, known)
+            if relative == known.path and changed != data and old is not None:
+                return _Plan(item, relative, changed, old)
+        return None
+
+    def _publish(self, plan: _Plan, ready: Path | None) -> Entry | None:
+        """None when the file must be written by itself after all: the name was taken, or somebody edited the old file."""
+        target = self._root / plan.path
+        if ready is None or look(target) != plan.old:
+            return None
+        if plan.old is not None:
+            write_atomic(target, plan.data, ready=ready, sync_folder=False)
+        elif not create_exclusive(target, plan.data, ready=ready, sync_folder=False):
+            return None
+        return self._entry(plan.item, plan.path, plan.data)
 
     def write(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> Entry:
         """Write one item, whose file is `known` if it has one; the entry for the index.
@@ -44,21 +90,31 @@ class FileWriter:
 
     def _create(self, index: LiteralIndex, item: MemoryItem) -> Entry:
         for _ in range(_TRIES):
-            named = replace(item, id=codec.new_id())
+            named = replace(item, id=self._free_id(index))
             relative = canonical_path(named)
             data = memory_file.render(named)
-            if index.file_of(named.id) is None and create_exclusive(self._root / relative, data, sync_folder=False):
+            if create_exclusive(self._root / relative, data, sync_folder=False):
                 return self._entry(named, relative, data)
-        raise StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
+        raise _no_free_id()
 
-    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
+    def _free_id(self, index: LiteralIndex) -> str:
+        for _ in range(_TRIES):
+            if index.file_of(id := codec.new_id()) is None:
+                return id
+        raise _no_free_id()
+
+    def _changed(self, index: LiteralIndex, item: MemoryItem, known: Known) -> tuple[MemoryItem, str, bytes, bytes]:
+        """The item with what was edited by hand, where its file goes, its new bytes and the present ones."""
         data, file = self._read(known.path)
         if file.item.id != item.id:
             raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
         if known.hash and known.hash != content_hash(data):
             item = _merged(index.get(item.id), file.item, item)
         relative = self._new_place(file, item, known.path)
-        changed = memory_file.update(file, item, str(self._root / relative), relative)
+        return item, relative, memory_file.update(file, item, str(self._root / relative), relative), data
+
+    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
+        item, relative, changed, data = self._changed(index, item, known)
         if relative != known.path:
             # Before the bytes change: a crash between leaves the old memory in its new place, whole.
             move(self._root / known.path, self._root / relative)
@@ -92,6 +148,10 @@ class FileWriter:
                 sync_dir(folder)
         except OSError as error:
             raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
+
+
+def _no_free_id() -> StoreError:
+    return StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
 
 
 def _no_stamp() -> Stamp:

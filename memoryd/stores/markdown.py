@@ -23,7 +23,7 @@ from memoryd.files import locked
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
-from memoryd.stores.file_writer import FileWriter
+from memoryd.stores.file_writer import STAGED, FileWriter
 from memoryd.stores.literal import Entry, Known, LiteralIndex
 from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
 from memoryd.stores.sync import Synchroniser, SyncReport
@@ -235,11 +235,12 @@ class MarkdownStore:
             # Files that are written stay so when the index breaks in between: the second run goes on behind them.
             named = {entry.item.id for entry in written}
             try:
-                for item in items[len(written) :]:
-                    if item.id in named:
+                for batch in _batches(items[len(written) :]):
+                    if any(item.id in named for item in batch):
                         index.put(written)
-                    written.append(self._writer.write(index, item, self._find(index, item.id)))
-                    named.add(written[-1].item.id)
+                    for entry in self._writer.write_all(index, batch, lambda id: self._find(index, id)):
+                        written.append(entry)
+                        named.add(entry.item.id)
             finally:  # also when a later item can't be written
                 self._writer.settle(written)
                 if fresh := [entry for entry in written if not _is_known(index, entry)]:
@@ -318,6 +319,20 @@ def _checked(item: MemoryItem) -> MemoryItem:
     if item.id and not codec.is_id(item.id):
         raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
     return memory_file.storable(item)
+
+
+def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
+    """Runs of items that can be written together: none of them twice."""
+    batch: list[MemoryItem] = []
+    ids: set[str] = set()
+    for item in items:
+        if len(batch) == STAGED or item.id in ids:
+            yield batch
+            batch, ids = [], set()
+        batch.append(item)
+        ids |= {item.id} - {""}
+    if batch:
+        yield batch
 
 
 def _is_known(index: LiteralIndex, entry: Entry) -> bool:

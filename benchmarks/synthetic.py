@@ -1,0 +1,160 @@
+"""Stores of any size for the benchmarks, the same for the same seed.
+
+Texts come from a Zipf-like vocabulary with tools, paths and identifiers, in 20 projects, so that common and rare words
+occur as they do in real notes. Making 100,000 vectors with the bundled model takes ten minutes; here the model makes
+those of POOL texts, and each other text gets one of them with a little noise (`Reused…`). Searches then run through the
+real model, and through as many vectors of the same size and spread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from memoryd.clock import SystemClock
+from memoryd.config import Settings
+from memoryd.embed import make_embedder, make_encoder
+from memoryd.protocols import Embedder, FloatArray, QueryTokens, TokenEncoder
+from memoryd.service import Orchestrator
+from memoryd.types import Kind, MemoryItem
+
+SYLLABLES = "ba co di fu ge ha ir jo ka le mi no pa qu ro sa te un va we xi yo za chi tor mer lin pad sto".split()
+TOOLS = "pnpm pytest docker postgres redis webpack ruff cargo gradle kafka nginx terraform".split()
+FORMS = (
+    "Use {tool} for {a} {b}, never {c}; the {d} {e} depends on it.",
+    "The {a} of {b} lives in src/{c}/{d}_{e}.py and is started by {tool}.",
+    "{tool} fails with {a} {b} when {c} is unset: set {d} before the {e} step.",
+    "We decided to keep {a} {b} in {tool} because the {c} {d} was too slow for {e}.",
+)
+VOCABULARY = 12_000
+PROJECTS = 20
+SESSION_ITEMS = 200
+POOL = 384
+NOISE = 0.5
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+class Texts:
+    """Memory-like texts, the same for the same seed."""
+
+    def __init__(self, seed: int, vocabulary: int = VOCABULARY) -> None:
+        self.random = random.Random(seed)
+        words = {"".join(self.random.choices(SYLLABLES, k=self.random.randint(2, 4))) for _ in range(vocabulary)}
+        self.words = sorted(words)
+        self.random.shuffle(self.words)
+        self.weights = list(itertools.accumulate(1 / (rank + 5) for rank in range(len(self.words))))
+
+    def pick(self, count: int) -> list[str]:
+        """Words as often as they are common."""
+        return self.random.choices(self.words, cum_weights=self.weights, k=count)
+
+    def text(self) -> str:
+        """A memory of one or two sentences."""
+        names = dict(zip("abcde", self.pick(5), strict=True))
+        sentence = self.random.choice(FORMS).format(tool=self.random.choice(TOOLS), **names)
+        return f"{sentence} {' '.join(self.pick(self.random.randint(4, 20)))}."
+
+    def item(self, number: int) -> MemoryItem:
+        """A memory of one of the projects."""
+        return MemoryItem(
+            content=self.text(),
+            kind=self.random.choice(list(Kind)),
+            project=f"project-{number % PROJECTS}",
+            session=f"session-{number // SESSION_ITEMS}",
+            tags=tuple(self.pick(2)),
+            created_at=START + timedelta(minutes=number),
+        )
+
+    def question(self) -> str:
+        """A query that shares common and rare words with some memories."""
+        return " ".join(["how do we", self.random.choice(TOOLS), *self.pick(self.random.randint(2, 5))])
+
+
+def pool_texts() -> list[str]:
+    """The texts that are really embedded."""
+    texts = Texts(seed=7)
+    return [texts.text() for _ in range(POOL)]
+
+
+def place_of(text: str) -> tuple[int, int]:
+    """Which vector of the pool a text gets, and the seed of its noise."""
+    number = int.from_bytes(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), "big")
+    return number % POOL, number // POOL
+
+
+@dataclass(frozen=True)
+class ReusedVectors:
+    """Stands in for an embedder while a store is filled: its name, its dimensions, a pool of its vectors."""
+
+    name: str
+    pool: FloatArray
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self.pool.shape[1])
+
+    def embed(self, texts: Sequence[str]) -> FloatArray:
+        """A vector of the pool with noise for each text."""
+        places = [place_of(text) for text in texts]
+        noise = np.stack([np.random.default_rng(seed).standard_normal(self.dimensions, dtype=np.float32) for _, seed in places])
+        vectors = self.pool[[place for place, _ in places]] + NOISE / np.sqrt(self.dimensions) * noise
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+        """The same."""
+        return self.embed(texts)
+
+
+@dataclass(frozen=True)
+class ReusedTokens:
+    """The same for token vectors."""
+
+    name: str
+    dimensions: int
+    pool: Sequence[FloatArray]
+
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
+        """The token vectors of a pool text for each text."""
+        return [self.pool[place_of(text)[0]] for text in texts]
+
+    def encode_query(self, text: str) -> QueryTokens:
+        """The tokens of a pool text; nobody asks while a store is filled."""
+        return QueryTokens(self.pool[place_of(text)[0]], ())
+
+
+def reused(settings: Settings) -> tuple[Embedder | None, TokenEncoder | None]:
+    """Stand-ins for the models that these settings use, under the models' names."""
+    texts = pool_texts()
+    embedder = make_embedder(settings) if settings.rank != "bm25" else None
+    encoder = make_encoder(settings)
+    vectors = ReusedVectors(embedder.name, embedder.embed(texts)) if embedder else None
+    tokens = ReusedTokens(encoder.name, encoder.dimensions, encoder.encode(texts, [""] * POOL)) if encoder else None
+    return vectors, tokens
+
+
+def items(count: int, first: int = 0) -> Iterator[MemoryItem]:
+    """Memories without ids."""
+    texts = Texts(seed=count + first)
+    return (texts.item(number) for number in range(first, first + count))
+
+
+def fill(settings: Settings, count: int) -> None:
+    """Write that many memories with their vectors; each index is complete afterwards."""
+    embedder, encoder = reused(settings)
+    service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
+    try:
+        service.catch_up()
+        made = items(count)
+        while batch := list(itertools.islice(made, 1_000)):
+            service.write_many(batch)
+        if not service.settle(3_600):
+            raise TimeoutError(f"{service.health().waiting} of {count} memories have no vectors after an hour")
+    finally:
+        service.close()
