@@ -16,7 +16,6 @@ import json
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from memoryd.daydream.heuristic import weights as weights_module
 from memoryd.daydream.heuristic.episodes import episodes
 from memoryd.daydream.heuristic.extractor import passage_units
 from memoryd.daydream.heuristic.score import BIAS, Weights
+from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.types import Passage, Turn
@@ -115,7 +115,7 @@ def predict(session: Session, weights: Weights, mode: str) -> list[str]:
 
 def session_units(session: Session) -> list[Unit]:
     """All units of a session, before any choice."""
-    return list(passage_units(episodes(session.turns), Counter()))
+    return list(passage_units(episodes(session.turns), Skipped()))
 
 
 def is_hit(text: str, gold: Mapping[str, Any], scorer: ModuleType) -> bool:

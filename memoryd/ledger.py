@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from memoryd import verdicts
 from memoryd.clock import from_iso, to_iso
 from memoryd.codec import item_from_json, item_to_json
 from memoryd.db import Database
@@ -89,6 +90,11 @@ class Ledger:
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE memory = ? ORDER BY at, session, how", (memory,))
         return [Use(row[0], row[1], How(row[2]), row[3]) for row in rows]
 
+    def uses_in(self, session: str) -> list[Use]:
+        """Every use by a session, oldest first."""
+        rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE session = ? ORDER BY at, memory, how", (session,))
+        return [Use(row[0], row[1], How(row[2]), row[3]) for row in rows]
+
     def all_uses(self) -> dict[str, list[Use]]:
         """The same for all memories that were used."""
         out: dict[str, list[Use]] = {}
@@ -137,6 +143,7 @@ class Ledger:
             kept = bool(self._db.execute("SELECT 1 FROM deleted WHERE memory = ?", (memory,)))
             for table in ("use", "edited", "deleted", "anchor"):
                 self._db.execute(f"DELETE FROM {table} WHERE memory = ?", (memory,))
+            verdicts.erase(self._db, memory)
         return kept
 
     # Anchors

@@ -7,7 +7,7 @@ happened to single memories is in `ledger`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from memoryd import verdicts
 from memoryd.clock import from_iso, to_iso
 from memoryd.db import Database
 from memoryd.errors import IndexDamagedError, StoreError
@@ -22,6 +23,7 @@ from memoryd.ledger import How, Ledger, create_tables
 from memoryd.migrations import Migrations
 from memoryd.protocols import Clock
 from memoryd.types import Usage
+from memoryd.verdicts import Verdict
 
 SCHEMA = Migrations("state")
 MAX_BACKOFF_SECONDS = 3600.0
@@ -53,6 +55,12 @@ def m001_create(db: Database) -> None:
 def m002_ledger(db: Database) -> None:
     """What sessions and people did with single memories."""
     create_tables(db)
+
+
+@SCHEMA.step
+def m003_verdicts(db: Database) -> None:
+    """What day dreams decided about single statements."""
+    verdicts.create_table(db)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +164,15 @@ class State:
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
         return Cursor(*rows[0]) if rows else Cursor(transcript)
 
-    def finish_piece(self, cursor: Cursor, run: Run) -> None:
-        """Move the cursor and record what was done, together."""
+    def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[Verdict] = ()) -> None:
+        """Move the cursor and record what was done and decided, together."""
         with self._db.transaction():
             self._db.execute(
                 f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
                 (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
             )
             self.record_run(run)
+            verdicts.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
 
     def cursors(self) -> list[Cursor]:
         """All cursors, by transcript."""
@@ -256,6 +265,10 @@ class State:
         )
         self.ledger.record_use(given, session, How.INJECTED)
 
+    def injections(self, session: str) -> dict[str, str]:
+        """The hook by which the session was given each memory that it still sees, by id."""
+        return dict(self._db.execute("SELECT memory, event FROM injection WHERE session = ?", (session,)))
+
     def forget_injections(self, session: str) -> None:
         """After compaction or clear the session no longer sees what it was given."""
         with self._db.transaction():
@@ -279,6 +292,10 @@ class State:
         condition, parameters = ("WHERE session = ?", [session]) if session else ("", [])
         rows = self._db.execute(f"SELECT {_RUN} FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
         return [_run(row) for row in rows]
+
+    def verdicts(self, session: str) -> list[Verdict]:
+        """What was decided about the session's statements, in the order of its log."""
+        return verdicts.of_session(self._db, session)
 
     def tokens_since(self, moment_iso: str) -> int:
         """Model tokens used by day dreams since then."""

@@ -287,14 +287,26 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A statement that was looked at and is not proposed. `line` is the log's, 0 when unknown."""
+
+    text: str
+    reason: str
+    source: Source = Source.USER
+    line: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
-    """An extractor's answer. `skipped` counts what it looked at and refused, by reason."""
+    """An extractor's answer. `skipped` counts what it looked at and refused, by reason; `refused` are the nearest of these."""
 
     candidates: tuple[Candidate, ...]
     skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     extractor: str = ""
     model: str = ""
     usage: Usage = Usage()
+    refused: tuple[Refused, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

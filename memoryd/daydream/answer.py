@@ -7,7 +7,6 @@ here from the turns that it points to.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ import orjson
 
 from memoryd.daydream.render import EVIDENCE_KINDS
 from memoryd.text import keywords, one_line
-from memoryd.types import Candidate, Kind, Passage, Polarity, Scope, Source, Turn, TurnKind
+from memoryd.types import Candidate, Kind, Passage, Polarity, Refused, Scope, Source, Turn, TurnKind
 
 MAX_CONTENT = 400
 MAX_CANDIDATES = 40
@@ -136,20 +135,22 @@ def support(content: str, evidence: str) -> float:
     return len(said & stems(evidence)) / len(said) if said else 0.0
 
 
-def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candidate], dict[str, int]]:
-    """Candidates whose evidence exists and supports them, in the order of their evidence, and counts of the others."""
+def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
+    """Candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
     kept: list[tuple[int, Candidate]] = []
-    skipped: Counter[str] = Counter()
+    refused: list[Refused] = []
     everything = " ".join(_words(turn) for turn in (*passage.context, *passage.turns))
     for proposal in proposals:
         cited = [n for n in sorted(proposal.evidence) if _is_evidence(n, passage.turns)]
         turns = [passage.turns[n - 1] for n in cited]
         problem = _problem(proposal, turns, everything)
         if problem:
-            skipped[problem] += 1
+            first = turns[0] if turns else None
+            said = (source_of(first), first.line, first.at) if first else (Source.AGENT_STEP, 0, None)
+            refused.append(Refused(proposal.content, problem, *said))
         else:
             kept.append((cited[0], _candidate(proposal, turns)))
-    return [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])], dict(skipped)
+    return [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])], refused
 
 
 def _is_evidence(number: int, turns: Sequence[Turn]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from memoryd.codec import candidate_to_dict
 from memoryd.config import Settings
+from memoryd.daydream.decided import counts
 from memoryd.daydream.extractors import limits_for
 from memoryd.daydream.gate import admissible, is_own_run, summed
 from memoryd.daydream.privacy import redacted_passage
@@ -33,7 +34,7 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
             extraction = extractor.extract(passage)
             usage, model = usage + extraction.usage, extraction.model
             candidates, refused = admissible(extraction)
-            skipped.update(summed(extraction.skipped, refused))
+            skipped.update(summed(extraction.skipped, counts(refused)))
             for candidate in candidates:
                 skipped.update(draft.add(candidate, passage))
     return {

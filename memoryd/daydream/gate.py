@@ -8,10 +8,11 @@ from pathlib import Path
 
 from memoryd.config import Settings
 from memoryd.daydream.answer import restrain
+from memoryd.daydream.decided import refused
 from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import Piece
 from memoryd.llm import extractor_folder, is_internal_text
-from memoryd.types import Candidate, Extraction, TurnKind
+from memoryd.types import Candidate, Extraction, Refused, TurnKind
 
 MAX_CANDIDATES = 25
 MAX_CONTENT = 1_000
@@ -48,19 +49,19 @@ def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:
     return any(turn.kind is TurnKind.USER and is_internal_text(turn.text) for turn in (*piece.context, *piece.turns))
 
 
-def admissible(extraction: Extraction) -> tuple[list[Candidate], dict[str, int]]:
-    """The candidates that may be written, whoever proposed them: no secrets, no rules from others, not too many."""
-    refused: Counter[str] = Counter()
+def admissible(extraction: Extraction) -> tuple[list[Candidate], list[Refused]]:
+    """The candidates that may be written (no secrets, no rules from others, not too many), and the others."""
+    out: list[Refused] = []
     good: list[Candidate] = []
     for candidate in extraction.candidates:
         problem = _problem(candidate)
         if problem:
-            refused[problem] += 1
+            out.append(refused(candidate, problem))
         else:
             good.append(restrain(candidate))
-    best = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))[:MAX_CANDIDATES]
-    refused["over the limit"] += len(good) - len(best)
-    return [good[i] for i in sorted(best)], dict(refused)
+    order = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))
+    out += [refused(good[i], "over the limit") for i in order[MAX_CANDIDATES:]]
+    return [good[i] for i in sorted(order[:MAX_CANDIDATES])], out
 
 
 def _problem(candidate: Candidate) -> str:

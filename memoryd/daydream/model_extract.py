@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from memoryd.config import Settings
 from memoryd.daydream.answer import SCHEMA, InvalidAnswerError, ground, parse_answer
+from memoryd.daydream.decided import counts, refused
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.redact import redact
 from memoryd.daydream.render import render
 from memoryd.errors import ModelError
 from memoryd.protocols import LLM
 from memoryd.text import shorten
-from memoryd.types import Candidate, Extraction, Message, Passage, Usage
+from memoryd.types import Candidate, Extraction, Message, Passage, Refused, Usage
 
 PROMPT_VERSION = "extract_v1"
 
@@ -83,9 +82,11 @@ class ModelExtractor:
                 proposals = parse_answer(completion.text)
             except InvalidAnswerError as again:
                 raise UnusableAnswerError(f"{self._llm.name} gave an unusable answer: {again}.", usage) from again
-        candidates, skipped = ground(proposals, passage)
-        clean, secrets = _without_secrets(candidates)
-        return Extraction(clean, _counts(skipped, secrets), self._name, completion.model or self._llm.name, usage)
+        candidates, unfounded = ground(proposals, passage)
+        clean, secret = _without_secrets(candidates)
+        left_out = (*unfounded, *secret)
+        skipped = MappingProxyType(counts(left_out))
+        return Extraction(clean, skipped, self._name, completion.model or self._llm.name, usage, left_out)
 
     def close(self) -> None:
         """End a model run that is under way, from whatever thread; models over HTTP end by their time-out."""
@@ -107,14 +108,7 @@ def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]
     return [*messages, Message("assistant", shorten(answer, 8_000)), Message("user", told)]
 
 
-def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], int]:
+def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:
     """A statement in which a secret is found on the way back is dropped: without the secret it says little."""
     kept = tuple(candidate for candidate in candidates if not redact(candidate.content).found)
-    return kept, len(candidates) - len(kept)
-
-
-def _counts(skipped: Mapping[str, int], secrets: int) -> Mapping[str, int]:
-    total = Counter(skipped)
-    if secrets:
-        total["holds a secret"] += secrets
-    return MappingProxyType(dict(total))
+    return kept, [refused(candidate, "holds a secret") for candidate in candidates if candidate not in kept]

@@ -16,6 +16,7 @@ from typing import Any
 from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
 from memoryd.daydream import feedback
+from memoryd.daydream.decided import counts, decided
 from memoryd.daydream.draft import dry_run
 from memoryd.daydream.extractors import HEURISTIC, choose, limits_for, make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
@@ -29,6 +30,7 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Extractor
 from memoryd.state import Job, Run, State
 from memoryd.types import Passage, Usage
+from memoryd.verdicts import Verdict
 
 log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
@@ -108,13 +110,13 @@ class DayDream:
         cwd = self._folder(job, piece)
         refused = self._why_not_folder(cwd, piece)
         place = self._place(job, piece, cwd, named=not refused)
-        run = self._blank_run(job, place, piece)
+        run, verdicts = self._blank_run(job, place, piece), list[Verdict]()
         refused = refused or self._why_not(place)
         if refused:
             run = replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)}))
         elif piece.turns:
-            run = self._digest(job, place, piece, run)
-        self._state.finish_piece(piece.cursor, run)
+            run, verdicts = self._digest(job, place, piece, run)
+        self._state.finish_piece(piece.cursor, run, verdicts)
         return run, piece.more and piece.cursor.offset != piece.start
 
     def _folder(self, job: Job, piece: Piece) -> str:
@@ -159,29 +161,30 @@ class DayDream:
 
     # One piece
 
-    def _digest(self, job: Job, place: _Place, piece: Piece, run: Run) -> Run:
-        """Extract and write; the run as it is to be recorded."""
+    def _digest(self, job: Job, place: _Place, piece: Piece, run: Run) -> tuple[Run, list[Verdict]]:
+        """Extract and write; the run and the decisions as they are to be recorded."""
         passage = redacted_passage(_passage(piece, place, job.transcript))
         extractor = self._ready_extractor()
         try:
             extraction = extractor.extract(passage)
         except UnusableAnswerError as error:
-            return self._give_up_or_raise(job, piece, run, error, extractor.name)
+            return self._give_up_or_raise(job, piece, run, error, extractor.name), []
         candidates, refused = admissible(extraction)
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
         feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
-        counts = Counter(outcome.action for _, outcome in outcomes)
-        written = sum(counts[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS))
-        skipped = summed(piece.skipped, extraction.skipped, refused, {"refused": counts[Action.REFUSED]})
-        return replace(
+        actions = Counter(outcome.action for _, outcome in outcomes)
+        written = sum(actions[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS))
+        skipped = summed(piece.skipped, extraction.skipped, counts(refused), {"refused": actions[Action.REFUSED]})
+        run = replace(
             run,
             kept=written,
-            known=counts[Action.KNOWN],
+            known=actions[Action.KNOWN],
             skipped=skipped,
             extractor=extraction.extractor or extractor.name,
             model=extraction.model,
             usage=extraction.usage,
         )
+        return run, decided(outcomes, [*refused, *extraction.refused])
 
     def _ready_extractor(self) -> Extractor:
         """The extractor, made at its first use; BudgetReached when it costs tokens and the day's are used up."""

@@ -18,6 +18,7 @@ from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
 from memoryd.server.memory_calls import Caller
 from memoryd.server.params import Params
+from memoryd.server.session_calls import run_totals
 from memoryd.service import Orchestrator
 from memoryd.state import Job, Run, State
 from memoryd.transfer import exporting, importing
@@ -76,7 +77,7 @@ class AdminCalls:
         by_session: dict[str, list[Run]] = {}
         for run in self._state.runs(limit=RECENT_RUNS):
             by_session.setdefault(run.session, []).append(run)
-        return [_session(session, runs) for session, runs in list(by_session.items())[:SHOWN_SESSIONS]]
+        return [run_totals(session, runs) for session, runs in list(by_session.items())[:SHOWN_SESSIONS]]
 
     def log(self, params: Params, caller: Caller) -> dict[str, Any]:
         """What day dreams did, newest first, and the end of the daemon's log."""
@@ -187,23 +188,3 @@ class AdminCalls:
 
 def _failing(job: Job) -> dict[str, Any]:
     return {"transcript": job.transcript, "session": job.session, "attempts": job.attempts, "error": job.error, "due": job.due}
-
-
-def _session(session: str, runs: list[Run]) -> dict[str, Any]:
-    skipped: Counter[str] = Counter()
-    for run in runs:
-        skipped.update(run.skipped)
-    return {
-        "session": session,
-        "project": runs[0].project,
-        "last": runs[0].at,
-        "bytes_read": sum(run.stop - run.start for run in runs),
-        "turns": sum(run.turns for run in runs),
-        "kept": sum(run.kept for run in runs),
-        "known": sum(run.known for run in runs),
-        "skipped": dict(skipped),
-        "failed": next((run.error for run in runs if run.error), "") if runs[0].error else "",
-        "extractor": runs[0].extractor,
-        "tokens": sum(run.usage.input_tokens + run.usage.output_tokens for run in runs),
-        "cost_usd": round(sum(run.usage.cost_usd for run in runs), 6),
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 
@@ -13,7 +12,9 @@ from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import Limits, Scored, choose
 from memoryd.daydream.heuristic.sentences import size
+from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
+from memoryd.daydream.secret_rules import MARK
 from memoryd.types import Extraction, Passage
 
 MIN_WORDS, MAX_WORDS = 4, 60
@@ -40,15 +41,16 @@ class HeuristicExtractor:
 
     def extract(self, passage: Passage) -> Extraction:
         """Candidates in the order of their evidence; an empty passage gives none."""
-        skipped: Counter[str] = Counter()
+        skipped = Skipped()
         parts = episodes(passage.turns, passage.context)
         units = list(passage_units(parts, skipped))
         wrong = refuted(units, parts)
-        skipped["refuted"] += len(wrong)
+        for index in sorted(wrong):
+            skipped.add(units[index], "refuted")
         scored = [self._scored(unit) for index, unit in enumerate(units) if index not in wrong]
         kept = choose(scored, passage.turns, self._limits, skipped)
         found = tuple(candidate(one, self._weights) for one in kept)
-        return Extraction(found, MappingProxyType(dict(+skipped)), self.name)
+        return Extraction(found, MappingProxyType(skipped.counts), self.name, refused=skipped.nearest())
 
     def _scored(self, unit: Unit) -> Scored:
         plain = unit.by_user and not unit.pasted
@@ -56,19 +58,21 @@ class HeuristicExtractor:
         return Scored(unit, score, plain and (is_rule(unit.text) or is_correction(unit.text)))
 
 
-def passage_units(parts: Iterable[Episode], skipped: Counter[str]) -> Iterator[Unit]:
-    """The units that may be kept, in order; counts in `skipped` why others may not."""
+def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
+    """The units that may be kept, in order; notes in `skipped` why others may not."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
             reason = _unfit(unit)
             if reason:
-                skipped[reason] += 1
+                skipped.add(unit, reason)
             else:
                 yield unit
 
 
 def _unfit(unit: Unit) -> str:
     """Why a unit can't be a memory whatever else speaks for it, or empty."""
+    if MARK in unit.text:
+        return "held a secret"
     if unit.by_user and quotes_a_rule(unit.text):
         return "quote"
     if unit.by_user and not unit.pasted and is_rule(unit.text):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.types import Turn
 
@@ -54,15 +54,15 @@ class Scored:
     sure: bool = False
 
 
-def choose(scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skipped: Counter[str]) -> list[Scored]:
-    """The kept ones in the order of their place. Counts in `skipped` why others were left out."""
+def choose(scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skipped: Skipped) -> list[Scored]:
+    """The kept ones in the order of their place. Notes in `skipped` why others were left out."""
     room = limits.room(turns)
     places, bar = max(1, math.ceil(room) if room < 2 else round(room)), limits.raised(room)
     kept: list[Scored] = []
     for one in sorted(scored, key=lambda s: (not s.sure, -s.score)):
         reason = _repeats(one, kept, limits) or ("" if one.sure else _refusal(one, kept, bar, places, limits))
         if reason:
-            skipped[reason] += 1
+            skipped.add(one.unit, reason, one.score)
         else:
             kept.append(one)
     order = {id(s): index for index, s in enumerate(scored)}

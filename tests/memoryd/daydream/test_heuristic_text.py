@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from memoryd.daydream.heuristic.extractor import passage_units
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.select import Limits
 from memoryd.daydream.heuristic.sentences import sentences, size, statements
+from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.types import Kind, Passage, Polarity, Source
 from tests.memoryd.daydream.talk import contents, talk
 
@@ -113,7 +112,7 @@ def test_a_claim_is_refuted_by_its_later_opposite() -> None:
             "A: The hooks in `local.json` and `settings.json` run twice.",
         )
     )
-    units = list(passage_units(parts, Counter()))
+    units = list(passage_units(parts, Skipped()))
     assert [units[i].turn.line for i in refuted(units, parts)] == [2]
 
 
@@ -126,7 +125,7 @@ def test_a_cause_is_not_refuted_by_its_cure() -> None:
             "A: Now `runEnable` does receive the `noTelemetry` flag.",
         )
     )
-    units = list(passage_units(parts, Counter()))
+    units = list(passage_units(parts, Skipped()))
     assert refuted(units, parts) == set()
 
 

@@ -1,0 +1,141 @@
+"""The calls about sessions: which there were, and all that is on record about one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from memoryd.errors import NotFoundError
+from memoryd.ledger import How
+from memoryd.project import ProjectRegistry
+from memoryd.server.memory_calls import Caller
+from memoryd.server.params import Params
+from memoryd.service import Orchestrator
+from memoryd.state import Run, SessionRecord, State
+from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
+
+SHOWN = 20
+RUNS_OF_A_SESSION = 1_000
+RUNS_LISTED = 5_000
+_SHORTEST_PREFIX = 4
+
+
+class SessionCalls:
+    """sessions, session_report."""
+
+    def __init__(self, service: Orchestrator, state: State, registry: ProjectRegistry) -> None:
+        self._service = service
+        self._state = state
+        self._registry = registry
+
+    def sessions(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Sessions, the latest first: when, in which project, and what their day dreams did in all.
+
+        `project` (an id) narrows; `left_out` says how many are not shown.
+        """
+        limit, project = params.count("limit", SHOWN, low=1), params.text("project")
+        params.done()
+        runs = self._runs_by_session()
+        records = {record.session: record for record in self._state.sessions(RUNS_LISTED)}
+        rows = [_head(records.get(name), name, runs.get(name, [])) for name in {**records, **runs}]
+        rows = [row for row in rows if not project or row["project"] == project]
+        rows.sort(key=lambda row: str(row["last"]), reverse=True)
+        names = self._registry.known()
+        shown = [row | {"project_name": names.get(row["project"], "")} for row in rows[:limit]]
+        return {"sessions": shown, "left_out": max(0, len(rows) - limit)}
+
+    def session_report(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """One session, by its id or the beginning of it: what was read, kept, skipped and why, injected and used; its cost.
+
+        `kept`, `known` and `refused` hold single statements in the order of the log, those of each day dream together;
+        `skipped` counts all that was passed over, by reason. A memory that is gone has no content.
+        """
+        name = self._named(params.required("session"))
+        params.done()
+        runs = self._state.runs(name, RUNS_OF_A_SESSION)
+        decided = self._state.verdicts(name)
+        head = _head(self._state.session(name), name, runs)
+        return {
+            **head,
+            "project_name": self._registry.known().get(head["project"], ""),
+            "kept_statements": _with(decided, KEPT),
+            "known_statements": _with(decided, KNOWN),
+            "refused_statements": _with(decided, REFUSED),
+            **self._uses(name),
+            "runs": [asdict(run) | {"skipped": dict(run.skipped)} for run in reversed(runs)],
+        }
+
+    def _named(self, given: str) -> str:
+        """The session with this id, or the only one whose id begins so."""
+        known = {record.session for record in self._state.sessions(RUNS_LISTED)} | set(self._runs_by_session())
+        if given in known:
+            return given
+        found = sorted(name for name in known if name.startswith(given)) if len(given) >= _SHORTEST_PREFIX else []
+        if len(found) == 1:
+            return found[0]
+        raise NotFoundError(
+            f"{len(found)} sessions begin with '{given}'." if found else f"There is no session '{given}'.",
+            fix="See 'memoryd sessions'; the first characters of an id do if no other begins so.",
+        )
+
+    def _runs_by_session(self) -> dict[str, list[Run]]:
+        out: dict[str, list[Run]] = {}
+        for run in self._state.runs(limit=RUNS_LISTED):
+            out.setdefault(run.session, []).append(run)
+        return out
+
+    def _uses(self, session: str) -> dict[str, list[dict[str, str]]]:
+        """`injected` with the hook, `used` with what the session did: returned, cited or contradicted."""
+        events = self._state.injections(session)
+        out: dict[str, list[dict[str, str]]] = {"injected": [], "used": []}
+        for use in self._state.ledger.uses_in(session):
+            item = self._service.get(use.memory)
+            entry = {"id": use.memory, "at": use.at, "content": item.content if item else ""}
+            if use.how is How.INJECTED:
+                out["injected"].append(entry | {"event": events.get(use.memory, "")})
+            else:
+                out["used"].append(entry | {"how": use.how.value})
+        return out
+
+
+def _head(record: SessionRecord | None, name: str, runs: list[Run]) -> dict[str, Any]:
+    totals = run_totals(name, runs)
+    return totals | {
+        "project": totals["project"] or (record.project if record else ""),
+        "cwd": record.cwd if record else "",
+        "transcript": (record.transcript if record else "") or next((run.transcript for run in runs), ""),
+        "started_at": record.started_at if record else "",
+        "ended_at": record.ended_at if record else "",
+        "last": max(totals["last"], record.last_at if record else ""),
+        "off": bool(record and record.off),
+    }
+
+
+def _with(decided: Iterable[Verdict], outcome: str) -> list[dict[str, Any]]:
+    return [asdict(verdict) for verdict in decided if verdict.outcome == outcome]
+
+
+def run_totals(session: str, runs: Sequence[Run]) -> dict[str, Any]:
+    """What a session's day dreams did in all; `runs` newest first, maybe none."""
+    skipped: Counter[str] = Counter()
+    for run in runs:
+        skipped.update(run.skipped)
+    newest = runs[0] if runs else None
+    return {
+        "session": session,
+        "project": newest.project if newest else "",
+        "last": newest.at if newest else "",
+        "bytes_read": sum(run.stop - run.start for run in runs),
+        "turns": sum(run.turns for run in runs),
+        "kept": sum(run.kept for run in runs),
+        "known": sum(run.known for run in runs),
+        "skipped": dict(skipped),
+        "failed": newest.error if newest else "",
+        "extractor": newest.extractor if newest else "",
+        "model": newest.model if newest else "",
+        "calls": sum(run.usage.calls for run in runs),
+        "tokens": sum(run.usage.input_tokens + run.usage.output_tokens for run in runs),
+        "cost_usd": round(sum(run.usage.cost_usd for run in runs), 6),
+    }
