@@ -38,6 +38,29 @@ def is_running(folder: Path) -> bool:
     return False
 
 
+def is_complete(store: RunStore, phase: Phase) -> bool:
+    """Whether nothing of the phase is left; a phase that the settings leave out is complete."""
+    if store.meta("plan") is None:
+        return False
+    if phase is Phase.INGEST:
+        return not _pending_cases(store)
+    if phase is Phase.ANSWER and not store.meta("settings")["answering_model"] and not store.meta("hypotheses"):
+        return True
+    if phase is Phase.REPORT:
+        return store.meta("finished_at") is not None
+    return not _pending(store, phase)
+
+
+def _pending(store: RunStore, phase: Phase) -> list[QuestionRow]:
+    there = {(key.case_id, key.question_id) for key in store.keys(phase)}
+    return [row for row in store.questions() if (row.case_id, row.question_id) not in there]
+
+
+def _pending_cases(store: RunStore) -> set[str]:
+    there = {key.case_id for key in store.keys(Phase.INGEST) if not key.part}
+    return {row.case_id for row in store.questions()} - there
+
+
 class Run:
     """An open run. Holds the lock until `close`."""
 
@@ -125,25 +148,15 @@ class Run:
 
     def pending(self, phase: Phase) -> list[QuestionRow]:
         """Questions without a record of the phase, in order."""
-        there = {(key.case_id, key.question_id) for key in self.store.keys(phase)}
-        return [row for row in self.store.questions() if (row.case_id, row.question_id) not in there]
+        return _pending(self.store, phase)
 
     def pending_cases(self) -> set[str]:
         """Cases that are not ingested to the end."""
-        there = {key.case_id for key in self.store.keys(Phase.INGEST) if not key.part}
-        return {row.case_id for row in self.store.questions()} - there
+        return _pending_cases(self.store)
 
     def is_complete(self, phase: Phase) -> bool:
-        """Whether nothing of the phase is left; a phase that the settings leave out is complete."""
-        if not self.planned:
-            return False
-        if phase is Phase.INGEST:
-            return not self.pending_cases()
-        if phase is Phase.ANSWER and not self.settings.answering_model and not self.store.meta("hypotheses"):
-            return True
-        if phase is Phase.REPORT:
-            return self.store.meta("finished_at") is not None
-        return not self.pending(phase)
+        """See `is_complete`."""
+        return is_complete(self.store, phase)
 
     def require(self, phase: Phase) -> None:
         """Raises RunError unless all phases before this one are complete."""
@@ -155,13 +168,18 @@ class Run:
                 )
 
     def forget(self, first: Phase) -> None:
-        """Remove all records from a phase on; from ingest on also what providers keep, theirs before a case's first batch."""
+        """Remove all records from a phase on; from ingest on also what providers keep, theirs before a case's first batch.
+
+        What was taken from another run is left as it is: an ingest of one's own goes to scopes of one's own.
+        """
         with self.store.transaction():
             for phase in ORDER[ORDER.index(first) :]:
                 self.store.delete(phase)
             self.reopen()
             if first is Phase.INGEST:
                 self.store.set_meta("clear_first", True)
+                self.store.set_meta("scope_run", self.id)
+                self.store.set_meta("source_run", None)
         if first is Phase.INGEST:
             shutil.rmtree(self.state, ignore_errors=True)
 
@@ -197,3 +215,7 @@ class Run:
             self.store.set_meta("scope_run", source.meta("scope_run"))
             self.store.set_meta("source_run", source_folder.name)
             self.store.set_meta("provider_provenance", source.meta("provider_provenance", {}))
+            if first not in (Phase.SEARCH, Phase.ANSWER) and (told := source.meta("hypotheses")):
+                self.store.set_meta("hypotheses", told)
+            if first is Phase.REPORT:
+                self.store.set_meta("judges", source.meta("judges", []))

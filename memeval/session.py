@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from memeval import assembly, embedding
+from memeval import assembly, embedding, registry
 from memeval.assembly import Plan, Surroundings, make_plan
 from memeval.calls import Budget
 from memeval.catalog import Catalog
-from memeval.checkpoint import ORDER, Run, now
+from memeval.checkpoint import ORDER, Run, is_complete, is_running, now
 from memeval.errors import ConfigError, RunError
 from memeval.phases.report import RunFacts, build_result
 from memeval.results.codec import question_from_json
@@ -26,6 +28,13 @@ from memeval.settings import OPTIONS, Settings
 from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import Phase
 
+DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
+    Phase.INGEST: ("benchmark", "provider", "data", "variant", "provider_options", "benchmark_options", "selection"),
+    Phase.SEARCH: ("search_k", "granularity", "top_k"),
+    Phase.ANSWER: ("answering_model", "answer_prompt", "reader", "model_options"),
+    Phase.EVALUATE: ("judge", "judge_model", "judge_prompt", "judge_model_options", "embedder"),
+})  # fmt: skip
+"""Settings that decide what a phase does."""
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 
 
@@ -51,7 +60,9 @@ def start(results: ResultsDir, run_id: str, settings: Settings, around: Surround
         "provenance": provenance(),
     }
     if source is not None:
-        about["adopt"] = {"folder": str(results.find(source.run).resolve()), "first": str(source.first)}
+        folder = results.find(source.run).resolve()
+        _check_source(plan, folder, source.first)
+        about["adopt"] = {"folder": str(folder), "first": str(source.first)}
     return Run.create(results, run_id, settings, about)
 
 
@@ -86,17 +97,21 @@ def reopen(results: ResultsDir, run: str, around: Surroundings) -> tuple[Run, Pl
     opened = Run.resume(results, run)
     try:
         plan = make_plan(opened.settings, around.catalog)
-        for name, here in (("benchmark", plan.benchmark_json()), ("provider", plan.provider_json())):
-            if _comparable(opened.store.meta(f"{name}_spec")) != _comparable(here):
-                raise RunError(
-                    f"The file of {name} {here['name']} has changed since run {opened.id} began.",
-                    fix="Undo the change, or start a new run.",
-                )
+        _check_specs(opened.store, plan, f"run {opened.id}")
         _note_change_of_code(opened.store)
     except BaseException:
         opened.close()
         raise
     return opened, plan
+
+
+def _check_specs(store: RunStore, plan: Plan, run: str) -> None:
+    for name, here in (("benchmark", plan.benchmark_json()), ("provider", plan.provider_json())):
+        if _comparable(store.meta(f"{name}_spec")) != _comparable(here):
+            raise RunError(
+                f"The file of {name} {here['name']} has changed since {run} began.",
+                fix="Undo the change, or start a new run.",
+            )
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +128,7 @@ def _note_change_of_code(store: RunStore) -> None:
 
 def perform(run: Run, plan: Plan, around: Surroundings, progress: Progress, work: Work) -> Path | None:
     """Do the work that is asked for; the result file's path if the report is part of it. Raises MemevalError."""
-    _adopt(run, around)
+    _adopt(run, plan)
     Runner(run, plan, around, progress, work).execute()
     if Phase.REPORT not in work.phases:
         return None
@@ -121,7 +136,7 @@ def perform(run: Run, plan: Plan, around: Surroundings, progress: Progress, work
     return report(run, plan)
 
 
-def _adopt(run: Run, around: Surroundings) -> None:
+def _adopt(run: Run, plan: Plan) -> None:
     """Take over from the source run, unless that is done; after a crash it is done again."""
     if run.store.meta("hypotheses") and not run.planned:
         raise RunError(
@@ -130,24 +145,72 @@ def _adopt(run: Run, around: Surroundings) -> None:
     wanted = run.store.meta("adopt")
     if wanted is None or run.planned:
         return
-    folder = Path(wanted["folder"])
+    folder, first = Path(wanted["folder"]), Phase(wanted["first"])
+    _check_source(plan, folder, first)
     with RunStore(folder / "run.db") as source:
-        _check_source(run, source, folder.name, Phase(wanted["first"]))
-        run.adopt(source, folder, Phase(wanted["first"]))
+        run.adopt(source, folder, first)
 
 
-def _check_source(run: Run, source: RunStore, name: str, first: Phase) -> None:
-    theirs, ours = Settings.from_json(source.meta("settings")), run.settings
-    if theirs.benchmark != ours.benchmark or theirs.provider != ours.provider:
+def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
+    """The settings of a run that decide its phases before `first`. Raises RunError when it never got its settings."""
+    told = store.meta("settings")
+    if told is None:
+        raise RunError(f"Run {store.path.parent.name} ended before it began.", fix="Name another run.")
+    return {name: told[name] for phase in ORDER[: ORDER.index(first)] for name in DECIDES[phase]}
+
+
+def _check_source(plan: Plan, folder: Path, first: Phase) -> None:
+    """Raises RunError unless the phases before `first` of the run in the folder are those that the plan asks for."""
+    with RunStore(folder / "run.db") as source:
+        _check_settings(plan, source, folder.name, first)
+        _check_specs(source, plan, f"run {folder.name}")
+        for phase in ORDER[: ORDER.index(first)]:
+            if not is_complete(source, phase):
+                raise RunError(f"Phase {phase} of run {folder.name} is not complete.", fix=f"memeval eval --resume {folder.name}")
+        if source.meta("hypotheses") and first in (Phase.SEARCH, Phase.ANSWER):
+            raise RunError(f"Run {folder.name} holds answers of another program only.", fix="Take --phase evaluate.")
+    if first is Phase.SEARCH:
+        _check_state(folder)
+
+
+def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> None:
+    ours = plan.settings.to_json()
+    for key, theirs in inherited(source, first).items():
+        if key == "data":
+            continue  # its questions are taken, wherever the file lies now
+        if key == "provider_options" and first is Phase.SEARCH:
+            theirs, here = _ingest_options(plan, theirs), _ingest_options(plan, ours[key])
+        elif key == "top_k" and first is Phase.ANSWER:
+            here = max(theirs, ours[key])
+        else:
+            here = ours[key]
+        if _plain(theirs) != _plain(here):
+            raise RunError(
+                f"Run {name} has --{key.replace('_', '-')} {_plain(theirs)}, not {_plain(here)}.",
+                fix=f"--phase {first} reuses what it did before that; leave that flag out, or begin with an earlier phase.",
+            )
+
+
+def _ingest_options(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A provider's options without those that act at the search alone."""
+    kind = registry.provider.get(plan.provider.effective_implementation)
+    late: frozenset[str] = getattr(kind, "search_options", frozenset())
+    return {key: value for key, value in {**plan.provider.options, **given}.items() if key not in late}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON gives it back."""
+    return json.dumps(value, sort_keys=True, default=list)
+
+
+def _check_state(folder: Path) -> None:
+    """A search needs what the provider keeps, and nobody who writes there meanwhile."""
+    if not (folder / "state").is_dir():
         raise RunError(
-            f"Run {name} is of {theirs.benchmark} with {theirs.provider}, not of {ours.benchmark} with {ours.provider}.",
-            fix="Name a run of the same benchmark and provider.",
+            f"Run {folder.name} keeps no state to search in.", fix="Name a run that ingested, not one that was joined."
         )
-    if first is not Phase.SEARCH and ours.top_k > theirs.top_k:
-        raise RunError(
-            f"Run {name} kept {theirs.top_k} pieces for each question, --top-k asks for {ours.top_k}.",
-            fix="Take a smaller --top-k, or --phase search.",
-        )
+    if is_running(folder):
+        raise RunError(f"A runner works on run {folder.name}.", fix="Wait until it has ended.")
 
 
 def report(run: Run, plan: Plan) -> Path:

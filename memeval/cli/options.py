@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from memeval.config import parse_yaml
 from memeval.errors import ConfigError
 from memeval.metrics.targets import VARIANTS
 from memeval.sampling import Selection, Shard
-from memeval.settings import GRANULARITIES, READERS, Settings
+from memeval.settings import GRANULARITIES, OPTIONS, READERS, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -81,6 +82,13 @@ work_options = _all([
     click.option("--budget-usd", type=float, help="Stop before model calls cost more than this together."),
     click.option("--no-cache", is_flag=True, help="Do not use stored model answers."),
 ])  # fmt: skip
+
+
+def given() -> dict[str, str]:
+    """The flags on the command line of the command that runs, by the names of their values."""
+    context = click.get_current_context()
+    named = {param.name: param.opts[0] for param in context.command.params if param.name}
+    return {name: flag for name, flag in named.items() if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
 def spread(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
@@ -180,6 +188,22 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         model_options=key_values(values.get("model_options", ()), "--model-option"),
         **(judge_settings(values) if "judge" in values else {}),
     )
+
+
+def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
+    """Settings of a run that takes phases of another: `kept` are that run's, for which a flag need not be given again."""
+    words = [*values["benchmarks"], *values["providers"], *([values["retriever"]] if values["retriever"] else [])]
+    if len(values["benchmarks"]) > 1 or len(words) - len(values["benchmarks"]) > 1:
+        raise ConfigError("--from is for one benchmark with one provider.", fix="Name one of each, or none.")
+    provider = values["retriever"] or next(iter(values["providers"]), kept["provider"])
+    told = settings(next(iter(values["benchmarks"]), kept["benchmark"]), provider, values).to_json()
+    flags = given()
+    for name, old in kept.items():
+        if name in OPTIONS:
+            told[name] = {**old, **told[name]}
+        elif name not in ("benchmark", "provider") and name not in flags:
+            told[name] = old
+    return Settings.from_json(told)
 
 
 def _spec(name: str) -> str:

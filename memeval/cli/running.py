@@ -16,7 +16,7 @@ from memeval.cli import options
 from memeval.cli.output import print_table, with_interval
 from memeval.cli.progress import headline, make_progress
 from memeval.cli.root import Context, pass_context, stopped_by_signals, tell
-from memeval.errors import BudgetError, ConfigError, MemevalError, RunError, StoppedError
+from memeval.errors import BudgetError, MemevalError, RunError, StoppedError
 from memeval.results.files import read_result
 from memeval.runner import Work
 from memeval.settings import GRANULARITIES, Settings
@@ -44,12 +44,10 @@ def evaluate_all(ctx: Context, /, **values: Any) -> None:
     if values["resume"]:
         _resume(ctx, around, values)
         return
-    source = _source(values)
-    cells = _cells(values)
-    if source and len(cells) > 1:
-        raise ConfigError("--from is for one benchmark with one provider.", fix="Name one of each.")
-    phases = _phases(values["phase"]) if not source else tuple(Phase)
-    _start(ctx, around, cells, values, phases, source)
+    if values["source"]:
+        _reuse(ctx, around, values)
+        return
+    _start(ctx, around, _cells(values), values, _phases(values["phase"]))
 
 
 @click.command("prepare", cls=options.SpreadCommand)
@@ -62,7 +60,7 @@ def evaluate_all(ctx: Context, /, **values: Any) -> None:
 def prepare(ctx: Context, /, **values: Any) -> None:
     """Ingest only. The run's folder holds each case's state; `memeval run` uses it, here or on another machine."""
     around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
-    _start(ctx, around, _cells(values), values, (Phase.INGEST,), None)
+    _start(ctx, around, _cells(values), values, (Phase.INGEST,))
 
 
 @click.command("run")
@@ -91,7 +89,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     if values["model_options"]:
         changes["model_options"] = options.key_values(values["model_options"], "--model-option")
     new = Settings.from_json({**old.to_json(), **changes})
-    run_id = values["run_id"] or f"{session.new_group()}.{new.benchmark}.{new.provider}"
+    run_id = values["run_id"] or _cell_id(session.new_group(), new)
     phases = tuple(Phase) if values["evaluate"] else ORDER[:3]
     _run_new(ctx, around, run_id, new, phases, session.Source(prepared, Phase.SEARCH), values["concurrency"])
 
@@ -168,9 +166,18 @@ def _phases(phase: str | None) -> tuple[Phase, ...]:
     return (Phase(phase),) if phase else tuple(Phase)
 
 
-def _source(values: dict[str, Any]) -> session.Source | None:
-    if not values["source"]:
-        return None
+def _reuse(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
+    """A new run from a phase of another one on."""
+    source = _source(values)
+    with ctx.results.open(source.run) as store:
+        told = options.reusing(session.inherited(store, source.first), values)
+    if source.first is Phase.ANSWER and not told.answering_model:
+        raise click.UsageError("--phase answer needs --answering-model.")
+    run_id = values["run_id"] or _cell_id(session.new_group(), told)
+    _run_new(ctx, around, run_id, told, tuple(Phase), source, values["concurrency"])
+
+
+def _source(values: dict[str, Any]) -> session.Source:
     if not values["phase"] or values["phase"] == Phase.INGEST:
         raise click.UsageError("--from needs --phase: the first phase that is done anew (search or later).")
     chosen = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
@@ -185,7 +192,6 @@ def _start(
     cells: Sequence[tuple[str, str]],
     values: dict[str, Any],
     phases: tuple[Phase, ...],
-    source: session.Source | None,
 ) -> None:
     """All cells; wrong settings of any are told before the first begins."""
     group = values["run_id"] or session.new_group()
@@ -195,9 +201,12 @@ def _start(
     single = len(cells) == 1 and values["run_id"]
     with _each_on_its_own() as alone:
         for told in wanted:
-            run_id = group if single else f"{group}.{Path(told.benchmark).stem}.{Path(told.provider).stem}"
             with alone(len(wanted) > 1):
-                _run_new(ctx, around, run_id, told, phases, source, values["concurrency"])
+                _run_new(ctx, around, group if single else _cell_id(group, told), told, phases, None, values["concurrency"])
+
+
+def _cell_id(group: str, told: Settings) -> str:
+    return f"{group}.{Path(told.benchmark).stem}.{Path(told.provider).stem}"
 
 
 def _run_new(
@@ -213,7 +222,12 @@ def _run_new(
         _perform(opened, session.plan_of(opened, around), around, phases, concurrency)
 
 
+WITH_RESUME = {"resume", "retry_failed", "phase", "force", "concurrency", "budget_usd", "no_cache"}
+
+
 def _resume(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
+    if others := [flag for name, flag in options.given().items() if name not in WITH_RESUME]:
+        raise click.UsageError(f"With --resume settings are those of the run; leave {others[0]} out.")
     names = ctx.results.group(values["resume"])
     phases = _phases(values["phase"])
     for name in names:

@@ -38,6 +38,8 @@ _TIME = re.compile(
 class AqragProvider(ModelAided, EmbeddingProvider):
     """Options: `questions` (for each turn), `model`, `dsn` (Postgres), `questionWeight`, `contentWeight`, `wordWeight`."""
 
+    search_options = EmbeddingProvider.search_options | {"questionWeight", "contentWeight"}
+
     def configure(self, options: Options) -> None:
         """Read the options."""
         super().configure(options)

@@ -25,6 +25,8 @@ class NoneProvider(LocalProvider):
 class FullContextProvider(LocalProvider):
     """All sessions as one piece, in order. Option `maxTokens`: the newest that fit (0: no limit)."""
 
+    search_options = frozenset({"maxTokens"})
+
     def configure(self, options: Options) -> None:
         """Read the options."""
         self._max_tokens = options.count("maxTokens", 0)
@@ -54,6 +56,8 @@ class FullContextProvider(LocalProvider):
 @registry.provider("last-k")
 class LastKProvider(LocalProvider):
     """The newest pieces, newest first. Option `last`: how many at most (0: as many as asked for)."""
+
+    search_options = frozenset({"last"})
 
     def configure(self, options: Options) -> None:
         """Read the options."""

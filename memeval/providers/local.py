@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from memeval.errors import ProviderError
 from memeval.protocols import Model
@@ -39,7 +39,12 @@ class GoldReader(Protocol):
 
 
 class LocalProvider:
-    """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads."""
+    """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads.
+
+    `search_options` act at the search alone: a run may reuse the ingest of one that had other ones.
+    """
+
+    search_options: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
@@ -128,6 +133,8 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
     Options: `keyExpansion` (a piece is found by the end of the one before it, too), `timeAware` (pieces from a time that
     the question names gain).
     """
+
+    search_options = frozenset({"keyExpansion", "timeAware"})
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._indexes: OrderedDict[tuple[str, str], tuple[list[Piece], IndexT]] = OrderedDict()

@@ -104,6 +104,8 @@ class MemorydProvider(LocalProvider):
     `keyExpansion`: a memory ends with what was said before it; `timeAware`: hits of a time that the question names gain.
     """
 
+    search_options = frozenset({"timeAware"})
+
     def configure(self, options: Options) -> None:
         """Read the options."""
         self._unit = options.text("unit", "turn", GRANULARITIES[1:])
