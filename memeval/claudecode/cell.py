@@ -7,7 +7,7 @@ gave), answer record (the session) and evaluate record (scores), all in one tran
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from memeval.claudecode.leftovers import end_leftovers
 from memeval.claudecode.progress import Progress
 from memeval.claudecode.replay import stable_id, write_log
 from memeval.claudecode.sandbox import Sandbox, State, short_hash
+from memeval.claudecode.session_cache import SessionCache, remembered, session_key
 from memeval.claudecode.sessions import Outcome, Place, SessionRunner
 from memeval.claudecode.trajectory import trajectory
 from memeval.errors import DataError, DependencyError
 from memeval.results.codec import retrieved_to_json, usage_to_json
 from memeval.results.store import Key, Status
-from memeval.types import Phase, Retrieved, Score, Usage
+from memeval.types import EMPTY, Phase, Retrieved, Score, Usage
 from memeval.workers import for_each
 
 IMPORTED = "history"
@@ -35,7 +36,7 @@ IMPORTED = "history"
 
 @dataclass(frozen=True, slots=True)
 class CellWork:
-    """What a cell runs with. `primed` fills a fresh state with another run's memory."""
+    """What a cell runs with. `primed` fills a fresh state with another run's memory; `decides` is what its sessions share."""
 
     run: Run
     family: Family
@@ -49,6 +50,8 @@ class CellWork:
     label: str
     repeat: int = 1
     primed: Callable[[State, Path], None] | None = None
+    cache: SessionCache = SessionCache(None)
+    decides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
     @property
     def replays(self) -> bool:
@@ -168,20 +171,39 @@ class _Chain:
         place = Place(
             self.box.now.make(), self.box.work / step.folder, self._ids.get(step.id, ""), lambda: self._again(step, done)
         )
-        if step.kind is StepKind.TASK:
-            outcome = self._prepared(step, place)
-        elif step.id == IMPORTED:
-            outcome = self._import(place)
-        else:
-            outcome = self._replay(step, place)
+        outcome, grades = self._carried_out(step, place)
         if not outcome.result.ok and outcome.result.error not in (ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT):
             self.box.begin(done)  # as if the session had not been
-        grades = self._grade(step, outcome)
         self.box.keep((*done, step.id))
         if step.question is None:
             self._record_replay(step, outcome)
         else:
             self._record(step, outcome, grades)
+
+    def _carried_out(self, step: Step, place: Place) -> tuple[Outcome, Sequence[Score]]:
+        if step.id == IMPORTED:
+            return self._import(place), ()
+        if step.kind is StepKind.REPLAY:
+            return self._replay(step, place), ()
+        if self._work.arm is not Arm.OFF:
+            outcome = self._prepared(step, place)
+            return outcome, self._grade(step, outcome)
+        return self._off_task(step, place)
+
+    def _off_task(self, step: Step, place: Place) -> tuple[Outcome, Sequence[Score]]:
+        """Without memory only answer and grades of a task are needed later. One that could not be graded is not kept."""
+        decides = {**self._work.decides, "benchmark": dict(self._work.family.about())}
+        key = session_key(decides, step, place.session_id, {})
+        if (known := self._work.cache.get(key, self._payer(step))) is not None and known[1]:
+            return known
+        outcome = self._prepared(step, place)
+        grades = self._grade(step, outcome)
+        if grades and grades[0].value is not None:
+            self._work.cache.put(key, self._payer(step), outcome, grades)
+        return outcome, grades
+
+    def _payer(self, step: Step) -> str:
+        return f"{self._work.run.id}/{self._sequence.id}/{step.id}"
 
     def _again(self, step: Step, done: tuple[str, ...]) -> None:
         """The state before the step, for another try."""
@@ -218,7 +240,12 @@ class _Chain:
         try:
             self._work.family.prepare(step, self.box.work)
             place = Place(state, self.box.work / step.folder, self._ids[step.id], lambda: self._fork_again(step))
-            outcome = self._work.sessions.run(step, place)
+            key = session_key(self._work.decides, step, place.session_id, remembered(state, self.box.root))
+            if (known := self._work.cache.get(key, self._payer(step))) is not None:
+                outcome = known[0]
+            else:
+                outcome = self._work.sessions.run(step, place)
+                self._work.cache.put(key, self._payer(step), outcome)
             self._record(step, outcome, self._grade(step, outcome))
         finally:
             self.box.drop(state)
@@ -271,11 +298,11 @@ class _Chain:
         assert step.question is not None
         result = outcome.result
         found = memories.pieces(outcome.given, outcome.files, self._sources)
-        failed = (
-            not result.ok and not any(score.value is not None for score in grades) and result.error is not ErrorKind.UNPREPARED
-        )
+        again = bool(step.payload.get("again"))
+        graded = any(score.value is not None for score in grades)
+        failed = not (result.ok or graded or again) and result.error is not ErrorKind.UNPREPARED
         status, error = (Status.FAILED, f"{result.error}: {result.message}") if failed else (Status.DONE, "")
-        scores = [] if failed else scoring.family_scores(grades)
+        scores = [] if failed else scoring.family_scores(grades, again=again)
         if not failed and result.error is not ErrorKind.UNPREPARED:
             scores += scoring.memory_scores(step, outcome, found, self._work.conditions.embedder)
         key = partial(Key, case_id=self._sequence.id, question_id=step.question.id)

@@ -200,6 +200,9 @@ class Family(Protocol):
         """
         ...
 
-    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
-        """Further metrics of a whole cell (transfer, forgetting …), for the result; may be empty."""
+    def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
+        """Further metrics of a whole cell (transfer, forgetting …), for the result; may be empty.
+
+        `without` are the records of the same model without memory, where that cell was run too.
+        """
         ...

@@ -16,6 +16,7 @@ from memeval.assembly import Plan, make_plan
 from memeval.benchmarks.opening import open_benchmark
 from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
+from memeval.claudecode.leaks import came_upon
 from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, ModelError
@@ -103,6 +104,7 @@ class Conversations:
         """The benchmark's judges; without a judging model those that need none. A judge that fails leaves it unscored."""
         if step.question is None or not result.ok:
             return ()
+        why = came_upon(result, [self._options.data, self._options.around.sources.cache])
         answer = Answer(result.text, "claude-code", "", result.usage, result.seconds)
         scores: list[Score] = []
         for judge in self._make_judges():
@@ -110,9 +112,9 @@ class Conversations:
                 scores += judge.score(step.question, answer)
             except ModelError as error:
                 scores.append(Score(judge.name, None, str(error), judge.name))
-        return tuple(scores)
+        return tuple(replace(score, value=None, reason=why) for score in scores) if why else tuple(scores)
 
-    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
+    def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
         """Nothing beyond the scores."""
         return EMPTY
 

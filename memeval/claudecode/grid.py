@@ -17,12 +17,14 @@ from memeval.claudecode.arms import ArmSetup
 from memeval.claudecode.cell import CellWork, run_cell
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
-from memeval.claudecode.contract import Arm, Family, StepSequence
-from memeval.claudecode.outcome import write_result
+from memeval.claudecode.contract import Arm, Family, StepRecord, StepSequence
+from memeval.claudecode.outcome import step_records, write_result
 from memeval.claudecode.priming import Primer, make_primer, source_cell
 from memeval.claudecode.progress import Progress
 from memeval.claudecode.sandbox import short_hash
+from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.sessions import Outage, SessionRunner
+from memeval.claudecode.staging import Staged
 from memeval.claudecode.verdict import cell_values, compare_all
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.files import write_atomic
@@ -35,6 +37,7 @@ from memeval.settings import Settings
 from memeval.types import EMPTY, Phase
 
 GRID_MODELS = ("claude-haiku-4-5", "claude-sonnet-5-5", "claude-opus-5-5")
+_ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 
 
@@ -51,6 +54,11 @@ class Cell:
         """Id of its run."""
         model = re.sub(r"[^A-Za-z0-9._-]", "-", self.model)
         return f"{group}.{self.benchmark}.{self.arm}.{model}" + (f".r{self.repeat}" if self.repeat > 1 else "")
+
+    @property
+    def baseline(self) -> Cell:
+        """The same without memory."""
+        return replace(self, arm=Arm.OFF)
 
     @property
     def label(self) -> str:
@@ -74,6 +82,7 @@ class Command:
     memory_from: str = ""
     version: str = ""
     seed: int = 0
+    cache: bool = True
 
     def all_cells(self) -> list[Cell]:
         """In the order in which they are run: benchmark by benchmark, so that the first verdict comes early."""
@@ -123,13 +132,14 @@ class Machine:
     client: ClaudeCode
     client_version: str
     environment: Mapping[str, str]
-    plugin: Path
+    plugin: Staged
     root: Path
     results: ResultsDir
     around: Surroundings
     progress: Progress
     budgets: Mapping[str, Budget] = field(default_factory=lambda: EMPTY)
     retry_failed: bool = False
+    cache: SessionCache = SessionCache(None)
 
 
 def group_file(results: ResultsDir, group: str) -> Path:
@@ -154,15 +164,27 @@ def load_command(results: ResultsDir, group: str) -> Command:
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family]) -> dict[str, Any]:
     """Run all cells, cheapest first, and compare them. Raises MemevalError; what was done is kept."""
-    results = []
     slots, outage = Semaphore(command.conditions.workers), Outage()
+    files: dict[Cell, Path] = {}
+    without: dict[Cell, list[StepRecord]] = {}
+    early: list[Cell] = []
     for cell in command.all_cells():
         family = families[cell.benchmark]
         sequences = list(family.sequences(command.selection))
         with _open(machine, group, command, cell, family, sequences) as run:
             _run(machine, command, cell, family, sequences, run, slots, outage)
-            file = write_result(run, family, sequences, command.version)
-            results.append(json.loads(file.read_text("utf-8")))
+            baseline = without.get(cell.baseline, [])
+            files[cell] = write_result(run, family, sequences, command.version, baseline)
+            if cell.arm is Arm.OFF:
+                without[cell] = step_records(run, sequences)
+            elif not baseline:
+                early.append(cell)
+    for cell in early:  # in a grid the cell without memory comes later
+        if cell.baseline in without:
+            family = families[cell.benchmark]
+            with Run.resume(machine.results, cell.run_id(group)) as run:
+                write_result(run, family, list(family.sequences(command.selection)), command.version, without[cell.baseline])
+    results = [json.loads(file.read_text("utf-8")) for file in files.values()]
     summary = {
         "schema_version": 1,
         "kind": "run-bench-summary",
@@ -186,7 +208,7 @@ def _run(
 ) -> None:
     around = machine.around
     budgets = tuple(budget for name, budget in machine.budgets.items() if name in ("", cell.benchmark))
-    setup = ArmSetup(cell.arm, machine.plugin)
+    setup = ArmSetup(cell.arm, machine.plugin.folder)
     sessions = SessionRunner(
         machine.client, setup, cell.model, machine.environment, command.conditions, budgets, around.stop, slots, outage
     )
@@ -206,10 +228,29 @@ def _run(
             label=cell.label,
             repeat=cell.repeat,
             primed=_primer(machine, command, cell, sequences),
+            cache=machine.cache if command.cache else SessionCache(None),
+            decides=_decides(machine, command, cell),
         ),
         sequences,
     )
     machine.progress.end(cell.label)
+
+
+def _decides(machine: Machine, command: Command, cell: Cell) -> dict[str, Any]:
+    """What the sessions of a cell have in common, as far as it decides what comes of them."""
+    conditions = command.conditions
+    setup = ArmSetup(cell.arm)
+    where = {name: value for name, value in machine.environment.items() if _ADDRESS.fullmatch(name)}
+    shared = {
+        "client": machine.client_version,
+        "where": where,
+        "model": cell.model,
+        "arm": {"variables": setup.variables, "flags": setup.flags[:1]},
+        "limits": [conditions.max_turns, conditions.timeout],
+    }
+    if cell.arm.has_plugin:
+        return shared | {"plugin": machine.plugin.digest, "settings": dict(conditions.plugin_settings)}
+    return shared
 
 
 def _primer(machine: Machine, command: Command, cell: Cell, sequences: Sequence[StepSequence]) -> Primer | None:

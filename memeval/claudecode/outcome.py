@@ -11,6 +11,7 @@ from typing import Any
 
 from memeval.checkpoint import Run, now
 from memeval.claudecode.contract import ErrorKind, Family, SessionResult, StepRecord, StepSequence, ToolCall
+from memeval.claudecode.scoring import is_main
 from memeval.claudecode.trajectory import trajectories
 from memeval.files import write_atomic
 from memeval.phases.report import RunFacts, build_result
@@ -24,7 +25,9 @@ RELEVANCY_TARGET = 0.7
 _LEVELS = ("turn.recency", "session.recency")
 
 
-def write_result(run: Run, family: Family, sequences: Sequence[StepSequence], version_of: str = "") -> Path:
+def write_result(
+    run: Run, family: Family, sequences: Sequence[StepSequence], version_of: str = "", without: Sequence[StepRecord] = ()
+) -> Path:
     """Write trajectories, result file and ledger line; the same file again if that was begun before."""
     store = run.store
     with store.transaction():
@@ -38,7 +41,7 @@ def write_result(run: Run, family: Family, sequences: Sequence[StepSequence], ve
     lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(store)]
     beside = trajectory_file(file)
     write_atomic(run.results.root / beside, "".join(line + "\n" for line in lines).encode())
-    return run.results.write(file, cell_result(run, family, sequences))
+    return run.results.write(file, cell_result(run, family, sequences, without))
 
 
 def trajectory_file(result_file: Path) -> Path:
@@ -46,8 +49,10 @@ def trajectory_file(result_file: Path) -> Path:
     return result_file.with_name(f"{result_file.stem}.trajectories.jsonl")
 
 
-def cell_result(run: Run, family: Family, sequences: Sequence[StepSequence]) -> dict[str, Any]:
-    """The result as it is now."""
+def cell_result(
+    run: Run, family: Family, sequences: Sequence[StepSequence], without: Sequence[StepRecord] = ()
+) -> dict[str, Any]:
+    """The result as it is now; `without` are the records of the same model without memory."""
     store = run.store
     rows = store.questions()
 
@@ -62,7 +67,7 @@ def cell_result(run: Run, family: Family, sequences: Sequence[StepSequence]) -> 
         **store.meta("claudecode"),
         "sessions": accounting(run),
         "four_metrics": four_metrics(result["metrics"]),
-        "summary": dict(family.summary(records)),
+        "summary": dict(family.summary(records, without)),
         "trajectories": trajectory_file(Path(store.meta("result_file") or "-")).name,
     }
     return result
@@ -96,11 +101,13 @@ def _about(run: Run) -> dict[str, Any]:
 def accounting(run: Run) -> dict[str, Any]:
     """How every session ended: each is in exactly one of the counts of `by_status`, which add up to `total`."""
     statuses: Counter[str] = Counter()
-    starts = 0
+    starts = cached = 0
     for line in trajectories(run.store):
         statuses[line["status"]] += 1
         starts += line["attempts"]
-    return {"total": sum(statuses.values()), "by_status": dict(sorted(statuses.items())), "starts": starts}
+        cached += line.get("cached", False)
+    by_status = dict(sorted(statuses.items()))
+    return {"total": sum(statuses.values()), "by_status": by_status, "starts": starts, "cached": cached}
 
 
 def four_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +129,7 @@ def four_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 def main_metric(metrics: Mapping[str, Any]) -> str | None:
     """The family's own first metric."""
-    return next((name for name in metrics if "." not in name and name not in ("efficiency", "relevancy")), None)
+    return next((name for name in metrics if is_main(name)), None)
 
 
 def step_records(run: Run, sequences: Sequence[StepSequence]) -> list[StepRecord]:

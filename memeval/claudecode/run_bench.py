@@ -29,10 +29,13 @@ from memeval.claudecode.conditions import INGESTS, REPLAY, Conditions
 from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions
 from memeval.claudecode.grid import GRID_MODELS, Command, Machine, grid_cells, load_command, perform, save_command
+from memeval.claudecode.leaks import check_apart
 from memeval.claudecode.preflight import client_version, probe_models
 from memeval.claudecode.process import Processes
 from memeval.claudecode.progress import make_progress
 from memeval.claudecode.sandbox import check_root, default_root
+from memeval.claudecode.session_cache import SessionCache
+from memeval.claudecode.staging import interpreter, outside_path, stage
 from memeval.config import parse_yaml
 from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError
 from memeval.results.files import ResultsDir
@@ -90,6 +93,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--resume", metavar="ID", help="Go on with a command; it keeps its own settings.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: try failed sessions again.")
 @click.option("--no-probe", is_flag=True, help="Don't try each model with a session of a few tokens first.")
+@click.option("--no-cache", is_flag=True, help="Take no session from an earlier run's cache, and keep none.")
 @click.option("--offline", is_flag=True, help="Never fetch data.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with an estimate, and end.")
 @click.option("--list-benchmarks", is_flag=True, help="Say what each benchmark needs and whether it is here.")
@@ -139,13 +143,16 @@ def _perform(
         auth = make_auth(values["auth"], values["base_url"])
         client = ClaudeCode(find_client(values["claude"]), processes)
         root = check_root(values["work_dir"] or default_root(os.environ))
-        environment = _environment(auth)
+        check_apart(root, {"results": results.root, **{f"data of {name}": Path(path) for name, path in asked.data.items()}})
+        environment = _environment(auth, root)
         version = client_version(client, environment, root)
         auth.check(os.environ)
         for name, family in families.items():
             for need in family.needs():
                 if not need.here and not need.name.endswith((OPTIONAL, FETCHED)):
                     raise ConfigError(f"{name} needs {need.name}.", fix=need.fix)
+        plugin = stage(find_plugin(values["plugin_dir"]), root)
+        cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
         if not values["no_probe"]:
             probe_models(client, environment, [model for _, model in asked.cells], root)
         if not values["resume"]:
@@ -153,20 +160,24 @@ def _perform(
         screen.announce(group, asked)
         budgets = _budgets(values["budgets"], results, group)
         with make_progress() as progress:
-            plugin = find_plugin(values["plugin_dir"])
             machine = Machine(
-                client, version, environment, plugin, root, results, around, progress, budgets, values["retry_failed"]
+                client, version, environment, plugin, root, results, around, progress, budgets, values["retry_failed"], cache
             )
             summary = perform(machine, group, asked, families)
     screen.show_summary(summary, as_json=values["as_json"])
 
 
-def _environment(auth: Auth) -> dict[str, str]:
-    return {"MEMORYD_PYTHON": sys.executable, **auth.environment(os.environ)}
+def _environment(auth: Auth, root: Path) -> dict[str, str]:
+    made = auth.environment(os.environ)
+    return {**made, "MEMORYD_PYTHON": interpreter(root), "PATH": outside_path(made.get("PATH", os.defpath))}
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("MEMEVAL_CACHE", "~/.cache/memeval")).expanduser()
 
 
 def _surroundings(values: Mapping[str, Any]) -> Surroundings:
-    cache = Path(os.environ.get("MEMEVAL_CACHE", "~/.cache/memeval")).expanduser()
+    cache = _cache()
     sources = Sources(cache=cache / "datasets" if "MEMEVAL_CACHE" in os.environ else CACHE, offline=values["offline"])
     return Surroundings(Catalog.default(), ModelCache(cache / "models"), Budget(None), Stop(), sources)
 
@@ -205,6 +216,7 @@ def _command(values: Mapping[str, Any], around: Surroundings) -> Command:
         memory_from=values["memory_from"],
         version=values["version_of"],
         seed=values["seed"],
+        cache=not values["no_cache"],
     )
 
 

@@ -162,9 +162,9 @@ def short_hash(text: str) -> str:
 
 
 def default_root(environ: Mapping[str, str]) -> Path:
-    """Where sandboxes lie unless --work-dir says otherwise."""
+    """Where sandboxes lie unless --work-dir says otherwise; not beside the data that the platform keeps."""
     cache = environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(cache) / "memeval" / "claude-code"
+    return Path(cache) / "memeval-sandboxes"
 
 
 def check_root(root: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import Any, cast
@@ -24,11 +25,15 @@ METRICS = ("recall_any", "recall_all", "mrr")
 _embedding = Lock()
 
 
-def family_scores(scores: Sequence[Score]) -> list[dict[str, Any]]:
+AGAIN = "again_"
+"""Beginning of the metrics of a task that is asked once more: it counts for forgetting, and not a second time for accuracy."""
+
+
+def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[str, Any]]:
     """As the result keeps them. Without a value a score is unscored, unless its reason says that it was skipped."""
     out = []
     for score in scores:
-        data = score_to_json(score)
+        data = score_to_json(replace(score, metric=AGAIN + score.metric) if again else score)
         data["status"] = "scored" if score.value is not None else "skipped" if score.reason.startswith("skipped") else "unscored"
         if not score.usage.calls and not score.usage.cached_calls:
             del data["usage"]
@@ -71,4 +76,9 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 def headline(scores: Sequence[Mapping[str, Any]]) -> float | None:
     """The value of the main metric: the first one, if it is no metric of what was found."""
     first = next(iter(scores), None)
-    return None if first is None or first["metric"] in ("efficiency", "relevancy") or "." in first["metric"] else first["value"]
+    return None if first is None or not is_main(first["metric"]) else first["value"]
+
+
+def is_main(metric: str) -> bool:
+    """Whether a metric says how good answers are, rather than what memory gave or what was kept of it."""
+    return "." not in metric and metric not in ("efficiency", "relevancy") and not metric.startswith(AGAIN)

@@ -32,7 +32,7 @@ GIVE_UP_AFTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a step: the last try's result, and what memory gave and took."""
+    """What became of a step: the last try's result, and what memory gave and took. `cached`: another run paid for it."""
 
     result: SessionResult
     attempts: int = 1
@@ -40,6 +40,7 @@ class Outcome:
     files: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     written: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     daydreams: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

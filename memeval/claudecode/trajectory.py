@@ -31,6 +31,7 @@ def trajectory(sequence: StepSequence, step: Step, outcome: Outcome, found: Sequ
         "status": "done" if result.ok else str(result.error),
         "message": result.message,
         "attempts": outcome.attempts,
+        "cached": outcome.cached,
         "turns": result.turns,
         "usage": usage_to_json(result.usage),
         "calls": [

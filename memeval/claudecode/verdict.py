@@ -57,11 +57,12 @@ def _cell(benchmark: str, arm: str, model: str, runs: Sequence[RunResult]) -> Ce
     clusters: dict[str, str] = {}
     means = []
     for run in runs:
-        values = {question.key: _value(question, metric) for question in run.questions}
+        asked = [question for question in run.questions if question.entry(metric).status != "skipped"]
+        values = {question.key: _value(question, metric) for question in asked}
         scored = [value for value in values.values() if value is not None]
         if scored:
             means.append(math.fsum(scored) / len(scored))
-        for question in run.questions:
+        for question in asked:
             clusters[question.key] = question.case_id
             if (value := values[question.key]) is not None:
                 found[question.key].append(value)

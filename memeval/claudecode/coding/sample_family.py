@@ -16,6 +16,7 @@ from memeval.claudecode.coding import learning, sample, steps, unittests
 from memeval.claudecode.coding.checkout import commit_all, empty, write_files
 from memeval.claudecode.contract import Need, SessionResult, Step, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.leaks import came_upon
 from memeval.errors import DataError
 from memeval.sampling import Selection
 from memeval.types import Question, QuestionType, Score
@@ -71,7 +72,7 @@ class SampleCode:
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
         """Resolved when the hidden tests and the repository's own pass."""
-        if why := steps.failed_session(result) or self._saw_gold(result):
+        if why := steps.failed_session(result) or came_upon(result, [self._folder]):
             return steps.unscored(why)
         repository = self._repository(step)
         task = next(task for task in repository.tasks if task.id == step.payload["task"])
@@ -79,9 +80,9 @@ class SampleCode:
         verdict = unittests.grade(work / step.folder, repository.visible_tests(), task.tests, timeout=timeout)
         return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE)]
 
-    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
-        """Metrics of continual learning; forward transfer needs the records without memory: `learning.summary`."""
-        return learning.summary(records)
+    def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
+        """Metrics of continual learning; forward transfer is against the records `without` memory."""
+        return learning.summary(records, without)
 
     @cached_property
     def _repositories(self) -> dict[str, sample.SampleRepository]:
@@ -92,14 +93,6 @@ class SampleCode:
             return self._repositories[step.payload["sequence"]]
         except KeyError:
             raise DataError(f"{step.id} is no task of {self._name}.", fix="Start the run anew.") from None
-
-    def _saw_gold(self, result: SessionResult) -> str:
-        """An agent with a shell can find this package; a session that looked there proves nothing."""
-        signs = (str(self._folder), "data/sample_code")
-        for call in result.tool_calls:
-            if any(sign in text for sign in signs for text in (str(dict(call.arguments)), call.result)):
-                return "the session came upon the folder with the gold patches"
-        return ""
 
 
 def _chain(repository: sample.SampleRepository) -> steps.Chain:

@@ -24,6 +24,7 @@ from memeval.claudecode.coding.harness import SweTask
 from memeval.claudecode.coding.repositories import Repositories
 from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.leaks import came_upon
 from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, DependencyError
@@ -111,7 +112,7 @@ class SweTasks:
         """Resolved when the tests of SWE-bench pass; unscored where that can't be found out. ContextBench: and what was read."""
         assert step.question is not None
         looked = context.context_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
-        if why := steps.failed_session(result):
+        if why := steps.failed_session(result) or came_upon(result, [self._data, self._around.sources.cache]):
             return steps.unscored(why)
         if self._options["grading"] == "none":
             return [*steps.unscored("grading is switched off"), *looked]
@@ -125,9 +126,9 @@ class SweTasks:
             return [*steps.unscored(str(error)), *looked]
         return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE), *looked]
 
-    def summary(self, records: Sequence[StepRecord]) -> Mapping[str, Any]:
-        """Metrics of continual learning; forward transfer needs the records without memory: `learning.summary`."""
-        return learning.summary(records)
+    def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
+        """Metrics of continual learning; forward transfer is against the records `without` memory."""
+        return learning.summary(records, without)
 
     def _change(self, task: SweTask, agent: Path) -> str:
         """What the agent did, without changes of files that the test patch brings."""

@@ -66,7 +66,7 @@ def main() -> None:
         return
     prompt = flag("-p")
     with (FOLDER / "calls").open("a") as stream:
-        stream.write(json.dumps({"argv": sys.argv[1:], "env": sorted(os.environ), "pid": os.getpid()}) + "\n")
+        stream.write(json.dumps({"argv": sys.argv[1:], "env": dict(os.environ), "pid": os.getpid()}) + "\n")
     tell({"type": "system", "subtype": "init", "model": flag("--model"), "tools": ["Read"], "plugins": []})
     if fault := os.environ.get("ANTHROPIC_FAKE_FAULT"):
         result(fault, is_error=True)

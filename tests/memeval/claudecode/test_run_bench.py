@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from memeval.claudecode.leftovers import processes_of
-from tests.memeval.claudecode.conftest import FakeWorld
+from tests.memeval.claudecode.conftest import ROOT, FakeWorld
 
-VOLATILE = ("times", "seconds", "run_id", "group", "trajectories", "resumed_with")
+VOLATILE = ("times", "seconds", "run_id", "group", "trajectories", "resumed_with", "cache")
 
 
 def lasting(value: Any) -> Any:
@@ -38,7 +38,7 @@ def test_forty_sessions_with_crashes_a_hang_and_a_limit_are_all_accounted_for(wo
     )
     assert done.returncode == 0, done.stderr
     (cell,) = json.loads(done.stdout)["cells"]
-    assert cell["sessions"] == {"total": 40, "by_status": {"crash": 2, "done": 37, "timeout": 1}, "starts": 41}
+    assert cell["sessions"] == {"total": 40, "by_status": {"crash": 2, "done": 37, "timeout": 1}, "starts": 41, "cached": 0}
     assert cell["questions"] == {"total": 40, "done": 37, "failed": 3, "pending": 0}
     result = world.result("g")
     assert result["metrics"]["contains"]["failed"] == 3
@@ -60,8 +60,47 @@ def test_a_run_that_is_killed_and_resumed_gives_the_same_result(world: FakeWorld
         run.kill()
         run.wait(5)
     assert world.bench("--resume", "g", "--base-url", world.address).returncode == 0
-    assert world.bench(*flags, "--run-id", "whole").returncode == 0
+    assert world.bench(*flags, "--run-id", "whole", "--no-cache").returncode == 0
     assert lasting(world.result("g")) == lasting(world.result("whole"))
+
+
+def test_a_session_that_an_earlier_run_paid_for_is_taken_from_its_cache_and_said_to_be(world: FakeWorld) -> None:
+    world.questions(3, lambda number: "TURNS" if number == 3 else "")
+    flags = ("-b", "forty", "--mode", "off", "--base-url", world.address, "--no-probe")
+    assert world.bench(*flags, "--run-id", "first").returncode == 0
+    assert world.bench(*flags, "--run-id", "second").returncode == 0
+    assert len(world.calls()) == 4  # the one without an answer was tried again
+    first, second = world.result("first"), world.result("second")
+    assert second["claudecode"]["sessions"] == {"total": 3, "by_status": {"done": 2, "max_turns": 1}, "starts": 1, "cached": 2}
+    assert second["metrics"]["contains"] == first["metrics"]["contains"]
+    assert second["usage"]["total"]["cached_calls"] == 2
+    assert (first["usage"]["total"]["cost_usd"], second["usage"]["total"]["cost_usd"]) == (0.02, 0.0)
+    for more in (("--no-cache",), ("--model", "claude-opus-5-5"), ("--max-turns", "4")):
+        before = len(world.calls())
+        assert world.bench(*flags, *more).returncode == 0
+        assert len(world.calls()) == before + 3, more
+
+
+def test_repeats_are_sessions_of_their_own_and_their_spread_is_told(world: FakeWorld) -> None:
+    world.questions(2)
+    flags = ("-b", "forty", "--mode", "off", "--repeat", "3", "--base-url", world.address, "--no-probe", "--json")
+    done = world.bench(*flags)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert [cell["repeat"] for cell in summary["cells"]] == [1, 2, 3]
+    assert len(world.calls()) == 6
+    assert summary["variance"][0]["repeats"] == [0.5, 0.5, 0.5]
+    assert summary["variance"][0]["standard_deviation"] == 0.0
+
+
+def test_shards_of_a_benchmark_are_all_of_it_and_none_twice(world: FakeWorld) -> None:
+    world.questions(5)
+    asked = []
+    for shard in ("1/2", "2/2"):
+        done = world.bench("-b", "forty", "--mode", "off", "--shard", shard, "--base-url", world.address, "--run-id", shard[0])
+        assert done.returncode == 0, done.stderr
+        asked += [question["id"] for question in world.result(shard[0])["questions"]]
+    assert sorted(asked) == [f"q{number:02}" for number in range(1, 6)]
 
 
 @pytest.mark.slow
@@ -138,6 +177,7 @@ def test_sessions_get_nothing_of_the_users_environment(world: FakeWorld) -> None
     assert world.bench("-b", "forty", "--mode", "off", "--base-url", world.address).returncode == 0
     (_, asked) = world.calls()
     assert not {"CLAUDECODE", "SECRET_TOKEN"} & set(asked["env"])
+    assert not [name for name, value in asked["env"].items() if str(ROOT) in value or "conf" in value.lower().split("/")], asked
     assert {"CLAUDE_CONFIG_DIR", "CLAUDE_CODE_TMPDIR", "CLAUDE_CODE_DISABLE_AUTO_MEMORY"} <= set(asked["env"])
 
 
