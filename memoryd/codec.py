@@ -211,9 +211,13 @@ def item_from_json(data: bytes | str) -> MemoryItem:
 
 def item_digest(item: MemoryItem) -> str:
     """Identity of an item's value, for finding indexes that are behind (`backends` left out)."""
-    values = item_to_dict(item)
-    del values["backends"]
-    return digest(orjson.dumps(values).decode())[:32]
+    return digest_of(item_to_dict(item))
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """`item_digest` of the item that `item_to_dict` gave these values."""
+    counted = {name: value for name, value in values.items() if name != "backends"}
+    return digest(orjson.dumps(counted).decode())[:32]
 
 
 def hit_to_dict(hit: Hit) -> dict[str, Any]:

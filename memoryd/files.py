@@ -96,6 +96,16 @@ def _write_together(files: Sequence[tuple[Path, bytes]], temporaries: list[Path 
         temporaries[:] = [None] * len(files)
 
 
+def sync_dirs(folders: Sequence[Path]) -> None:
+    """`sync_dir` for several folders at a time."""
+    if len(folders) < 2:
+        for folder in folders:
+            sync_dir(folder)
+        return
+    with ThreadPoolExecutor(SYNC_THREADS, "sync") as pool:
+        list(pool.map(sync_dir, folders))
+
+
 def _remove(temporaries: Sequence[Path | None]) -> None:
     for path in filter(None, temporaries):
         path.unlink(missing_ok=True)

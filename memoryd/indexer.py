@@ -6,14 +6,31 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
-from memoryd.errors import EmbeddingError, MemorydError
+from memoryd.db import remove_database
+from memoryd.errors import EmbeddingError, IndexDamagedError, MemorydError, StoreError
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.types import MemoryItem
+from memoryd.stores.vector import VectorStore
+from memoryd.types import Hit, MemoryItem, Query
 
 log = logging.getLogger(__name__)
 BATCH = 64
 RETRY_SECONDS = 30.0
+TRIES = 5
+
+
+class Closable(Protocol):
+    """A store that can be closed."""
+
+    def close(self) -> None:
+        """Close the store; its later use raises StoreError."""
+        ...
+
+
+StoreT = TypeVar("StoreT", bound=Closable)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +121,82 @@ class BackgroundIndexer:
             log.exception("indexing failed")
             return True
         return False
+
+
+class DerivedIndex(Generic[StoreT]):
+    """A store made from the Markdown: one that proves to be damaged is dropped, made anew and filled again.
+
+    `refill` is told the new store, and `rebuilt` the index's name. Safe to use from several threads: work that meets
+    a store which another thread has just replaced is done again on the new one.
+    """
+
+    def __init__(
+        self, path: Path, opener: Callable[[Path], StoreT], refill: Callable[[StoreT], None], rebuilt: list[str]
+    ) -> None:
+        self._path = path
+        self._opener = opener
+        self._refill = refill
+        self._rebuilt = rebuilt
+        self._lock = threading.Lock()
+        self._store = self._open()
+
+    def _open(self) -> StoreT:
+        try:
+            return self._opener(self._path)
+        except IndexDamagedError as error:
+            self._tell(error)
+            remove_database(self._path)
+            return self._opener(self._path)
+
+    def _tell(self, error: IndexDamagedError) -> None:
+        log.warning("index %s is damaged and is rebuilt: %s", self._path.stem, error.message)
+        self._rebuilt.append(self._path.stem)
+
+    def use(self, work: Callable[[StoreT], T]) -> T:
+        """What the work gives; after damage it is done again on the new store. Raises what the work raises else."""
+        for _ in range(TRIES):
+            store = self._store
+            try:
+                return work(store)
+            except IndexDamagedError as error:
+                if self._replace(store):
+                    self._tell(error)
+                    self._refill(self._store)
+            except StoreError:
+                if store is self._store:
+                    raise
+        return work(self._store)
+
+    def rebuild(self) -> None:
+        """Begin anew from the Markdown."""
+        self._replace(self._store)
+        self._refill(self._store)
+
+    def _replace(self, store: StoreT) -> bool:
+        """Open a new store in the place of this one; False when another thread has done so."""
+        with self._lock:
+            if store is not self._store:
+                return False
+            store.close()
+            remove_database(self._path)
+            self._store = self._opener(self._path)
+            return True
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+
+class MeaningIndex(DerivedIndex[VectorStore]):
+    """The vectors, as the ranking asks them. Raises EmbeddingError."""
+
+    def search(self, query: Query, k: int = 8) -> list[Hit]:
+        """Hits by cosine."""
+        return self.use(lambda store: store.search(query, k))
+
+    def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
+        """Cosine of each item that has a vector."""
+        return self.use(lambda store: store.score(text, ids))
 
 
 def bring_in_step(

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.codec import item_digest, item_from_json, item_to_json
+from memoryd.codec import digest_of, item_from_json, item_to_dict
 from memoryd.types import MemoryItem, Query, Scope, Status
 
 COLUMNS = (
@@ -68,6 +68,7 @@ def seconds(moment: datetime | None) -> float | None:
 
 def to_row(item: MemoryItem) -> tuple[Any, ...]:
     """Values in the order of COLUMNS."""
+    values = item_to_dict(item)
     return (
         item.id,
         item.content,
@@ -82,8 +83,8 @@ def to_row(item: MemoryItem) -> tuple[Any, ...]:
         seconds(item.valid_to),
         item.relevancy,
         orjson.dumps(list(item.tags)).decode(),
-        item_digest(item),
-        item_to_json(item).decode(),
+        digest_of(values),
+        orjson.dumps(values).decode(),
     )
 
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from memoryd.config import Settings
-from memoryd.db import remove_database
-from memoryd.errors import EmbeddingError, IndexDamagedError, NotFoundError
+from memoryd.errors import EmbeddingError, NotFoundError
 from memoryd.files import remove_stale_temporaries
 from memoryd.handwork import HandWork, merged_from
-from memoryd.indexer import BackgroundIndexer, IndexHealth, bring_in_step
+from memoryd.indexer import BackgroundIndexer, DerivedIndex, IndexHealth, MeaningIndex, bring_in_step
 from memoryd.late import LateIndex
 from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder, FloatArray, TokenEncoder
@@ -33,7 +33,8 @@ from memoryd.types import Backend, Hit, Link, LinkType, MemoryItem, Query, Relat
 
 log = logging.getLogger(__name__)
 HEAL_NEWEST = 50
-StoreT = TypeVar("StoreT")
+# A batch of more than these is answered for when it is durable and found by words; links follow in the background.
+LINKED_AT_ONCE = 100
 
 
 class Orchestrator:
@@ -56,11 +57,14 @@ class Orchestrator:
         self._embedder = embedder if settings.rank != "bm25" else None
         self._hand_work = HandWork(ledger)
         self._writing = threading.RLock()
+        self._unlinked: dict[str, None] = {}
         self._rebuilt: list[str] = []
         self._embedder_error = ""
         self.markdown = MarkdownStore(settings.paths, clock)
-        self._graph = self._open("graph", self._open_graph)
-        self._vector = self._open("vector", self._open_vector) if self._embedder else None
+        self._graph = DerivedIndex(self._index_path("graph"), GraphStore, self._refill_graph, self._rebuilt)
+        self._vector: MeaningIndex | None = None
+        if self._embedder is not None:
+            self._vector = MeaningIndex(self._index_path("vector"), self._open_vector, self._refill_vector, self._rebuilt)
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
         self._late: LateIndex | None = None
         if encoder is not None and self._embedder is not None and settings.rank == "maxsim":
@@ -70,35 +74,27 @@ class Orchestrator:
 
     # Opening, catching up, closing
 
-    def _open_graph(self) -> GraphStore:
-        return GraphStore(self._index_path("graph"))
-
-    def _open_vector(self) -> VectorStore:
+    def _open_vector(self, path: Path) -> VectorStore:
         assert self._embedder is not None
-        return VectorStore(self._index_path("vector"), self._embedder, ann_threshold=self._settings.ann_threshold)
+        return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold)
+
+    def _refill_graph(self, graph: GraphStore) -> None:
+        bring_in_step(self.markdown, graph.digests(), graph.write_many, graph.delete)
+
+    def _refill_vector(self, vector: VectorStore) -> None:
+        bring_in_step(self.markdown, vector.digests(), self._enqueue, vector.delete)
 
     def _index_path(self, name: str) -> Path:
         return self._settings.paths.index / f"{name}.db"
-
-    def _open(self, name: str, opener: Callable[[], StoreT]) -> StoreT:
-        try:
-            return opener()
-        except IndexDamagedError as error:
-            log.warning("index %s is damaged and is rebuilt: %s", name, error.message)
-            self._rebuilt.append(name)
-            remove_database(self._index_path(name))
-            return opener()
 
     def catch_up(self) -> SyncReport:
         """Bring every index in step with the Markdown; embedding goes on in the background."""
         remove_stale_temporaries(self.folder)
         report = self.sync()
         self._heal_supersessions()
-        with self._mending("graph"):
-            bring_in_step(self.markdown, self._graph.digests(), self._graph.write_many, self._graph.delete)
+        self._graph.use(self._refill_graph)
         if self._vector is not None:
-            with self._mending("vector"):
-                bring_in_step(self.markdown, self._vector.digests(), self._enqueue, self._vector.delete)
+            self._vector.use(self._refill_vector)
         if self._late is not None:
             self._late.catch_up()
         self.caught_up = True
@@ -113,28 +109,6 @@ class Orchestrator:
             old = self.markdown.get(hit.item.supersedes) if hit.item.supersedes else None
             if old is not None and old.status is Status.ACTIVE:
                 self._close_old(old, hit.item)
-
-    @contextmanager
-    def _mending(self, name: str) -> Iterator[None]:
-        """Damage found in a derived index: drop the file, open a new one, fill it again."""
-        try:
-            yield
-        except IndexDamagedError as error:
-            log.warning("index %s is damaged and is rebuilt: %s", name, error.message)
-            self._rebuilt.append(name)
-            self._replace_index(name)
-
-    def _replace_index(self, name: str) -> None:
-        if name == "graph":
-            self._graph.close()
-            remove_database(self._index_path(name))
-            self._graph = self._open_graph()
-            bring_in_step(self.markdown, {}, self._graph.write_many, self._graph.delete)
-        elif self._vector is not None:
-            self._vector.close()
-            remove_database(self._index_path(name))
-            self._vector = self._open_vector()
-            bring_in_step(self.markdown, {}, self._enqueue, self._vector.delete)
 
     def warm(self) -> None:
         """Load the embedder now, so that the first recall need not wait for it."""
@@ -162,11 +136,12 @@ class Orchestrator:
     # Background embedding
 
     def _embed_waiting(self, ids: Sequence[str]) -> None:
+        self._link_waiting(ids)
         if self._vector is None:
             return
         found = self.markdown.fetch(ids)
-        with self._mending("vector"):
-            self._vector.write_many([found[id] for id in ids if id in found])
+        items = [found[id] for id in ids if id in found]
+        self._vector.use(lambda vector: vector.write_many(items))
         if self._late is not None:
             self._late.write(found)
         self._embedder_error = ""
@@ -194,7 +169,10 @@ class Orchestrator:
         return self.write_many([item])[0]
 
     def write_many(self, items: Sequence[MemoryItem]) -> list[str]:
-        """Store several items; each file is durable, the index is written once."""
+        """Store several items; each file is durable, the index is written once.
+
+        Their vectors follow in the background, with a large batch their links too (see `settle`).
+        """
         stamped = [self._stamped(item) for item in items]
         with self._writing:
             ids = self.markdown.write_many(stamped)
@@ -207,10 +185,24 @@ class Orchestrator:
         return replace(item, created_at=self._clock.now())
 
     def _index(self, items: Sequence[MemoryItem]) -> None:
-        with self._mending("graph"):
-            self._graph.write_many(items)
-        if self._vector is not None:
+        large = len(items) > LINKED_AT_ONCE
+        if large:
+            self._unlinked |= dict.fromkeys(item.id for item in items)
+        else:
+            self._write_links(items)
+        if self._vector is not None or large:
             self._enqueue(items)
+
+    def _write_links(self, items: Sequence[MemoryItem]) -> None:
+        self._graph.use(lambda graph: graph.write_many(items))
+
+    def _link_waiting(self, ids: Sequence[str]) -> None:
+        """Write the links of those that wait for them, as the memories are now."""
+        with self._writing:
+            waiting = [id for id in ids if id in self._unlinked]
+            self._write_links(list(self.markdown.fetch(waiting).values()))
+            for id in waiting:
+                del self._unlinked[id]
 
     def get(self, id: str) -> MemoryItem | None:
         """The item, or None."""
@@ -228,11 +220,9 @@ class Orchestrator:
 
     def _unindex(self, ids: Iterable[str]) -> None:
         for id in ids:
-            with self._mending("graph"):
-                self._graph.delete(id)
+            self._graph.use(partial(GraphStore.delete, id=id))
             if self._vector is not None:
-                with self._mending("vector"):
-                    self._vector.delete(id)
+                self._vector.use(partial(VectorStore.delete, id=id))
             if self._late is not None:
                 self._late.delete(id)
 
@@ -243,14 +233,12 @@ class Orchestrator:
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
         """The route that was taken and its hits."""
         asked = query if query.now else replace(query, now=self._clock.now())
-        with self._mending("vector"), self._embedding():
+        with self._embedding():
             return self._ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
         return self._ranker.search(asked, k, Sources(self.markdown, None, self._search_graph))
 
     def _search_graph(self, query: Query, k: int) -> list[Hit]:
-        with self._mending("graph"):
-            return self._graph.search(query, k)
-        return self._graph.search(query, k)
+        return self._graph.use(lambda graph: graph.search(query, k))
 
     # What a person or the day dream does with a memory
 
@@ -314,7 +302,8 @@ class Orchestrator:
 
     def _release(self, id: str) -> None:
         """Else the next start would take what the user brings back for a supersession that was cut off."""
-        successors = [self.get(successor) for successor in self._graph.successors(id)]
+        self._link_waiting(list(self._unlinked))
+        successors = [self.get(successor) for successor in self._graph.use(lambda graph: graph.successors(id))]
         for item in successors:
             if item is not None and item.supersedes == id:
                 self.write(replace(item, supersedes=None))
@@ -337,13 +326,12 @@ class Orchestrator:
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
         """Memories linked with this one, nearest first."""
         self.require(id)
-        with self._mending("graph"):
-            return self._graph.related(id, depth=depth, types=types, k=k)
-        return self._graph.related(id, depth=depth, types=types, k=k)
+        self._link_waiting(list(self._unlinked))
+        return self._graph.use(lambda graph: graph.related(id, depth=depth, types=types, k=k))
 
     def vectors(self) -> dict[str, FloatArray]:
         """The unit vectors of all memories that have one, by id."""
-        return self._vector.vectors() if self._vector is not None else {}
+        return self._vector.use(VectorStore.vectors) if self._vector is not None else {}
 
     def count(self, query: Query) -> int:
         """How many items pass the filters; the text is ignored."""
@@ -361,8 +349,8 @@ class Orchestrator:
         with self._writing:
             report = self.markdown.sync(paths)
             if by_hand:
-                with self._mending("graph"):
-                    self._hand_work.note(report, self._graph.get)
+                self._link_waiting(list(self._unlinked))
+                self._graph.use(lambda graph: self._hand_work.note(report, graph.get))
             self._unindex(report.removed)
             if report.changed:
                 self._index(report.changed)
@@ -371,8 +359,9 @@ class Orchestrator:
     def reindex(self) -> IndexHealth:
         """Rebuild every index from the Markdown alone."""
         self.markdown.rebuild()
-        self._replace_index("graph")
-        self._replace_index("vector")
+        self._graph.rebuild()
+        if self._vector is not None:
+            self._vector.rebuild()
         if self._late is not None:
             self._late.rebuild()
         self.markdown.flush()
@@ -382,9 +371,7 @@ class Orchestrator:
         """Write what is debounced: inverted_index.json, and the vector mirror of a large store."""
         self.markdown.flush()
         if self._vector is not None and not self._indexer.waiting():
-            with self._mending("vector"):
-                if self._vector.ann_missing():
-                    self._vector.rebuild_ann()
+            self._vector.use(_keep_mirror)
 
     def health(self) -> IndexHealth:
         """Numbers for status and doctor."""
@@ -397,3 +384,8 @@ class Orchestrator:
             embedder_error=self._embedder_error,
             rebuilt=tuple(self._rebuilt),
         )
+
+
+def _keep_mirror(vector: VectorStore) -> None:
+    if vector.ann_missing():
+        vector.rebuild_ann()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memoryd import codec
 from memoryd.errors import StoreError
-from memoryd.files import create_exclusive, staged, sync_dir, write_atomic
+from memoryd.files import create_exclusive, staged, sync_dirs, write_atomic
 from memoryd.stores import memory_file
 from memoryd.stores.literal import Entry, Known, LiteralIndex, Stamp
 from memoryd.stores.locations import canonical_path
@@ -144,8 +144,7 @@ class FileWriter:
     def settle(self, entries: Iterable[Entry]) -> None:
         """Make the names of new files durable."""
         try:
-            for folder in sorted({(self._root / entry.path).parent for entry in entries}):
-                sync_dir(folder)
+            sync_dirs(sorted({(self._root / entry.path).parent for entry in entries}))
         except OSError as error:
             raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
 

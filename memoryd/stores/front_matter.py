@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
+from memoryd.codec import is_id
 from memoryd.errors import BrokenFileError
 
 try:
@@ -28,6 +30,8 @@ _KEY_LINE = re.compile(r"^[\w\"'][^\n]*:(?:[ \t\r]|$)", re.MULTILINE)
 _LEADING_BLANK = re.compile(r"(?:[ \t]*\r?\n)*")
 _WIDE = 1_000_000
 _MAX_ALIASES = 50
+_SHORT = 100
+LINES_KEPT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class _Dumper(_BaseDumper):
 
 
 def _represent_text(dumper: Any, text: str) -> Any:
-    style = '"' if any(not character.isprintable() for character in text) else None
+    style = '"' if not text.isprintable() else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -84,6 +88,34 @@ _Dumper.add_representer(
 
 
 def _dump(values: Mapping[str, Any]) -> str:
+    """The values, one key a line. Each line stands for itself, so common ones are kept and the others dumped together."""
+    lines: list[str] = []
+    rest: dict[str, Any] = {}
+    for key, value in values.items():
+        line = _known_line(key, value)
+        if line and rest:
+            lines.append(_dump_anew(rest))
+            rest = {}
+        if line:
+            lines.append(line)
+        else:
+            rest[key] = value
+    return "".join([*lines, _dump_anew(rest)] if rest else lines)
+
+
+def _known_line(key: str, value: Any) -> str:
+    """The line of a value that many files share, or whose form needs no quotes; empty for all others."""
+    if isinstance(value, Moment) or (isinstance(value, str) and is_id(value)):
+        return f"{key}: {value}\n" if key.isidentifier() else ""
+    return _dump_scalar(key, value) if isinstance(value, str | bool | float) and len(str(value)) <= _SHORT else ""
+
+
+@lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 are equal
+def _dump_scalar(key: str, value: str | bool | float) -> str:
+    return _dump_anew({key: value})
+
+
+def _dump_anew(values: Mapping[str, Any]) -> str:
     text = yaml.dump(_Block(values), Dumper=_Dumper, default_flow_style=True, sort_keys=False, allow_unicode=True, width=_WIDE)
     return str(text)
 

@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 INDEX_NAME = "literal.db"
 _CHUNK = 1_000
 _STALE_SECONDS = 3_600
+_TRIES = 5
 T = TypeVar("T")
 
 
@@ -101,18 +102,22 @@ class MarkdownStore:
         return index
 
     def _use(self, work: Callable[[LiteralIndex], T]) -> T:
-        """Run the work on the index; when the index proves to be damaged, rebuild it and run it again."""
-        index = self._open()
-        try:
-            return work(index)
-        except BrokenFileError:
-            raise
-        except StoreError as error:
-            if index is self._index and not _is_damaged(index, error):
+        """Run the work on the index; when the index proves to be damaged, rebuild it and run it again.
+
+        It is run again too when another thread has made the index anew meanwhile, which closes the old one.
+        """
+        for _ in range(_TRIES):
+            index = self._open()
+            try:
+                return work(index)
+            except BrokenFileError:
                 raise
-            log.warning("The literal index is rebuilt: %s", error.message)
-            if index is self._index:
-                self.rebuild()
+            except StoreError as error:
+                if index is self._index:
+                    if not _is_damaged(index, error):
+                        raise
+                    log.warning("The literal index is rebuilt: %s", error.message)
+                    self.rebuild()
         return work(self._open())
 
     def rebuild(self) -> None:

@@ -72,7 +72,8 @@ class VectorStore:
         self._lock = threading.RLock()
         self._queries: OrderedDict[str, FloatArray] = OrderedDict()
         extension: Any = sqlite_vec
-        self._db = Database(path, extensions=[extension.loadable_path()])
+        # Not durable: what a power cut loses is missed at the next start and embedded again.
+        self._db = Database(path, extensions=[extension.loadable_path()], durable=False)
         self._mirrors = Mirrors(self._db, self._model, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
         try:
             SCHEMA.apply(self._db)

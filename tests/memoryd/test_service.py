@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -251,3 +252,41 @@ def test_files_are_private(filled: Orchestrator, settings: Settings) -> None:
 
 def test_nothing_is_written_outside_the_home(filled: Orchestrator, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_embedding_goes_on_when_the_index_is_made_anew_meanwhile(settings: Settings, clock: FakeClock) -> None:
+    class Paused(HashEmbedder):
+        """Waits in the middle of a batch, so that the store under it can be replaced."""
+
+        def embed(self, texts: Sequence[str]) -> FloatArray:
+            begun.set()
+            assert go_on.wait(10)
+            return super().embed(texts)
+
+    begun, go_on = threading.Event(), threading.Event()
+    service = Orchestrator(settings, clock, Paused())
+    service.write(item("The cache runs on port 6379."))
+    assert begun.wait(10)
+    service.reindex()
+    go_on.set()
+    assert service.settle(10)
+    assert len(service.vectors()) == 1
+    service.close()
+
+
+def test_the_links_of_a_large_batch_follow_and_are_there_when_asked_for(service: Orchestrator, clock: FakeClock) -> None:
+    batch = [item(f"Step {n} is in deploy.sh.", entities=("deploy.sh",), created_at=clock.now()) for n in range(150)]
+    ids = service.write_many(batch)
+    assert len(service.related(ids[0], k=20)) == 20
+    assert service.settle(20)
+    assert {hit.item.content for hit in service.search(Query(text="deploy.sh", backend=Backend.GRAPH), 3)} <= {
+        entry.content for entry in batch
+    }
+
+
+def test_a_supersession_in_a_large_batch_can_be_taken_back_at_once(service: Orchestrator) -> None:
+    old = service.write(item("The port is 1."))
+    new = service.supersede(old, item("The port is 2."))
+    service.write_many([*(item(f"Filler {n}.") for n in range(150)), replace(service.require(new), tags=("moved",))])
+    service.restore(old)
+    assert service.require(new).supersedes is None

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -332,11 +334,11 @@ def test_a_write_that_fails_in_the_middle_is_rolled_back(world: World, monkeypat
 
     real, calls = file_writer.write_atomic, []
 
-    def full(target: object, data: bytes) -> None:
+    def full(target: Path, data: bytes, **options: Any) -> None:
         calls.append(target)
         if len(calls) == 2:
             raise StoreError("Can't write: no space left.")
-        real(target, data)  # type: ignore[arg-type]
+        real(target, data, **options)
 
     monkeypatch.setattr(file_writer, "write_atomic", full)
     sweep = sweep_of(*world, planned([decay(store, id) for id in ids[:4]]))
