@@ -118,9 +118,15 @@ def make_judges(plan: Plan, around: Surroundings) -> list[Judge]:
     return [open_judge(judge, model, _judge_options(plan, judge)) for judge in plan.judges]
 
 
-def check_parts(plan: Plan, around: Surroundings) -> None:
-    """Make everything once, so that a missing key, prompt or option is told before any work. Raises ConfigError."""
-    make_provider(plan, around)
+def check_parts(plan: Plan, around: Surroundings, *, searches: bool = True) -> None:
+    """Make everything once, so that a missing key, prompt or option is told before any work. Raises ConfigError.
+
+    A run that does not search (it takes what another one found) needs no key of the provider.
+    """
+    provider = make_provider(plan, around)
+    check = getattr(provider, "check", None)
+    if searches and check is not None:
+        check()
     if plan.settings.embedder:
         make_embedder(plan.settings.embedder)
     if plan.settings.answering_model:

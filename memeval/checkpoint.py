@@ -79,12 +79,16 @@ class Run:
 
     @classmethod
     def create(cls, results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any]) -> Run:
-        """A new run. `about` is kept as it is. Raises RunError when the id is taken."""
+        """A new run. `about` is kept as it is. Raises RunError when the id is taken.
+
+        A run of that id that never came to its questions (wrong flags, no data) is begun anew.
+        """
         run = cls(results, results.run_dir(run_id), create=True)
         try:
-            if run.store.meta("settings") is not None:
+            if run.planned:
                 raise RunError(f"Run {run_id} is there already.", fix=f"Resume it (--resume {run_id}) or give another --run-id.")
             with run.store.transaction():
+                run.store.forget_meta()
                 for key, value in {"scope_run": run_id, **about, "created_at": now(), "settings": settings.to_json()}.items():
                     run.store.set_meta(key, value)
         except BaseException:

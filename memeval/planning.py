@@ -27,6 +27,8 @@ def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> 
         for question in case.questions:
             refs.append(Ref(case.id, question.id, question.type, question.category))
             rows.append(QuestionRow(len(rows), case.id, question.id, question_payload(plan, question, case)))
+    if not refs:
+        raise DataError(f"{plan.benchmark.name}: the data hold no questions.", fix="Name another file with --data.")
     _check_unique(refs, plan.benchmark.name)
     chosen = select(refs, plan.settings.selection)
     about = {"cases": cases, "questions": len(refs), "data_hash": benchmark.data_hash()}

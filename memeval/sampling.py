@@ -49,6 +49,15 @@ class Selection:
     dev_slice: float | None = None
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ConfigError(f"--limit {self.limit} leaves no question.", fix="Give 1 or more.")
+        if self.dev_slice is not None and not 0 < self.dev_slice <= 1:
+            raise ConfigError(f"--dev-slice {self.dev_slice} is no share.", fix="Give a number above 0, at most 1.")
+        first = 1 if self.start is None else self.start
+        if first < 1 or (self.end is not None and self.end < first):
+            raise ConfigError(f"--start {first} --end {self.end} is no range.", fix="Count from 1; both ends are included.")
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -67,8 +76,6 @@ def select(refs: Sequence[Ref], selection: Selection) -> list[int]:
         chosen = _dev_slice(refs, chosen, selection.dev_slice, selection.seed)
     chosen = _range(chosen, selection)
     if selection.limit is not None:
-        if selection.limit < 1:
-            raise ConfigError(f"--limit {selection.limit} leaves no question.", fix="Give 1 or more.")
         chosen = chosen[: selection.limit]
     if not chosen:
         raise ConfigError(f"The selection leaves none of {len(refs)} questions.", fix="Loosen its flags.")
@@ -91,8 +98,6 @@ def _by_name(refs: Sequence[Ref], selection: Selection) -> list[int]:
 
 def _dev_slice(refs: Sequence[Ref], chosen: list[int], fraction: float, seed: int) -> list[int]:
     """From each stratum (type and category) a share, at least one, by the order of seeded hashes."""
-    if not 0 < fraction <= 1:
-        raise ConfigError(f"--dev-slice {fraction} is no share.", fix="Give a number above 0, at most 1.")
     strata: dict[tuple[str, str], list[int]] = defaultdict(list)
     for position in chosen:
         strata[refs[position].type, refs[position].category].append(position)
@@ -110,8 +115,6 @@ def _hash(seed: int, ref: Ref) -> bytes:
 def _range(chosen: list[int], selection: Selection) -> list[int]:
     first = 1 if selection.start is None else selection.start
     last = len(chosen) if selection.end is None else selection.end
-    if first < 1 or (selection.end is not None and last < first):
-        raise ConfigError(f"--start {first} --end {last} is no range.", fix="Count from 1; both ends are included.")
     return chosen[first - 1 : last]
 
 

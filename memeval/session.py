@@ -53,7 +53,7 @@ def new_group() -> str:
 
 def start(results: ResultsDir, run_id: str, settings: Settings, around: Surroundings, source: Source | None = None) -> Run:
     """A new run; with `source` it takes that run's earlier phases. Raises ConfigError, RunError."""
-    plan = check(settings, around)
+    plan = check(settings, around, searches=source is None or source.first is Phase.SEARCH)
     about: dict[str, Any] = {
         "benchmark_spec": plan.benchmark_json(),
         "provider_spec": plan.provider_json(),
@@ -66,10 +66,10 @@ def start(results: ResultsDir, run_id: str, settings: Settings, around: Surround
     return Run.create(results, run_id, settings, about)
 
 
-def check(settings: Settings, around: Surroundings) -> Plan:
+def check(settings: Settings, around: Surroundings, *, searches: bool = True) -> Plan:
     """The plan, after making each part once: what is missing is told before any work. Raises ConfigError."""
     plan = make_plan(settings, around.catalog)
-    assembly.check_parts(plan, around)
+    assembly.check_parts(plan, around, searches=searches)
     return plan
 
 

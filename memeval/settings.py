@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,6 +54,10 @@ class Settings:
                 raise ConfigError(f"{name} {value!r} is not known.", fix=f"Known: {', '.join(known)}.")
         if self.top_k < 1 or self.search_k < 0:
             raise ConfigError("--top-k must be 1 or more.", fix="Correct it.")
+        if not 0 < self.index_timeout < math.inf:
+            raise ConfigError(
+                f"--index-timeout {self.index_timeout:g} is no time to wait.", fix="Give a number of seconds above 0."
+            )
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""

@@ -125,6 +125,8 @@ def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
         place = out
         for part in path:
             place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"{flag} {pair!r}: {part} has a value already.", fix="Give it a value or parts, not both.")
         place[last] = parse_yaml(value, flag)
     return out
 

@@ -6,6 +6,7 @@ Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call,
 
 from __future__ import annotations
 
+import errno
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from memeval.errors import BudgetError, ConfigError, MemevalError, StoppedError,
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import version
 
+_RIGHTS = "Check the path, your rights to it and the space on the disk. What was done is kept; go on with --resume."
 EXIT_CODES: dict[type[MemevalError], int] = {ConfigError: 2, UnknownRunError: 2, BudgetError: 3, StoppedError: 130}
 
 
@@ -38,6 +40,8 @@ class Context:
 
     def surroundings(self, budget: float | None = None, *, cache: bool = True) -> Surroundings:
         """What runs share; a budget counts for all runs of the command together."""
+        if budget is not None and not budget >= 0:
+            raise ConfigError(f"--budget-usd {budget:g} is no budget.", fix="Give a number of US dollars from 0.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
         sources = Sources(cache=self.cache_dir / "datasets" if self.cache_dir else CACHE, offline=self.offline)
         return Surroundings(self.catalog, ModelCache(folder), Budget(budget), Stop(), sources)
@@ -56,9 +60,18 @@ class Root(click.Group):
         except MemevalError as error:
             tell(error)
             ctx.exit(EXIT_CODES.get(type(error), 1))
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # a reader that has enough; click ends quietly
+            tell(MemevalError(f"{_place(error)}: {error.strerror or error}.", fix=_RIGHTS))
+            ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)
+
+
+def _place(error: OSError) -> str:
+    return str(error.filename or "A file or connection")
 
 
 def tell(error: MemevalError) -> None:

@@ -97,9 +97,13 @@ class HttpProvider:
             raise ProviderError(f"Provider {self.name} is not open.", fix="Call open first.")
         return self._log
 
+    def check(self) -> None:
+        """Raises ConfigError when the key is missing."""
+        self._client.check_key()
+
     def open(self, workdir: Path) -> None:
         """Check the key, start the container if it is one, and open the log of what was sent."""
-        self._client.check_key()
+        self.check()
         if self.spec.docker is not None:
             self._service = ComposeService(self.spec, self.stop.sleep)
             self._service.ensure()

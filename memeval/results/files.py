@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import RunError, UnknownRunError
+from memeval.errors import ConfigError, RunError, UnknownRunError
 from memeval.files import append_line, write_atomic
 from memeval.results.store import RunStore
 
@@ -35,9 +35,9 @@ class ResultsDir:
         return self.root / "ledger.jsonl"
 
     def run_dir(self, run_id: str) -> Path:
-        """Folder of a run, whether or not it is there. Raises RunError for an id that could leave the folder."""
+        """Folder of a run, whether or not it is there. Raises ConfigError for an id that could leave the folder."""
         if not _RUN_ID.fullmatch(run_id):
-            raise RunError(f"{run_id!r} is no run id.", fix="Use letters, digits, dot, dash and underscore.")
+            raise ConfigError(f"{run_id!r} is no run id.", fix="Use letters, digits, dot, dash and underscore.")
         return self.root / "runs" / run_id
 
     def run_ids(self) -> list[str]:

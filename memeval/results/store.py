@@ -102,18 +102,35 @@ class RunStore:
             if self._db.in_transaction:
                 yield
                 return
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
+            with self._as_run_error():
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    self._db.execute("COMMIT")
+                except BaseException:
+                    if self._db.in_transaction:  # a full disk has ended it already
+                        self._db.execute("ROLLBACK")
+                    raise
+
+    @contextmanager
+    def _as_run_error(self) -> Iterator[None]:
+        """A disk that is full, a file that may not be written or is damaged."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
                 raise
-            self._db.execute("COMMIT")
+            raise RunError(f"{self.path} can't be read or written: {error}.", fix="Check the disk and your rights.") from error
 
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a JSON value under a name."""
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, dumps(value)))
+
+    def forget_meta(self) -> None:
+        """Remove all that was kept under a name."""
+        with self.transaction():
+            self._db.execute("DELETE FROM meta")
 
     def meta(self, key: str, default: Any = None) -> Any:
         """The value of that name."""
@@ -205,7 +222,7 @@ class RunStore:
                     self.put(record)
 
     def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with self._lock:
+        with self._lock, self._as_run_error():
             return self._db.execute(sql, values).fetchall()
 
 

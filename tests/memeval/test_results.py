@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import RunError
+from memeval.errors import ConfigError, RunError
 from memeval.results.files import SCHEMA_VERSION, ResultsDir, ledger_line, read_result
 
 ROOT = Path(__file__).parents[2]
@@ -60,5 +60,5 @@ def test_a_result_that_is_written_twice_is_once_in_the_ledger_also_after_a_torn_
 
 @pytest.mark.parametrize("name", ["../x", "", ".x", "a/b", "a" * 200])
 def test_a_run_id_that_could_leave_the_folder_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RunError):
+    with pytest.raises(ConfigError):
         ResultsDir(tmp_path).run_dir(name)
