@@ -71,6 +71,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     log_level: str = "info"
     listen: str = "auto"
+    console_port: int = 0
 
     @property
     def paths(self) -> Paths:
@@ -108,6 +109,13 @@ def _count(value: Any) -> int:
     number = int(value)
     if number < 0:
         raise ValueError("expected 0 or more")
+    return number
+
+
+def _port(value: Any) -> int:
+    number = _count(value)
+    if number > 65_535:
+        raise ValueError("expected a port, 0 to 65535")
     return number
 
 
@@ -192,6 +200,7 @@ KEYS: dict[str, Key] = {
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
         Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
         Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice("auto", "tcp")),
+        Key("console_port", "Loopback port of the console (memoryd console); 0 takes a free one.", _port),
     )
 }
 

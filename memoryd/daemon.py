@@ -30,6 +30,7 @@ from memoryd.server.endpoint import BACKLOG, Endpoint, holder_pid, listen, publi
 from memoryd.server.threads import in_thread
 
 if TYPE_CHECKING:
+    from memoryd.console.door import Door
     from memoryd.protocols import Clock  # loads numpy, which must not delay the start
 
 LOG_NAME = "daemon.log"
@@ -88,10 +89,13 @@ class _Daemon:
         self._clock = clock
         self._scheduler = Scheduler(clock)
         self._code = 0
+        self._door: Door | None = None
+        self._opening = asyncio.Lock()
 
     async def run(self, ready: Callable[[], None] | None) -> int:
         self._stopped = asyncio.Event()
         self._core = Core(self._settings, self._clock, self._stop)
+        self._core.open_console = self._open_console
         make_private_dir(self._paths.spool)
         listener, endpoint = listen(self._paths, tcp=self._settings.listen == "tcp")
         connections = Connections(self._core, endpoint.token)
@@ -107,6 +111,14 @@ class _Daemon:
         server.close()
         await self._end(connections, endpoint, tasks)
         return self._code
+
+    async def _open_console(self, cwd: str) -> dict[str, Any]:
+        """The first request loads the console's libraries, in a thread: the loop goes on meanwhile."""
+        async with self._opening:
+            if self._door is None:
+                door = await in_thread(lambda: self._core.guarded("console", _load_door), "load console")
+                self._door = door(self._core)
+            return await self._door.open(cwd)
 
     def _stop(self, why: str) -> None:
         if not self._stopped.is_set():
@@ -231,6 +243,8 @@ class _Daemon:
 
     async def _end(self, connections: Connections, endpoint: Endpoint, tasks: list[asyncio.Task[None]]) -> None:
         withdraw(self._paths, endpoint)
+        if self._door is not None:
+            await self._door.close()
         await connections.close(GRACE_SECONDS)
         for task in tasks:
             task.cancel()
@@ -249,6 +263,12 @@ class _Daemon:
                 await in_thread(lambda: self._core.guarded("close", api.close), "close")
         except (TimeoutError, MemorydError):
             _logger.warning("the API did not close cleanly")
+
+
+def _load_door() -> type[Door]:
+    from memoryd.console.door import Door
+
+    return Door
 
 
 async def _serve(connections: Connections, listener: socket.socket) -> asyncio.Server:

@@ -19,7 +19,7 @@ LAYERS = {
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "late", "ranking", "handwork"},
         {"daydream", "dream", "recall"},
-        {"server", "watch", "schedule", "daemon", "client", "logs", "transfer", "relay"},
+        {"server", "watch", "schedule", "daemon", "client", "logs", "transfer", "relay", "console"},
         {"doctor"},
         {"cli", "demo"},
         {"__main__"},
@@ -41,7 +41,8 @@ SEPARATE = {
 }
 MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.claudecode")
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
-                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "snowballstemmer", "rich"}  # fmt: skip
+                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "snowballstemmer", "rich", "starlette", "uvicorn",
+                "jinja2", "markdown_it"}  # fmt: skip
 MAY_SHARE = {"rich"}
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from memoryd.cli import admin, dreams, memories, processes, sessions
+from memoryd.cli import admin, console, dreams, memories, processes, sessions
 from memoryd.cli.root import Root, cli
 
 
 def app() -> Root:
     """The root command with every command registered."""
-    for command in (*memories.COMMANDS, *dreams.COMMANDS, *admin.COMMANDS, *sessions.COMMANDS, *processes.COMMANDS):
-        cli.add_command(command)
+    for module in (memories, dreams, admin, sessions, console, processes):
+        for command in module.COMMANDS:
+            cli.add_command(command)
     return cli
 
 

@@ -29,6 +29,7 @@ from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
 from memoryd.server.session_calls import SessionCalls
+from memoryd.server.view_calls import ViewCalls
 from memoryd.service import Orchestrator
 from memoryd.state import Job, State
 from memoryd.watch import MemoryWatcher
@@ -66,6 +67,7 @@ ADMIN_METHODS = (
     "import_claude_memory",
     "import_transcripts",
 )
+VIEW_METHODS = ("project_names",)
 DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals")
 SESSION_METHODS = ("sessions", "session_report")
 MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream"}
@@ -112,6 +114,8 @@ class Api:
         methods |= {name: getattr(dreams, name) for name in DREAM_METHODS}
         sessions = SessionCalls(self._service, self._state, self._registry)
         methods |= {name: getattr(sessions, name) for name in SESSION_METHODS}
+        views = ViewCalls(self._registry)
+        methods |= {name: getattr(views, name) for name in VIEW_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)
         daydream = DayDream(self._service, self._state, settings, self._clock)
         return _Parts(settings, methods, hooks, injector, daydream, dreams)

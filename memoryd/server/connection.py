@@ -175,6 +175,8 @@ class Connection:
         if method == "daemon_stop":
             self._core.stop("asked by a client")
             return {"pid": os.getpid()}
+        if method == "console_open" and self._core.open_console is not None:
+            return await self._core.open_console(str(params.get("cwd") or ""))
         return await self._core.call(method, params)
 
 

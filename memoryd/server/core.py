@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -63,6 +63,7 @@ class Core:
         self.last_used = asyncio.get_running_loop().time()
         self.warm = False
         self.listening = ""
+        self.open_console: Callable[[str], Awaitable[dict[str, Any]]] | None = None
         self._clock = clock
         self._since = clock.now()
         self._started = self.last_used
@@ -106,13 +107,14 @@ class Core:
         self.report(where, str(error) if isinstance(error, MemorydError) else type(error).__name__)
 
     @contextlib.contextmanager
-    def _working(self) -> Iterator[None]:
+    def _working(self, use: bool = True) -> Iterator[None]:
         self.in_flight += 1
         try:
             yield
         finally:
             self.in_flight -= 1
-            self.touch()
+            if use:
+                self.touch()
 
     def guarded(self, where: str, work: Callable[[], T]) -> T:
         """Run the work; a fault nobody foresaw is logged and becomes a DaemonError."""
@@ -126,9 +128,9 @@ class Core:
             self.report_error(where, error)
             raise DaemonError(f"{where} failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED_FIX) from error
 
-    async def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """One method of the API in a thread. Raises MemorydError only."""
-        with self._working():
+    async def call(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> dict[str, Any]:
+        """One method of the API in a thread. Raises MemorydError only. With `use` False the lease goes on as it was."""
+        with self._working(use):
             self._calls += 1
             api = await self.api()
             async with self._gate:

@@ -1,0 +1,68 @@
+"""Opens the console in a running daemon, at the first request for it, and closes it at the daemon's end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memoryd.console import pages, plugins
+from memoryd.console.assets import Assets
+from memoryd.console.context import Around
+from memoryd.console.listener import LOOPBACK, Listener, bind
+from memoryd.console.sessions import ALL, TICKET_SECONDS, Sessions
+from memoryd.console.templates import Templates
+from memoryd.console.web import Web
+from memoryd.errors import DaemonError, MemorydError
+from memoryd.server.core import Core
+
+
+class Door:
+    """The console of one daemon. All methods belong to the daemon's event loop."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._sessions = Sessions()
+        self._listener: Listener | None = None
+        self._port = 0
+
+    async def open(self, cwd: str = "") -> dict[str, Any]:
+        """A one-time link, good for `seconds`. Starts the listener when there is none. Raises MemorydError."""
+        if self._listener is None:
+            await self._start(self._core.settings.console_port)
+        ticket = self._sessions.issue(await self._project(cwd))
+        return {"url": f"http://{LOOPBACK}:{self._port}/open?ticket={ticket}", "port": self._port, "seconds": int(TICKET_SECONDS)}
+
+    async def _start(self, port: int) -> None:
+        try:
+            listening = bind(port)
+        except OSError as error:
+            fix = "Set console_port to another port, or to 0 for any free one."
+            raise DaemonError(f"The console can't listen on port {port}: {error.strerror or error}.", fix=fix) from error
+        self._port = listening.getsockname()[1]
+        listener = Listener(self._web(self._port), listening)
+        self._listener = listener
+        await listener.start()
+
+    def _web(self, port: int) -> Any:
+        found, faults = plugins.load(plugins.installed(), pages.PAGES)
+        every = [*pages.PAGES, *found]
+        folders = {page.name: page.folder for page in every if page.folder is not None}
+        assets = Assets({name: folder / "static" for name, folder in folders.items()})
+        templates = Templates(assets, {name: folder / "templates" for name, folder in folders.items()})
+        nav = sorted((page.nav for page in every if page.nav is not None), key=lambda entry: (entry.order, entry.label))
+        around = Around(templates, nav, self._core.call, faults)
+        web = Web(around, assets, self._sessions, f"memoryd-{port}", self._core.touch, self._core.report_error)
+        routes = [route for page in every for route in page.routes]
+        return web.app(routes, [f"{LOOPBACK}:{port}", f"localhost:{port}"])
+
+    async def _project(self, cwd: str) -> str:
+        """The project of the folder from which the console was asked for, if memory knows it."""
+        try:
+            answer = await self._core.call("project_names", {"cwd": cwd} if cwd else {})
+        except MemorydError:  # told on the page itself
+            return ALL
+        return str(answer["current"] or ALL)
+
+    async def close(self) -> None:
+        """Serve no more."""
+        if self._listener is not None:
+            await self._listener.close()

@@ -1,0 +1,66 @@
+"""Memory text as HTML that can do nothing. The only importer of markdown_it.
+
+CommonMark with tables and strike-through. Raw HTML is shown as text; images become their description (nothing is loaded
+from afar); a link may lead to http, https, mailto or a page of the console, anything else stays text.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+MAX_CHARACTERS = 100_000
+HEADING_SHIFT = 2
+ABSOLUTE = ("http://", "https://", "mailto:")
+
+
+class _Renderer(RendererHTML):
+    def link_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[index]
+        if str(token.attrGet("href") or "").startswith(ABSOLUTE):
+            token.attrSet("rel", "noopener noreferrer nofollow")
+            token.attrSet("target", "_blank")
+        return self.renderToken(tokens, index, options, env)
+
+    def _heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        """Below the page's own headings, so that its outline stays whole."""
+        level = min(6, int(tokens[index].tag[1:]) + HEADING_SHIFT)
+        return f"<{'/' if tokens[index].nesting < 0 else ''}h{level}>"
+
+    heading_open = heading_close = _heading
+
+    def _cell(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        """Without the inline style of an alignment, which the Content-Security-Policy forbids."""
+        return f"<{tokens[index].tag}>"
+
+    th_open = td_open = _cell
+
+
+def _is_safe_link(url: str) -> bool:
+    text = url.strip().lower()
+    if text.startswith(ABSOLUTE):
+        return True
+    return text.startswith(("/", "#")) and not text.startswith(("//", "/\\"))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "entity"])
+    checked: Any = parser
+    checked.validateLink = _is_safe_link
+    return parser
+
+
+def render(text: str) -> str:
+    """Safe HTML of a Markdown text; what lies beyond MAX_CHARACTERS is left out."""
+    return str(_parser().render(text[:MAX_CHARACTERS]))

@@ -1,0 +1,116 @@
+"""Who may look: one-time tickets become sessions; sessions sign their forms. All in memory, gone with the daemon."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+TICKET_SECONDS = 60.0
+SESSION_SECONDS = 12 * 3600.0
+MOST_TICKETS = 16
+MOST_SESSIONS = 32
+MOST_FLASHES = 8
+ALL = "all"
+THEMES = ("auto", "light", "dark")
+
+
+@dataclass(frozen=True, slots=True)
+class Flash:
+    """A message for the next page that is shown. `kind` is done or failed."""
+
+    text: str
+    kind: str = "done"
+    fix: str = ""
+
+
+@dataclass
+class Session:
+    """One browser that was let in. `project` is an id or "all"; `theme` one of THEMES."""
+
+    project: str = ALL
+    theme: str = "auto"
+    flashes: list[Flash] = field(default_factory=list)
+    used: float = 0.0
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def csrf(self) -> str:
+        """A fresh token for forms: a nonce and its HMAC, so that no two pages show the same bytes (BREACH)."""
+        nonce = secrets.token_hex(8)
+        return f"{nonce}.{self._sign(nonce)}"
+
+    def is_csrf(self, token: str) -> bool:
+        """Whether this session made the token."""
+        nonce, _, signature = token.partition(".")
+        return hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(nonce).encode())
+
+    def _sign(self, nonce: str) -> str:
+        return hmac.new(self._secret, nonce.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+    def flash(self, flash: Flash) -> None:
+        """Keep a message for the next page."""
+        self.flashes = [*self.flashes, flash][-MOST_FLASHES:]
+
+    def take_flashes(self) -> list[Flash]:
+        """The waiting messages, once."""
+        taken, self.flashes = self.flashes, []
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    until: float
+    project: str
+
+
+class Sessions:
+    """Tickets and sessions. `clock` gives monotonic seconds. Keys are digests: looking one up leaks nothing by its time."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._tickets: dict[bytes, _Ticket] = {}
+        self._sessions: dict[bytes, Session] = {}
+
+    def issue(self, project: str = ALL) -> str:
+        """A ticket that opens one session within a minute."""
+        now = self._clock()
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket.until > now}
+        while len(self._tickets) >= MOST_TICKETS:
+            del self._tickets[next(iter(self._tickets))]
+        ticket = secrets.token_urlsafe(32)
+        self._tickets[_key(ticket)] = _Ticket(now + TICKET_SECONDS, project)
+        return ticket
+
+    def redeem(self, ticket: str) -> str | None:
+        """The token of a new session; None when the ticket is unknown, used or too old."""
+        known = self._tickets.pop(_key(ticket), None)
+        if known is None or known.until <= self._clock():
+            return None
+        while len(self._sessions) >= MOST_SESSIONS:
+            del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].used)]
+        token = secrets.token_urlsafe(32)
+        self._sessions[_key(token)] = Session(project=known.project, used=self._clock())
+        return token
+
+    def get(self, token: str) -> Session | None:
+        """The session of a token, None when there is none or it was idle for too long."""
+        session = self._sessions.get(_key(token))
+        now = self._clock()
+        if session is None:
+            return None
+        if now - session.used > SESSION_SECONDS:
+            del self._sessions[_key(token)]
+            return None
+        session.used = now
+        return session
+
+    def end_session(self, session: Session) -> None:
+        """Let nobody in with its token any more."""
+        self._sessions = {key: known for key, known in self._sessions.items() if known is not session}
+
+
+def _key(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()

@@ -1,0 +1,55 @@
+// What makes the pages quicker to use. Everything works without it.
+
+export const csrf = () => document.querySelector('meta[name="csrf"]').content;
+
+// A change without leaving the page; the parsed answer, or an Error with the server's words.
+export async function post(path, values) {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRF-Token": csrf() },
+    body: JSON.stringify(values),
+  });
+  return parsed(answer);
+}
+
+// Data for a script from the address that also serves the page.
+export async function get(path) {
+  return parsed(await fetch(path, { headers: { Accept: "application/json" } }));
+}
+
+async function parsed(answer) {
+  const type = answer.headers.get("content-type") || "";
+  const value = type.startsWith("application/json") ? await answer.json() : {};
+  if (!answer.ok) throw new Error(value.error ? `${value.error.message} ${value.error.fix}`.trim() : await answer.text());
+  return value;
+}
+
+function submitOnChange() {
+  for (const form of document.querySelectorAll("form[data-submit-on-change]")) {
+    form.querySelector("button")?.setAttribute("hidden", "");
+    form.addEventListener("change", () => form.requestSubmit());
+  }
+}
+
+// Keys: "/" to the search field; "g" and a letter to a page. Never while typing.
+const GOES = { h: "/", m: "/memories" };
+
+function keys() {
+  let before = "";
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    const search = document.querySelector("input[type=search]");
+    if (event.key === "/") {
+      event.preventDefault();
+      if (search) search.focus();
+      else location.assign("/memories");
+    } else if (before === "g" && GOES[event.key]) {
+      location.assign(GOES[event.key]);
+    }
+    before = event.key;
+  });
+}
+
+for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
+submitOnChange();
+keys();

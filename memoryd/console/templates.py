@@ -1,0 +1,76 @@
+"""Pages from templates. The only importer of jinja2: everything is escaped, and a name that is missing is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined, TemplateError
+from markupsafe import Markup
+
+from memoryd.clock import from_iso
+from memoryd.console import markdown
+from memoryd.console.assets import Assets
+from memoryd.errors import DaemonError, InputError
+
+FOLDER = Path(__file__).parent / "templates"
+
+
+class Templates:
+    """Renders templates. `folders` are those of other packages, by the name of their page."""
+
+    def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None) -> None:
+        others = {name: FileSystemLoader(folder) for name, folder in (folders or {}).items()}
+        self._environment = Environment(
+            loader=ChoiceLoader([FileSystemLoader(FOLDER), PrefixLoader(others)]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters.update(
+            markdown=lambda text: Markup(markdown.render(str(text))),  # noqa: S704 - safe HTML by construction
+            day=_day,
+            minute=_minute,
+            thousands=lambda number: f"{number:,}",
+            money=lambda number: f"${number:,.4f}" if number < 1 else f"${number:,.2f}",
+            segment=lambda text: quote(str(text), safe=""),
+        )
+        self._environment.globals.update(static=assets.url, link=link)
+
+    def render(self, name: str, values: Mapping[str, Any]) -> bytes:
+        """The page as UTF-8. Raises DaemonError when the template and its values don't fit: a fault of ours."""
+        try:
+            return self._environment.get_template(name).render(values).encode("utf-8", "replace")
+        except TemplateError as error:
+            raise DaemonError(
+                f"The page '{name}' can't be made: {error}", fix="This is a fault of memoryd: report it."
+            ) from error
+
+
+def link(path: str, pairs: Mapping[str, Any] | None = None, **changes: Any) -> str:
+    """A path with a query: those of `pairs` that `changes` does not name, then the changes; None and "" are left out."""
+    merged = {**(pairs or {}), **changes}
+    kept = {name: value for name, value in merged.items() if value not in (None, "", [], ())}
+    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        return from_iso(str(value)) if value else None
+    except InputError:
+        return None
+
+
+def _day(value: Any) -> str:
+    moment = _moment(value)
+    return moment.strftime("%Y-%m-%d") if moment else str(value or "")
+
+
+def _minute(value: Any) -> str:
+    moment = _moment(value)
+    return moment.strftime("%Y-%m-%d %H:%M") if moment else str(value or "")

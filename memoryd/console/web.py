@@ -1,0 +1,203 @@
+"""Requests to handlers and back. The only importer of starlette."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route as WebRoute
+
+from memoryd.codec import is_id
+from memoryd.console.assets import KEEP, Assets
+from memoryd.console.context import JSON, Around, Context, Failing
+from memoryd.console.contract import Route
+from memoryd.console.fields import Fields, from_form, from_json, from_query
+from memoryd.console.replies import Reply
+from memoryd.console.safety import AsgiApp, BodyTooLarge, Guard
+from memoryd.console.sessions import ALL, THEMES, Session, Sessions
+from memoryd.errors import DaemonError, InputError, MemorydError, NotFoundError
+
+FORM = "application/x-www-form-urlencoded"
+CSRF_HEADER = "x-csrf-token"
+CSRF_FIELD = "csrf"
+GZIP_BYTES = 800
+UNEXPECTED = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
+_logger = logging.getLogger(__name__)
+_PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+_NO_STORE = {"cache-control": "no-store"}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Web:
+    """The ASGI application of one console.
+
+    `touch` begins the daemon's lease anew, `failing` tells a fault that nobody foresaw; `cookie` is the session cookie's name.
+    """
+
+    def __init__(
+        self, around: Around, assets: Assets, sessions: Sessions, cookie: str, touch: Callable[[], None], failing: Failing
+    ) -> None:
+        self._around = around
+        self._assets = assets
+        self._sessions = sessions
+        self._cookie = cookie
+        self._touch = touch
+        self._failing = failing
+
+    def app(self, routes: Sequence[Route], hosts: Sequence[str]) -> AsgiApp:
+        """The application behind its guard. `hosts` are the values of Host that it answers to."""
+        ways = [
+            WebRoute("/open", self._open, methods=["GET"]),
+            WebRoute("/static/{version}/{name:path}", self._static, methods=["GET"]),
+            *(_way(route, self._endpoint(route)) for route in (*routes, *self._own_routes())),
+        ]
+        inner = Starlette(routes=ways, exception_handlers={HTTPException: self._no_such_page})
+        inner.router.redirect_slashes = False
+        guard: AsgiApp = Guard(GZipMiddleware(inner, minimum_size=GZIP_BYTES), hosts)
+        return guard
+
+    # Without a session
+
+    async def _open(self, request: Request) -> Response:
+        """Trade a ticket for a session. A ticket that is no good looks like no session at all."""
+        tickets = parse_qs(request.url.query, max_num_fields=10).get("ticket", [""])
+        token = self._sessions.redeem(tickets[0])
+        if token is None:
+            return self._locked()
+        response = Response(status_code=303, headers={"location": "/", **_NO_STORE})
+        response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
+        return response
+
+    def _locked(self) -> Response:
+        body = self._around.templates.render("locked.html", {"theme": "auto"})
+        return Response(body, 401, dict(_NO_STORE), media_type="text/html")
+
+    async def _static(self, request: Request) -> Response:
+        asset = self._assets.get(request.path_params["name"])
+        if asset is None:
+            return Response("There is no such file.", 404, dict(_NO_STORE), media_type="text/plain")
+        tag = f'"{self._assets.version}"'
+        current = request.path_params["version"] == self._assets.version
+        headers = {"etag": tag, "cache-control": KEEP if current else "no-cache", "content-type": asset.media_type}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(asset.body, headers=headers)
+
+    async def _no_such_page(self, request: Request, error: Exception) -> Response:
+        session = self._session(request)
+        if session is None:
+            return self._locked()
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        context = Context(self._around, session, request.method, request.url.path, wants_json=_wants_json(request))
+        reply = await context.failure(NotFoundError("There is no such page.", fix="Choose one from the navigation."))
+        return _response(Reply(reply.body, status, reply.media_type))
+
+    # With one
+
+    def _session(self, request: Request) -> Session | None:
+        return self._sessions.get(request.cookies.get(self._cookie, ""))
+
+    def _endpoint(self, route: Route) -> Endpoint:
+        async def answer(request: Request) -> Response:
+            session = self._session(request)
+            if session is None:
+                return self._locked()
+            if not route.stream:
+                self._touch()
+            context = Context(self._around, session, request.method, request.url.path, stream=route.stream)
+            context.wants_json = _wants_json(request)
+            try:
+                reply = await self._handled(route, request, context)
+            except (BodyTooLarge, ClientDisconnect):
+                raise
+            except MemorydError as error:
+                reply = await context.failure(error)
+            except Exception as error:
+                _logger.exception("console page %s failed", route.path)
+                self._failing(f"console {route.path}", error)
+                unexpected = DaemonError(f"This page failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED)
+                reply = await context.failure(unexpected)
+            return _response(reply)
+
+        return answer
+
+    async def _handled(self, route: Route, request: Request, context: Context) -> Reply:
+        context.path = _parts(request.path_params)
+        context.query = from_query(request.scope["query_string"])
+        if request.method == "POST":
+            context.form = await _form(request)
+            if not context.session.is_csrf(request.headers.get(CSRF_HEADER) or context.form.text(CSRF_FIELD, limit=200)):
+                raise InputError("This form is too old or not ours.", fix="Load the page again and repeat the change.")
+        project = context.query.text("project", limit=200)
+        if project and project != context.session.project:
+            await _choose_project(context, project)
+        return await route.handler(context)
+
+    def _own_routes(self) -> tuple[Route, ...]:
+        return Route("/theme", _set_theme, ("POST",)), Route("/leave", self._leave, ("POST",))
+
+    async def _leave(self, context: Context) -> Reply:
+        """End this session; the cookie is worthless from now on."""
+        self._sessions.end_session(context.session)
+        return Reply(self._around.templates.render("locked.html", {"theme": "auto"}))
+
+
+async def _set_theme(context: Context) -> Reply:
+    context.session.theme = context.form.choice("theme", THEMES, "auto")
+    back = context.form.text("back", "/", limit=2_000)
+    return context.redirect(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+
+
+async def _choose_project(context: Context, project: str) -> None:
+    if project != ALL:
+        answer = await context.call("project_names")
+        if all(entry["id"] != project for entry in answer["projects"]):
+            raise NotFoundError(f"There is no project '{project}'.", fix="Choose one from the list at the top.")
+    context.session.project = project
+
+
+def _way(route: Route, endpoint: Endpoint) -> WebRoute:
+    return WebRoute(route.path, endpoint, methods=list(route.methods))
+
+
+def _parts(found: Mapping[str, Any]) -> dict[str, str]:
+    for name, value in found.items():
+        if not (is_id(value) if name == "id" else _PART.fullmatch(value)):
+            raise NotFoundError("There is no such page.", fix="Choose one from the navigation.")
+    return {name: str(value) for name, value in found.items()}
+
+
+async def _form(request: Request) -> Fields:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if media_type == JSON:
+        return from_json(body)
+    if media_type == FORM or not body:
+        return from_form(body)
+    raise InputError(f"The form is of type '{media_type[:80]}'.", fix=f"Send {FORM} or {JSON}.")
+
+
+def _wants_json(request: Request) -> bool:
+    return request.headers.get("accept", "").startswith(JSON)
+
+
+def _response(reply: Reply) -> Response:
+    headers = {**_NO_STORE, **reply.headers, "content-type": reply.media_type}
+    if reply.events is not None:
+        return StreamingResponse(_stream(reply.events), reply.status, headers)
+    return Response(reply.body, reply.status, headers)
+
+
+async def _stream(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield b": open\n\n"
+    async for event in events:
+        yield event
