@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
 _LOCOMO_DROPPED = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_STEMMER_LOCK = Lock()
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 STOP_WORDS = frozenset(
     "a about after all also am an and any are as at be because been before being but by can could did do does doing for from "
@@ -41,8 +43,12 @@ def _porter() -> Callable[[str], str]:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Stem of a lower-case word by Porter's algorithm (Porter 1980, in the Snowball project's version)."""
-    return _porter()(word)
+    """Stem of a lower-case word by Porter's algorithm (Porter 1980, in the Snowball project's version).
+
+    A stemmer keeps the word that it works on in itself: two threads in one would mix up their words.
+    """
+    with _STEMMER_LOCK:
+        return _porter()(word)
 
 
 def stems(text: str) -> list[str]:
