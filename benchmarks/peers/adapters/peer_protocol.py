@@ -1,0 +1,151 @@
+"""The peer's side of memeval's `process` protocol, for any Python from 3.9: standard library only.
+
+A peer is a class with the methods of `Peer`; `serve(peer)` answers requests on standard input until it ends. What libraries
+print on standard output goes to standard error, so that it can't break an answer.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+Found = list[tuple[str, float]]
+
+
+class Peer:
+    """One memory system. Each scope has a folder of its own; `packages` are told with their versions."""
+
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        self.folder = Path()
+        self.settings: dict[str, Any] = {}
+
+    def open(self, folder: Path, settings: dict[str, Any]) -> None:
+        """Load what is needed for the first request: models are no part of a query's time."""
+        self.folder, self.settings = folder, settings
+
+    def add(self, scope: str, items: Sequence[dict[str, str]]) -> dict[str, Any]:
+        """Keep the items: id, session, role, speaker, text, at (ISO 8601 or empty)."""
+        raise NotImplementedError
+
+    def settle(self, scope: str) -> None:
+        """Return when all that was added can be found."""
+
+    def search(self, scope: str, query: str, k: int, at: str) -> Found:
+        """At most k ids of items with scores, best first."""
+        raise NotImplementedError
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope."""
+        shutil.rmtree(self.of(scope), ignore_errors=True)
+
+    def of(self, scope: str) -> Path:
+        """The scope's folder."""
+        return self.folder / scope
+
+    def kept(self) -> list[Path]:
+        """Folders whose files count as the system's disk size."""
+        return [self.folder]
+
+    def about(self) -> dict[str, Any]:
+        """Versions, memory and disk."""
+        return {
+            "versions": {name: version(name) for name in self.packages},
+            "python": sys.version.split()[0],
+            "rss_mb": round(memory("VmRSS"), 1),
+            "rss_peak_mb": round(memory("VmHWM"), 1),
+            "disk_mb": round(sum(size(path) for path in self.kept()) / 1e6, 3),
+        }
+
+
+def once(ids: Sequence[tuple[str, float]], k: int) -> Found:
+    """Each id once, in the place of its best hit."""
+    first: dict[str, float] = {}
+    for id, score in ids:
+        first.setdefault(id, score)
+    return list(first.items())[:k]
+
+
+def version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files below; those that go away meanwhile don't count."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total
+
+
+def memory(field: str) -> float:
+    """Megabytes of this process and all below it, by /proc (0 where there is none). Pages that they share count twice."""
+    return sum(_status(pid, field) for pid in [os.getpid(), *_children(os.getpid())]) / 1000
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        direct = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+    return [one for child in direct for one in [child, *_children(child)]]
+
+
+def _status(pid: int, field: str) -> float:
+    """A field of /proc/PID/status in kB."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((float(line.split()[1]) for line in lines if line.startswith(f"{field}:")), 0.0)
+
+
+def answer(peer: Peer, request: dict[str, Any]) -> dict[str, Any]:
+    """What the peer says to a request."""
+    do, scope = request["do"], request.get("scope", "")
+    if do == "open":
+        peer.open(Path(request["folder"]), request["settings"])
+    elif do == "add":
+        return peer.add(scope, request["items"])
+    elif do == "settle":
+        peer.settle(scope)
+    elif do == "search":
+        found = peer.search(scope, request["query"], request["k"], request["at"])
+        return {"found": [{"id": id, "score": score} for id, score in found]}
+    elif do == "clear":
+        peer.clear(scope)
+    elif do == "info":
+        return peer.about()
+    else:
+        raise ValueError(f"unknown request {do}")
+    return {}
+
+
+def serve(peer: Peer) -> None:
+    """Answer until standard input ends."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            reply: dict[str, Any] = {"ok": answer(peer, request)}
+        except Exception as error:  # noqa: BLE001 - whatever the library raises is told to memeval, which records it
+            traceback.print_exc()
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        out.write(json.dumps({"id": request["id"], **reply}) + "\n")
+        out.flush()

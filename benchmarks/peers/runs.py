@@ -1,0 +1,103 @@
+"""One memeval run for each system and benchmark, begun or gone on with; metrics and intervals are memeval's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.peers.install import CODE, PEERS, is_installed
+from memeval import session
+from memeval.assembly import Surroundings
+from memeval.benchmarks.opening import open_benchmark
+from memeval.benchmarks.source import Sources
+from memeval.cache import ModelCache
+from memeval.calls import Budget, Stop
+from memeval.catalog import Catalog
+from memeval.cli.progress import make_progress
+from memeval.errors import DependencyError
+from memeval.results.files import ResultsDir
+from memeval.runner import Work
+from memeval.sampling import Selection
+from memeval.settings import Settings
+from memeval.types import QuestionType
+
+OWN = ("memoryd-maxsim", "memoryd-hybrid", "bm25-process")
+SYSTEMS = (*OWN, *PEERS)
+VARIANTS = {"locomo": "", "longmemeval-s": "official"}
+"""LongMemEval as its official script has it: what the user said is indexed, and sessions and turns of the user are sought."""
+PIECES = 30
+SEED = 0
+ANSWERABLE = tuple(str(kind) for kind in QuestionType if kind is not QuestionType.ABSTENTION)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One benchmark with its data and about how many questions (None: all)."""
+
+    benchmark: str
+    data: Path
+    limit: int | None = None
+
+
+def surroundings(home: Path, stop: Stop) -> Surroundings:
+    """What all runs share; the providers' files are this folder's."""
+    environ = {**os.environ, "PEERS_HOME": str(home), "PEERS_CODE": str(CODE), "PEERS_PYTHON": sys.executable}
+    catalog = Catalog.default((CODE,), environ)
+    return Surroundings(catalog, ModelCache(None), Budget(None), stop, Sources(offline=True))
+
+
+def settings(cell: Cell, system: str, around: Surroundings) -> Settings:
+    """The same for every system: the same questions, and as many pieces asked for."""
+    return Settings(
+        benchmark=cell.benchmark,
+        provider=system,
+        search_k=PIECES,
+        variant=VARIANTS[cell.benchmark],
+        data=str(cell.data.resolve()),
+        seed=SEED,
+        selection=Selection(types=ANSWERABLE, dev_slice=_share(cell, around), seed=SEED),
+    )
+
+
+def _share(cell: Cell, around: Surroundings) -> float | None:
+    """The share of each question type that leaves about `limit` questions."""
+    if cell.limit is None:
+        return None
+    cases = open_benchmark(around.catalog.benchmark(cell.benchmark), cell.data).cases()
+    total = sum(question.type is not QuestionType.ABSTENTION for case in cases for question in case.questions)
+    return min(1.0, cell.limit / max(1, total))
+
+
+def run_name(group: str, benchmark: str, system: str) -> str:
+    """Id of the run."""
+    return f"{group}.{benchmark}.{system}"
+
+
+def perform(results: ResultsDir, group: str, cell: Cell, system: str, home: Path, around: Surroundings) -> None:
+    """Begin the run, or go on with it if it is there. Raises MemevalError."""
+    if system in PEERS and not is_installed(system, home):
+        raise DependencyError(f"{system} is not installed.", fix=f"python -m benchmarks.peers --install --peers {system}")
+    name = run_name(group, cell.benchmark, system)
+    if name in results.run_ids():
+        run, plan = session.reopen(results, name, around)
+    else:
+        run = session.start(results, name, settings(cell, system, around), around)
+        plan = session.plan_of(run, around)
+    with run, make_progress(f"{cell.benchmark} × {system}:") as progress:
+        session.perform(run, plan, around, progress, Work(concurrency=1))
+
+
+def finished(results: ResultsDir, group: str, benchmark: str, systems: Sequence[str]) -> list[str]:
+    """The systems whose run has a result."""
+    known = results.run_ids()
+    out = []
+    for system in systems:
+        name = run_name(group, benchmark, system)
+        with results.open(name) if name in known else nullcontext() as store:
+            if store is not None and store.meta("result_file"):
+                out.append(system)
+    return out

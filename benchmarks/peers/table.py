@@ -1,0 +1,136 @@
+"""Tables of finished runs: quality with intervals, cost, and the paired difference to the product."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.peers.runs import run_name
+from memeval import stats
+from memeval.reporting.compare import row
+from memeval.reporting.numbers import p_value
+from memeval.reporting.runs import RunResult, load_run
+from memeval.results.files import ResultsDir
+from memeval.results.store import Status
+from memeval.types import Phase
+
+QUALITY = {
+    "locomo": {
+        "turn @5": "turn.recall_fraction@5",
+        "turn @10": "turn.recall_fraction@10",
+        "any @10": "turn.recall_any@10",
+        "session @5": "session.recall_fraction@5",
+    },
+    "longmemeval-s": {
+        "session R@1": "session.recall_any@1",
+        "session any @5": "session.recall_any@5",
+        "session all @5": "session.recall_all@5",
+        "turn all @10": "turn.recall_all@10",
+    },
+}
+COMPARED = {"locomo": "turn.recall_fraction@10", "longmemeval-s": "session.recall_all@5"}
+
+
+def tables(results: ResultsDir, group: str, benchmark: str, systems: Sequence[str]) -> str:
+    """Markdown for the systems that ended, in their order; the first of them is what others are compared with."""
+    runs = {system: load_run(results, run_name(group, benchmark, system)) for system in systems}
+    if not runs:
+        return ""
+    parts = [quality(benchmark, runs), cost(results, benchmark, runs), versions(runs)]
+    if len(runs) > 1:
+        parts.insert(1, differences(benchmark, runs))
+    return "\n\n".join(parts)
+
+
+def quality(benchmark: str, runs: Mapping[str, RunResult]) -> str:
+    """Means with 95 % intervals."""
+    names = QUALITY[benchmark]
+    lines = [[system, _questions(run), *(_cell(run, metric) for metric in names.values())] for system, run in runs.items()]
+    return _markdown(["system", "n (failed)", *names], lines)
+
+
+def differences(benchmark: str, runs: Mapping[str, RunResult]) -> str:
+    """The first system minus each other over questions that both have; p by permutation or McNemar, corrected by Holm."""
+    (first, own), *others = runs.items()
+    rows = {system: row(own, run, COMPARED[benchmark], seed=stats.SEED) for system, run in others}
+    holm = stats.holm({system: one.p for system, one in rows.items() if one.p is not None})
+    lines = []
+    for system, one in rows.items():
+        if one.pair is not None:
+            pair = one.pair
+            span = f"{_number(pair.difference)} ({_number(pair.interval.low)} to {_number(pair.interval.high)})"
+            lines.append(
+                [f"{first} − {system}", str(pair.questions), span, f"{pair.wins} / {pair.losses}", p_value(holm[system])]
+            )
+    return _markdown(["paired, " + COMPARED[benchmark], "n", "difference (95 %)", "better / worse", "p (Holm)"], lines)
+
+
+def cost(results: ResultsDir, benchmark: str, runs: Mapping[str, RunResult]) -> str:
+    """Writes a second, query times, disk and memory. Times of LongMemEval hold the opening of a store: each is asked once."""
+    timed = benchmark == "locomo"
+    lines = []
+    for system, run in runs.items():
+        told = _processes(run)
+        lines.append(
+            [
+                system,
+                _write_rate(results, run.run_id),
+                *([_milliseconds(run)] if timed else []),
+                f"{told[-1].get('disk_mb', 0):.1f}" if told and told[-1].get("disk_mb") else "–",
+                f"{told[-1].get('rss_mb', 0):.0f} / {max(one.get('rss_peak_mb', 0) for one in told):.0f}" if told else "–",
+            ]
+        )
+    return _markdown(
+        ["system", "turns/s written", *(["query p50 / p95 ms"] if timed else []), "disk MB", "RSS after / peak MB"], lines
+    )
+
+
+def versions(runs: Mapping[str, RunResult]) -> str:
+    """What ran, as the processes told it."""
+    lines = []
+    for system, run in runs.items():
+        told = _processes(run)
+        packages = {**told[-1].get("versions", {}), "Python": told[-1].get("python", "?")} if told else {}
+        lines.append([system, ", ".join(f"{name} {version}" for name, version in packages.items())])
+    return _markdown(["system", "versions"], lines)
+
+
+def _processes(run: RunResult) -> list[Mapping[str, Any]]:
+    found = run.find("provider", "told", "processes")
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def _questions(run: RunResult) -> str:
+    failed = sum(question.status == "failed" for question in run.questions)
+    return f"{len(run.questions)} ({failed})" if failed else str(len(run.questions))
+
+
+def _cell(run: RunResult, metric: str) -> str:
+    cell = run.metrics[metric]
+    if cell.value is None:
+        return "–"
+    return f"{_number(cell.value)} ({_number(cell.low or 0.0)}–{_number(cell.high or 0.0)})"
+
+
+def _write_rate(results: ResultsDir, run_id: str) -> str:
+    """Over all cases: what was handed over by the time until it could be found."""
+    with results.open(run_id) as store:
+        done = [record for record in store.whole_records(Phase.INGEST) if record.status is Status.DONE]
+    seconds = sum(record.seconds for record in done)
+    items = sum(record.payload["provider"].get("items", 0) for record in done)
+    return f"{items / seconds:.0f}" if seconds else "–"
+
+
+def _milliseconds(run: RunResult) -> str:
+    spread = run.find("times", "latency", "search")
+    return f"{spread['p50'] * 1000:.0f} / {spread['p95'] * 1000:.0f}" if spread else "–"
+
+
+def _number(value: float) -> str:
+    """Three digits, without the zero before the point."""
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
+
+
+def _markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in rows)

@@ -1,0 +1,289 @@
+"""Memory systems that are programs: each speaks JSON lines on its standard input and output, in an environment of its own.
+
+Every request is one line with `id` and `do`; every answer is one line with the same `id` and either `ok` or `error`:
+
+    open    folder, settings          → what the system tells of itself (version, …)
+    add     scope, items              → counts; an item has id, session, role, speaker, text, at
+    settle  scope                     → nothing; when all that was added can be found
+    search  scope, query, k, at       → found: [{id, score}], best first
+    clear   scope                     → nothing
+    info                              → what the system tells of itself now (memory, disk, …)
+
+What a program prints on standard error is kept in `process.log` beside its folder; its last line goes into errors. The end
+of standard input ends a program. All it keeps lies in its folder, since searches come from another process than writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from memeval import registry
+from memeval.errors import DependencyError, ProviderError
+from memeval.providers.local import LocalProvider
+from memeval.providers.options import Options
+from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
+from memeval.types import Retrieved, SearchRequest, Session
+
+START_SECONDS = 120.0
+CALL_SECONDS = 900.0
+END_SECONDS = 10.0
+SCOPES_KEPT = 4
+PROCESSES_TOLD = 50
+LOG_TAIL = 4000
+TOLD = "processes.json"
+
+
+class Program:
+    """One running program. A program that ends, hangs or answers wrongly is ended; its error says why."""
+
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self._name = name
+        self._log_path = log
+        self._asked = 0
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        with log.open("ab") as stream:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stream,
+                    env={**os.environ, **environment},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise DependencyError(
+                    f"{name} can't be started: {error}.", fix="Install it, or correct options.command."
+                ) from error
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._stdin = self._process.stdin
+        threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True, name=f"{name}-answers").start()
+
+    def ask(self, do: str, seconds: float, **values: Any) -> Mapping[str, Any]:
+        """The answer to one request. Raises ProviderError; except for errors that the program tells, it is ended then."""
+        self._asked += 1
+        line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=True).encode() + b"\n"
+        try:
+            self._stdin.write(line)
+            self._stdin.flush()
+        except OSError:
+            raise self._broken(f"ended before {do}") from None
+        try:
+            answer = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            raise self._broken(f"gave no answer to {do} within {seconds:g} s") from None
+        if not answer:
+            raise self._broken(f"ended during {do}")
+        return self._parsed(do, answer)
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """Let it end by itself, else end it."""
+        try:
+            self._stdin.close()
+            self._process.wait(END_SECONDS)
+        except (OSError, subprocess.TimeoutExpired):
+            self._kill()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            self._lines.put(line)
+        self._lines.put(b"")
+        stream.close()
+
+    def _parsed(self, do: str, line: bytes) -> Mapping[str, Any]:
+        try:
+            data = json.loads(line)
+        except ValueError:
+            data = None
+        if not isinstance(data, dict) or data.get("id") != self._asked or not isinstance(data.get("ok", {}), dict):
+            raise self._broken(f"answered {do} with {line[:120].decode(errors='replace').strip()!r}")
+        if "error" in data:
+            raise ProviderError(
+                f"{self._name} could not {do}: {data['error']}", fix=self._see(), transient=data.get("transient") is True
+            )
+        return dict(data.get("ok", {}))
+
+    def _broken(self, what: str) -> ProviderError:
+        self._kill()
+        code = self._process.poll()
+        ended = f" (exit code {code})" if what.startswith("ended") else ""
+        return ProviderError(f"{self._name} {what}{ended}{self._last_words()}.", fix=self._see())
+
+    def _see(self) -> str:
+        return f"See {self._log_path}."
+
+    def _last_words(self) -> str:
+        with self._log_path.open("rb") as stream:
+            stream.seek(max(0, self._log_path.stat().st_size - LOG_TAIL))
+            lines = stream.read().decode(errors="replace").strip().splitlines()
+        return f"; it said: {lines[-1][:200]}" if lines else ""
+
+    def _kill(self) -> None:
+        """The program and what it started. Once it was waited for, its number may be another's: it is left alone then."""
+        if self._process.returncode is not None:
+            return
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@registry.provider("process")
+class ProcessProvider(LocalProvider):
+    """Options: `command` (a list), `settings` (for the program), `environment`, `keyExpansion`, `startSeconds`, `callSeconds`."""
+
+    def configure(self, options: Options) -> None:
+        """Read the options. Raises DependencyError when the program is not there."""
+        self._command = _texts(options, "command")
+        self._settings = options.part("settings")
+        self._environment = {key: str(value) for key, value in options.part("environment").items()}
+        self._context = CONTEXT_CHARACTERS if options.flag("keyExpansion", False) else 0
+        self._start_seconds = options.number("startSeconds", START_SECONDS)
+        self._call_seconds = options.number("callSeconds", CALL_SECONDS)
+        if self._command and shutil.which(self._command[0]) is None:
+            raise DependencyError(
+                f"{self.name} is not installed: there is no program {self._command[0]}.",
+                fix="Install it, or correct options.command.",
+            )
+        self._workdir = Path()
+        self._program: Program | None = None
+        self._told: list[Mapping[str, Any]] = []
+        self._owners: OrderedDict[tuple[str, str], dict[str, Piece]] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def open(self, workdir: Path) -> None:
+        """Start the program, so that one that can't start is told before any work."""
+        super().open(workdir)
+        self._workdir = workdir
+        workdir.mkdir(parents=True, exist_ok=True)
+        self._told = _read_told(workdir / TOLD)
+        self._ask("info")
+
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        """Hand over the turns of sessions that the scope does not have yet."""
+        known = {session.id for session in self.store.all(scope)}
+        new = [session for session in sessions if session.id not in known]
+        items = [_item(piece, session) for session in new for piece in in_context(cut([session], "turn"), self._context)]
+        told = self._ask("add", scope=scope, items=items) if items else {}
+        self.store.add(scope, new)
+        self.changed(scope)
+        return {**told, "sessions": len(sessions), "new": len(new), "items": len(items)}
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Until the program says so."""
+        self._ask("settle", timeout_seconds, scope=scope)
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """What the program found, each piece in the place of its best turn."""
+        owners = self._pieces(scope, request.granularity)
+        if not owners:
+            return []
+        at = request.at.isoformat() if request.at else ""
+        answer = self._ask("search", scope=scope, query=request.text, k=request.k, at=at)
+        out: dict[int, Retrieved] = {}
+        for id, score in _found(self.name, answer):
+            if (piece := owners.get(id)) is None:
+                raise ProviderError(f"{self.name} found {id!r}, which {scope} does not have.", fix="Correct the program.")
+            out.setdefault(piece.order, piece.retrieved(score))
+        return list(out.values())
+
+    def changed(self, scope: str) -> None:
+        """The scope's pieces are read anew."""
+        with self._lock:
+            for key in [key for key in self._owners if key[0] == scope]:
+                del self._owners[key]
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope, there and here."""
+        self._ask("clear", scope=scope)
+        super().clear(scope)
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What the program tells of itself: one entry for each process that worked for the run, the present one last."""
+        processes = [*self._told, self._ask("info")][-PROCESSES_TOLD:]
+        (self._workdir / TOLD).write_text(json.dumps(processes), "utf-8")
+        return {"processes": processes}
+
+    def close(self) -> None:
+        """End the program."""
+        with self._lock:
+            if self._program is not None:
+                self._program.end()
+            self._program = None
+        super().close()
+
+    def _ask(self, do: str, seconds: float = 0.0, **values: Any) -> Mapping[str, Any]:
+        with self._lock:
+            if self._program is None or not self._program.running:
+                self._program = self._started()
+            return self._program.ask(do, seconds or self._call_seconds, **values)
+
+    def _started(self) -> Program:
+        if not self._command:
+            raise self.options.wrong("command", [], "the program and its arguments as a list")
+        program = Program(self.name, self._command, self._environment, self._workdir / "process.log")
+        folder = self._workdir / "program"
+        folder.mkdir(exist_ok=True)
+        program.ask("open", self._start_seconds, folder=str(folder.resolve()), settings=self._settings)
+        return program
+
+    def _pieces(self, scope: str, granularity: str) -> dict[str, Piece]:
+        """Turn id → the piece that it is in."""
+        key = (scope, granularity)
+        with self._lock:
+            if key not in self._owners:
+                pieces = cut(self.store.all(scope), granularity)
+                self._owners[key] = {id: piece for piece in pieces for id in piece.turns}
+                while len(self._owners) > SCOPES_KEPT:
+                    self._owners.popitem(last=False)
+            return self._owners[key]
+
+
+def _item(piece: Piece, session: Session) -> dict[str, Any]:
+    turn = next(turn for turn in session.turns if turn.id == piece.turns[0])
+    at = piece.at.isoformat() if isinstance(piece.at, datetime) else ""
+    return {"id": turn.id, "session": session.id, "role": turn.role, "speaker": turn.speaker, "text": piece.key, "at": at}
+
+
+def _texts(options: Options, key: str) -> list[str]:
+    value = options.get(key, [])
+    if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
+        raise options.wrong(key, value, "the program and its arguments as a list")
+    return list(value)
+
+
+def _found(name: str, answer: Mapping[str, Any]) -> list[tuple[str, float]]:
+    found = answer.get("found")
+    try:
+        return [(str(one["id"]), float(one.get("score") or 0.0)) for one in found or []]
+    except (TypeError, ValueError, KeyError, AttributeError):
+        raise ProviderError(f"{name} answered search with {str(found)[:120]!r}.", fix="Give found: [{id, score}].") from None
+
+
+def _read_told(path: Path) -> list[Mapping[str, Any]]:
+    """What earlier processes of the run told; a torn file is left out, since only figures about them are lost."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [dict(one) for one in data if isinstance(one, dict)] if isinstance(data, list) else []
