@@ -131,6 +131,10 @@ class Database:
 
         return tokens
 
+    def version(self) -> tuple[int, int]:
+        """Another value after every change of the file, by this connection or another."""
+        return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
+
     def changes(self) -> int:
         """Rows changed by the last statement."""
         return self._connection.changes()

@@ -17,12 +17,13 @@ from memoryd.config import Settings
 from memoryd.daydream.keeping import Keeper
 from memoryd.daydream.reconcile import Action
 from memoryd.daydream.redact import redact
-from memoryd.errors import InputError, NotFoundError
+from memoryd.errors import ConflictError, InputError, NotFoundError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
+from memoryd.stores.browse import key_of, parse_key
 from memoryd.types import (
     Backend,
     Candidate,
@@ -90,7 +91,7 @@ class MemoryCalls:
     def _known_from_files(self, project: str) -> str | None:
         """A project that no session has been seen of, but whose memories lie in the folder (a restored backup)."""
         theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
-        return project if self._service.count(theirs) else None
+        return project if self._service.search(theirs, 1) else None
 
     def _query(self, params: Params, caller: Caller, text: str = "") -> Query:
         return Query(
@@ -98,6 +99,7 @@ class MemoryCalls:
             project=self.project_of(params, caller),
             scopes=params.choices("scope", Scope),
             kinds=params.choices("kinds", Kind),
+            sources=params.choices("sources", Source),
             tags=params.texts("tags"),
             session=params.text("session") or None,
             as_of=params.moment("as_of"),
@@ -117,6 +119,9 @@ class MemoryCalls:
         query = replace(query, backend=params.choice("backend", Backend))
         if params.flag("include_old"):
             query = replace(query, statuses=(Status.ACTIVE, Status.SUPERSEDED))
+        if params.has("status"):
+            query = replace(query, statuses=_statuses(params.text("status")))
+        weak = params.flag("weak")
         params.done()
         route, hits = self._service.explain(query, k)
         # What is only linked with the words of the query shares none of them: the floor can't judge it.
@@ -125,6 +130,7 @@ class MemoryCalls:
         return {
             "answer": "found" if relevant else "nothing relevant",
             "hits": [self._hit(hit) for hit in relevant],
+            **({"weak": [self._hit(hit) for hit in hits if hit not in relevant]} if weak else {}),
             "route": {"backend": route.backend.value, "rule": route.rule, "reason": route.reason},
             "left_out": 0,
             "below_floor": len(hits) - len(relevant),
@@ -138,25 +144,32 @@ class MemoryCalls:
         """One memory with everything known about it."""
         item = self._service.require(params.id())
         params.done()
-        return {"memory": item_to_dict(item), "path": self._path(item.id)}
+        digest = self._service.markdown.fingerprint(item.id)
+        return {"memory": item_to_dict(item), "path": self._path(item.id), "digest": digest}
 
     def _path(self, id: str) -> str:
         path = self._service.markdown.path_of(id)
         return str(path) if path else ""
 
     def list_memories(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Memories by filter, newest first, a page at a time."""
+        """Memories by filter, newest first, a page at a time.
+
+        `next` is the `cursor` of the next page, empty on the last; unlike an `offset` it costs the same on every page.
+        """
         limit = params.count("limit", 20, low=1)
         offset = params.count("offset", 0, high=1_000_000)
+        cursor = params.text("cursor", limit=100)
         status = params.text("status")
         query = replace(self._query(params, caller), statuses=_statuses(status))
         params.done()
-        found = self._service.search(query, offset + limit)[offset:]
+        found = self._service.markdown.page(query, offset + limit + 1, parse_key(cursor) if cursor else None)[offset:]
+        shown = found[:limit]
         total = self._service.count(query)
         return {
-            "memories": [_brief(hit.item) for hit in found],
+            "memories": [_brief(item) for item in shown],
             "total": total,
-            "left_out": max(0, total - offset - len(found)),
+            "left_out": max(0, total - offset - len(shown)),
+            "next": key_of(shown[-1]).to_text() if len(found) > limit else "",
         }
 
     def related(self, params: Params, caller: Caller) -> dict[str, Any]:
@@ -242,8 +255,24 @@ class MemoryCalls:
         }
 
     def update_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Change a memory; a model may not reword what the user said, nor unpin."""
-        item = self._service.require(params.id())
+        """Change a memory; a model may not reword what the user said, nor unpin.
+
+        With `expect`, the `digest` that get_memory gave, nothing is written when the file has changed since.
+        """
+        expected = params.text("expect", limit=100)
+        with self._service.writing():
+            item = self._service.require(params.id())
+            self._check_unchanged(item.id, expected)
+            return self._update(item, params, caller)
+
+    def _check_unchanged(self, id: str, expected: str) -> None:
+        if not expected or self._service.markdown.fingerprint(id) == expected:
+            return
+        if path := self._service.markdown.path_of(id):
+            self._service.sync([path])
+        raise ConflictError(f"The file of {id} has changed since you saw it.", fix="Look at it again and repeat the change.")
+
+    def _update(self, item: MemoryItem, params: Params, caller: Caller) -> dict[str, Any]:
         changes: dict[str, Any] = {
             "content": redact(params.text("content")).text or None,
             "kind": params.choice("kind", Kind),

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 from memoryd import rows
 from memoryd.db import Database
 from memoryd.errors import BrokenFileError, IndexDamagedError, StoreError
@@ -232,14 +234,16 @@ class LiteralIndex:
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
         """The items that exist (and pass the query's filters), by id."""
-        condition, parameters = rows.where(query) if query else ("1", [])
+        condition, parameters = rows.where(query, "m") if query else ("1", [])
         out: dict[str, MemoryItem] = {}
         for start in range(0, len(ids), _PAGE):
-            page = ids[start : start + _PAGE]
-            marks = ", ".join("?" * len(page))
-            sql = f"SELECT id, payload FROM memory WHERE id IN ({marks}) AND {condition}"
-            for id, payload in self.db.execute(sql, (*page, *parameters)):
-                out[id] = rows.from_payload(payload)
+            # CROSS JOIN keeps this order; SQLite else looks through all memories of the status.
+            found = self.db.execute(
+                "SELECT m.id, m.payload FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
+                f" WHERE {condition}",
+                (orjson.dumps(list(ids[start : start + _PAGE])).decode(), *parameters),
+            )
+            out |= {id: rows.from_payload(payload) for id, payload in found}
         return out
 
     def page_after(self, id: str) -> list[MemoryItem]:
@@ -273,4 +277,4 @@ class LiteralIndex:
 
     def size(self) -> int:
         """How many items are indexed."""
-        return int(self.db.value("SELECT count(*) FROM memory"))
+        return self._search.size()

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import orjson
+
 from memoryd import rows
-from memoryd.db import Database
+from memoryd.db import Database, Row
 from memoryd.stores.terms import MIN_SUBSTRING, grams, index_text, is_single_cjk, phrase, query_words, searchable
 from memoryd.text import CJK
 from memoryd.types import Backend, Hit, MemoryItem, Query
@@ -18,6 +20,7 @@ POSTINGS = 20_000
 # A part of a word says less than the word.
 SUBSTRING_WEIGHT = 0.5
 _MAX_SUBSTRING_HITS = 200
+COUNTS_KEPT = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class LiteralSearch:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._counts: tuple[tuple[int, int], dict[str, int]] = ((-1, -1), {})
         self._tokens = db.tokenizer("porter", "unicode61", "remove_diacritics", "2")
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -75,7 +79,7 @@ class LiteralSearch:
     # Words
 
     def _terms(self, text: str) -> list[_Term]:
-        total = int(self._db.value("SELECT count(*) FROM memory"))
+        total = self.size()
         out: dict[tuple[str, ...], _Term] = {}
         for word in query_words(text):
             stems = tuple(self._tokens(word))
@@ -89,10 +93,24 @@ class LiteralSearch:
         stems = self._tokens(word)
         return self._frequency(word, stems) if stems else 0
 
+    def size(self) -> int:
+        """How many items are indexed."""
+        return self._count("", "SELECT count(*) FROM memory", ())
+
     def _frequency(self, word: str, stems: Sequence[str]) -> int:
         if len(stems) == 1 and not is_single_cjk(word):
-            return int(self._db.value("SELECT doc FROM vocabulary WHERE term = ?", (stems[0],)) or 0)
-        return int(self._db.value("SELECT count(*) FROM words WHERE words MATCH ?", (phrase(word),)))
+            return self._count(word, "SELECT doc FROM vocabulary WHERE term = ?", (stems[0],))
+        return self._count(word, "SELECT count(*) FROM words WHERE words MATCH ?", (phrase(word),))
+
+    def _count(self, key: str, sql: str, parameters: tuple[str, ...]) -> int:
+        """A number that is kept until the index changes: one query asks for it several times."""
+        version, known = self._counts
+        if (now := self._db.version()) != version or len(known) > COUNTS_KEPT:
+            known = {}
+            self._counts = (now, known)
+        if key not in known:
+            known[key] = int(self._db.value(sql, parameters) or 0)
+        return known[key]
 
     def _by_words(self, query: Query, k: int, terms: Sequence[_Term]) -> list[_Match]:
         indexed = sorted((term for term in terms if term.found), key=lambda term: (term.found, term.word))
@@ -106,10 +124,15 @@ class LiteralSearch:
         """The k best: from the top of the ranking when filters and ties can't change them, else from all of it."""
         if not terms:
             return []
-        for limit in (4 * k + 50, 40 * k + 1_000):
-            found, whole, last = self._top(query, terms, limit)
-            if whole or (len(found) >= k and -found[k - 1][0] > last):
-                return [_Match(rows.from_payload(payload), -rank) for rank, payload in found[:k]]
+        first, most = 4 * k + 50, 40 * k + 1_000
+        ranking = self._db.execute(
+            "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (_match(terms), most)
+        )
+        found: list[tuple[float, str, int]] = []
+        for part, whole in ((ranking[:first], len(ranking) <= first), (ranking[first:], len(ranking) < most)):
+            found = sorted(found + self._passing(query, part))
+            if whole or (len(found) >= k and found[k - 1][0] < part[-1][1]):
+                return self._matches(found[:k])
         condition, parameters = rows.where(query, "m")
         every = self._db.execute(
             "SELECT words.rank, m.payload FROM words JOIN memory AS m ON m.rowid = words.rowid"
@@ -118,17 +141,24 @@ class LiteralSearch:
         )
         return [_Match(rows.from_payload(payload), -rank) for rank, payload in every]
 
-    def _top(self, query: Query, terms: Sequence[_Term], limit: int) -> tuple[list[tuple[float, str]], bool, float]:
-        """(rank, payload) of what passes the filters, whether that is everything, and the last score looked at."""
-        condition, parameters = rows.where(query, "m")
-        ranking = self._db.execute(
-            "SELECT w.rank, m.payload FROM"
-            " (SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?) AS w"
-            f" LEFT JOIN memory AS m ON m.rowid = w.rowid AND {condition} ORDER BY w.rank, m.id",
-            (_match(terms), limit, *parameters),
+    def _passing(self, query: Query, ranking: Sequence[Row]) -> list[tuple[float, str, int]]:
+        """(rank, id, rowid) of what passes the filters. FTS5 ranks are negative: less is better."""
+        condition, parameters = rows.where(query)
+        ranks: dict[int, float] = dict(ranking)
+        passing = self._db.execute(
+            f"SELECT id, rowid FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}",
+            (_json(ranks), *parameters),
         )
-        found = [(row[0], row[1]) for row in ranking if row[1] is not None]
-        return found, len(ranking) < limit, -ranking[-1][0] if ranking else 0.0
+        return [(ranks[rowid], id, rowid) for id, rowid in passing]
+
+    def _matches(self, found: Sequence[tuple[float, str, int]]) -> list[_Match]:
+        payloads: dict[int, str] = dict(
+            self._db.execute(
+                "SELECT rowid, payload FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?))",
+                (_json([rowid for _, _, rowid in found]),),
+            )
+        )
+        return [_Match(rows.from_payload(payloads[rowid]), -rank) for rank, _, rowid in found if rowid in payloads]
 
     # Parts of words
 
@@ -203,6 +233,10 @@ def _affordable(terms: Sequence[_Term]) -> list[_Term]:
             break
         out.append(term)
     return out
+
+
+def _json(values: Iterable[int]) -> str:
+    return orjson.dumps(list(values)).decode()
 
 
 def _match(terms: Sequence[_Term]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +37,25 @@ class VectorMatrix:
         self._vectors[places] = vectors
         self._rowids[places] = rowids
 
-    def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each size n, growing: rowids and cosines of the n nearest (fewer when there are fewer), best first."""
-        cosines = self._cosines(slice(len(self)), vector)
+    def top(
+        self, vector: FloatArray, sizes: Sequence[int], within: NDArray[np.intp] | None = None
+    ) -> Iterator[tuple[list[int], FloatArray]]:
+        """For each size n, growing: rowids and cosines of the n nearest (fewer when there are fewer), best first.
+
+        `within` limits them to these places (see `places`).
+        """
+        cosines = self._cosines(slice(len(self)) if within is None else within, vector)
+        rowids = self._rowids if within is None else self._rowids[within]
         most = min(sizes[-1], len(cosines))
         chosen = np.argpartition(-cosines, most - 1)[:most] if most else np.empty(0, dtype=np.intp)
         chosen = chosen[np.argsort(-cosines[chosen], kind="stable")]
         for n in sizes:
-            yield self._rowids[chosen[:n]].tolist(), cosines[chosen[:n]]
+            yield rowids[chosen[:n]].tolist(), cosines[chosen[:n]]
+
+    def places(self, rowids: Iterable[int]) -> NDArray[np.intp]:
+        """Where the rows that are known lie; good until rows are added."""
+        known = (self._positions.get(rowid, -1) for rowid in rowids)
+        return np.array([place for place in known if place >= 0], dtype=np.intp)
 
     def cosines(self, vector: FloatArray, rowids: Sequence[int]) -> dict[int, float]:
         """Cosine of each row that is known."""

@@ -18,8 +18,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import orjson
 import sqlite_vec
+from numpy.typing import NDArray
 
 from memoryd.codec import new_id
 from memoryd.db import Database
@@ -42,7 +44,8 @@ _NORM = (
 )
 _NEXT_VERSION = "UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value"
 # Candidates asked of a mirror, in multiples of k, before the filter is taken for narrow.
-_REACH = (8, 64)
+_REACH = (2, 8, 64)
+FILTERS_KEPT = 32
 
 
 @SCHEMA.step
@@ -71,6 +74,7 @@ class VectorStore:
         self._model = embedder.name
         self._lock = threading.RLock()
         self._queries: OrderedDict[str, FloatArray] = OrderedDict()
+        self._places: tuple[VectorMatrix | None, int, dict[str, NDArray[np.intp]]] = (None, -1, {})
         extension: Any = sqlite_vec
         # Not durable: what a power cut loses is missed at the next start and embedded again.
         self._db = Database(path, extensions=[extension.loadable_path()], durable=False)
@@ -278,13 +282,44 @@ class VectorStore:
         mirror = self._mirrors.current(len(vector))
         if mirror is None:
             return None
-        for rowids, cosines in mirror.top(vector, [reach * k for reach in _REACH]) if len(mirror) else ():
+        sizes = [reach * k for reach in _REACH]
+        if isinstance(mirror, VectorMatrix):
+            within = self._within(mirror, query) if _narrows(query) else None
+            size, nearest = len(mirror) if within is None else len(within), mirror.top(vector, sizes, within)
+        else:
+            size, nearest = len(mirror), mirror.top(vector, sizes)
+        if not size:
+            return {}
+        for rowids, cosines in nearest:
             rounded = [round(cosine, 6) for cosine in cosines.tolist()]
             ranked = self._passing(dict(zip(rowids, rounded, strict=True)), query)
-            whole = mirror.exact and (len(rowids) == len(mirror) or rounded[-1] <= 0)
+            whole = mirror.exact and (len(rowids) == size or rounded[-1] <= 0)
             if whole or (len(ranked) >= k and ranked[k - 1][1] > rounded[-1]):
                 return dict(ranked[:k])
         return self._by_matrix(mirror, vector, query, k) if isinstance(mirror, VectorMatrix) else None
+
+    def _within(self, matrix: VectorMatrix, query: Query) -> NDArray[np.intp]:
+        """Places of the rows that can pass the query's lasting filters (not its times); kept until the table changes."""
+        timed = query.as_of is not None or query.valid_at is not None
+        lasting = Query(
+            project=query.project,
+            scopes=query.scopes,
+            kinds=query.kinds,
+            tags=query.tags,
+            session=query.session,
+            statuses=() if timed else query.statuses,
+        )
+        condition, parameters = where(lasting)
+        key = _json([condition, *parameters])
+        of, version, known = self._places
+        if of is not matrix or version != matrix.version or len(known) >= FILTERS_KEPT:
+            known = {}
+            self._places = (matrix, matrix.version, known)
+        if key not in known:
+            known[key] = matrix.places(
+                row for (row,) in self._db.execute(f"SELECT rowid FROM memory WHERE {condition}", parameters)
+            )
+        return known[key]
 
     def _by_matrix(self, matrix: VectorMatrix, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
         """The k best of all rows that pass the filter; the cut is widened over ties, which go by id."""
@@ -323,6 +358,11 @@ class VectorStore:
 
     def _size(self) -> int:
         return read_dimensions(self._db, self._model) * FLOAT_BYTES
+
+
+def _narrows(query: Query) -> bool:
+    """Whether a filter may leave few rows, so that these are better looked up first."""
+    return bool(query.project is not None or query.session is not None or query.scopes or query.kinds or query.tags)
 
 
 def _json(values: Sequence[str] | Sequence[int]) -> str:

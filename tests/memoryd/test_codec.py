@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.codec import item_digest, item_from_dict, item_from_json, item_to_dict, item_to_json, new_id
+from memoryd.codec import item_digest, item_from_dict, item_from_json, item_from_own_json, item_to_dict, item_to_json, new_id
 from memoryd.errors import InputError
 from memoryd.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status, Trust
 
@@ -77,3 +77,12 @@ def test_a_wrong_value_names_its_field(field: str, value: object) -> None:
 def test_absent_keys_come_from_the_defaults() -> None:
     default = MemoryItem(content="c", project="p")
     assert item_from_dict({"kind": "rule", "expired_at": None}, default) == MemoryItem(content="c", project="p", kind=Kind.RULE)
+
+
+@given(items)
+def test_what_a_store_wrote_is_read_quickly_and_is_the_same(item: MemoryItem) -> None:
+    assert item_from_own_json(item_to_json(item)) == item
+
+
+def test_a_payload_of_another_form_is_read_with_care() -> None:
+    assert item_from_own_json('{"content": "Short.", "tags": "one"}') == MemoryItem(content="Short.", tags=("one",))

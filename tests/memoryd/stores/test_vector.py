@@ -1,7 +1,10 @@
+import random
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import apsw
 import numpy as np
@@ -392,3 +395,34 @@ def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path, monkeyp
     assert len(store.search(Query(text="1"), 50)) == 10
     assert len(store._mirrors._matrix) == 10
     store.close()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 12))
+def test_a_filter_that_is_kept_gives_what_the_table_gives(seed: int, k: int) -> None:
+    draw = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        fast, exact = (VectorStore(Path(name) / "v.db", HashEmbedder(), matrix_bytes=size) for size in (2**20, 0))
+        words = "cache port queue deploy staging token".split()
+        for _ in range(3):  # the kept filter must notice what is written and deleted between queries
+            fast.write_many(
+                MemoryItem(
+                    " ".join(draw.choices(words, k=4)),
+                    id=f"mem_{draw.randrange(40):012x}",
+                    project=draw.choice("ab"),
+                    kind=draw.choice([Kind.FACT, Kind.RULE]),
+                    status=draw.choice([Status.ACTIVE, Status.SUPERSEDED]),
+                )
+                for _ in range(10)
+            )
+            fast.delete(f"mem_{draw.randrange(40):012x}")
+            for query in (
+                Query("cache port", project="a"),
+                Query("cache port", kinds=(Kind.RULE,)),
+                Query("queue", project="b", as_of=datetime(2030, 1, 1, tzinfo=UTC)),
+                Query("queue", project="c"),
+            ):
+                found, right = ([(hit.item.id, hit.score) for hit in store.search(query, k)] for store in (fast, exact))
+                assert found == right
+        fast.close()
+        exact.close()
