@@ -46,13 +46,24 @@ def quality(benchmark: str, runs: Mapping[str, RunResult]) -> str:
     """Means with 95 % intervals."""
     names = QUALITY[benchmark]
     lines = [[system, _questions(run), *(_cell(run, metric) for metric in names.values())] for system, run in runs.items()]
-    return _markdown(["system", "n (failed)", *names], lines)
+    return "\n".join([_markdown(["system", "n (failed)", *names], lines), *_reasons(runs)])
+
+
+def _reasons(runs: Mapping[str, RunResult]) -> list[str]:
+    """The first error of each system that has some."""
+    errors = {system: next((q.error for q in run.questions if q.error), "") for system, run in runs.items()}
+    return [f"\n{system} failed: {error}" for system, error in errors.items() if error]
 
 
 def differences(benchmark: str, runs: Mapping[str, RunResult]) -> str:
     """The first system minus each other over questions that both have; p by permutation or McNemar, corrected by Holm."""
     (first, own), *others = runs.items()
-    rows = {system: row(own, run, COMPARED[benchmark], seed=stats.SEED) for system, run in others}
+    metric = COMPARED[benchmark]
+    rows = {
+        system: row(own, run, metric, seed=stats.SEED)
+        for system, run in others
+        if own.metrics.get(metric) and metric in run.metrics
+    }
     holm = stats.holm({system: one.p for system, one in rows.items() if one.p is not None})
     lines = []
     for system, one in rows.items():
@@ -62,7 +73,7 @@ def differences(benchmark: str, runs: Mapping[str, RunResult]) -> str:
             lines.append(
                 [f"{first} − {system}", str(pair.questions), span, f"{pair.wins} / {pair.losses}", p_value(holm[system])]
             )
-    return _markdown(["paired, " + COMPARED[benchmark], "n", "difference (95 %)", "better / worse", "p (Holm)"], lines)
+    return _markdown([f"paired, {metric}", "n", "difference (95 %)", "better / worse", "p (Holm)"], lines)
 
 
 def cost(results: ResultsDir, benchmark: str, runs: Mapping[str, RunResult]) -> str:
@@ -106,8 +117,8 @@ def _questions(run: RunResult) -> str:
 
 
 def _cell(run: RunResult, metric: str) -> str:
-    cell = run.metrics[metric]
-    if cell.value is None:
+    cell = run.metrics.get(metric)
+    if cell is None or cell.value is None:
         return "–"
     return f"{_number(cell.value)} ({_number(cell.low or 0.0)}–{_number(cell.high or 0.0)})"
 
