@@ -124,26 +124,30 @@ class Runner:
         key = Key(Phase.INGEST, case.id)
         timeout = self._plan.settings.index_timeout
         parts: list[Record] = []
+        waited, usage = 0.0, Usage()
         try:
             self._clear_once(provider, case.id)
             for batch in ingest.batches(
                 case.sessions, self._plan.benchmark.ingestion, user_only=self._plan.variant == "official"
             ):
                 parts.append(self._ingest_batch(provider, scope, case.id, batch, timeout))
-            started = time.perf_counter()
-            self._retried(lambda: provider.await_indexed(scope, timeout))
-            waited = time.perf_counter() - started
+            if not (parts and batch.wait):
+                started = time.perf_counter()
+                with paid_by(self._payer(key)) as account:
+                    self._retried(lambda: provider.await_indexed(scope, timeout))
+                waited, usage = time.perf_counter() - started, account.usage
         except (ProviderError, ModelError) as error:
             self._failed(key, error)
             return
+        usage = total_usage([*(usage_from_json(record.payload["usage"]) for record in parts), usage])
         payload = {
             "batches": len(parts),
             "sessions": len(case.sessions),
             "turns": sum(len(session.turns) for session in case.sessions),
             "provider": _summed(record.payload["provider"] for record in parts),
-            "usage": usage_to_json(total_usage(usage_from_json(record.payload["usage"]) for record in parts)),
+            "usage": usage_to_json(usage),
         }
-        self._finish(key, payload, sum(record.seconds for record in parts) + waited)
+        self._finish(key, payload, sum(record.seconds for record in parts) + waited, cost=usage.cost_usd)
 
     def _clear_once(self, provider: Provider, case_id: str) -> None:
         """A case that is ingested anew by force begins empty."""

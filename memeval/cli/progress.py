@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from memeval.results.store import Status
 from memeval.types import Phase
 
 EVERY_SECONDS = 10.0
+NORMAL_95 = 1.96
 
 
 class Tally:
@@ -27,7 +29,9 @@ class Tally:
         self.failed = 0
         self.cost: float | None = 0.0
         self._metric = ""
-        self._values: list[float] = []
+        self._count = 0
+        self._sum = self._squares = 0.0
+        self._graded = False
 
     def add(self, status: Status, scores: Mapping[str, float], cost: float | None) -> None:
         """Count a piece of work."""
@@ -36,15 +40,21 @@ class Tally:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self._metric = self._metric or headline(scores)
         if self._metric in scores:
-            self._values.append(scores[self._metric])
+            self._count_value(scores[self._metric])
         elif status is Status.FAILED:
-            self._values.append(0.0)
+            self._count_value(0.0)
+
+    def _count_value(self, value: float) -> None:
+        self._count += 1
+        self._sum += value
+        self._squares += value * value
+        self._graded = self._graded or value not in (0.0, 1.0)
 
     def text(self) -> str:
         """For people."""
         parts = [f"{self.failed} failed"] if self.failed else []
-        if self._metric and self._values:
-            parts.append(f"{self._metric} {percent(sum(self._values) / len(self._values))}{self._interval()}")
+        if self._metric and self._count:
+            parts.append(f"{self._metric} {percent(self._sum / self._count)}{self._interval()}")
         if self.cost is None:
             parts.append("cost unknown")
         elif self.cost:
@@ -52,10 +62,16 @@ class Tally:
         return ", ".join(parts)
 
     def _interval(self) -> str:
-        if any(value not in (0.0, 1.0) for value in self._values):
+        """Wilson's for yes/no values; for graded ones mean ± 1.96 standard errors, which is quick (the report's is better)."""
+        if not self._graded:
+            interval = stats.wilson(self._sum, self._count)
+            return f" [{percent(interval.low)}, {percent(interval.high)}]" if interval else ""
+        if self._count < 2:
             return ""
-        interval = stats.wilson(sum(self._values), len(self._values))
-        return f" [{percent(interval.low)}, {percent(interval.high)}]" if interval else ""
+        mean = self._sum / self._count
+        spread = max(0.0, self._squares - self._count * mean * mean) / (self._count - 1)
+        reach = NORMAL_95 * math.sqrt(spread / self._count)
+        return f" [{percent(max(0.0, mean - reach))}, {percent(min(1.0, mean + reach))}]"
 
 
 def headline(scores: Mapping[str, float]) -> str:

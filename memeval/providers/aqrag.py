@@ -7,7 +7,7 @@ With a model it thinks of the questions; without one they are made from what was
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memeval import registry
@@ -57,22 +57,24 @@ class AqragProvider(ModelAided, EmbeddingProvider):
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
         """Embed the turns of these sessions, and the questions that they would answer."""
         super().index_fresh(scope, sessions)
-        asked = self._questions(scope, cut(sessions, "turn"))
+        turns = cut(sessions, "turn")
+        asked = self._questions(scope, turns, fresh={turn.turns[0] for turn in turns})
         self.vectors(scope, [question for questions in asked.values() for question in questions])
 
-    def _questions(self, scope: str, turns: Sequence[Piece]) -> Mapping[str, list[str]]:
+    def _questions(self, scope: str, turns: Sequence[Piece], fresh: Collection[str] = ()) -> Mapping[str, list[str]]:
         """Questions by turn id, thought of once and kept."""
-        known = self._notes.get(scope, [turn.turns[0] for turn in turns])
-        missing = [turn for turn in turns if turn.turns[0] not in known]
-        if self.model is None:
-            fresh = {turn.turns[0]: anticipate(turn, self._count) for turn in missing}
-            if fresh:
-                self._notes.put(scope, fresh)
-            return known | fresh
-        for turn in missing:
-            known[turn.turns[0]] = ask_list(self.model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
-            self._notes.put(scope, {turn.turns[0]: known[turn.turns[0]]})
-        return known
+        by_id = {turn.turns[0]: turn for turn in turns}
+        if self.model is not None:
+            return self.answers(scope, self._notes, list(by_id), lambda id, _: self._ask(by_id[id]), fresh)
+        known = self._notes.get(scope, list(by_id))
+        made = {id: anticipate(turn, self._count) for id, turn in by_id.items() if id not in known}
+        if made:
+            self._notes.put(scope, made)
+        return known | made
+
+    def _ask(self, turn: Piece) -> list[str]:
+        assert self.model is not None
+        return ask_list(self.model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of contents and questions, and words."""

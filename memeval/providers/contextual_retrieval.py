@@ -58,7 +58,7 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
         """Write the contexts of these sessions' turns and embed the turns in them."""
-        self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions)])
+        self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions, fresh=True)])
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of turns in context; words of the pieces with the contexts of their turns."""
@@ -81,28 +81,28 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
         self._topics.clear()
         super().close()
 
-    def _in_context(self, scope: str, sessions: Sequence[Session]) -> list[Piece]:
+    def _in_context(self, scope: str, sessions: Sequence[Session], *, fresh: bool = False) -> list[Piece]:
         turns = cut(sessions, "turn")
-        contexts = self._written(scope, sessions, turns) if self.model else self._made(scope, sessions, turns)
+        contexts = self._written(scope, sessions, turns, fresh) if self.model else self._described(scope, sessions, turns)
         return [
             Piece(f"{context}\n{turn.key}", turn.text, turn.session, turn.turns, turn.at, turn.order)
             for turn, context in zip(turns, contexts, strict=True)
         ]
 
-    def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
-        """Contexts by the model; each is kept as soon as it is there."""
-        assert self.model is not None
-        notes = sqlite_notes(self.store.folder)
-        known = notes.get(scope, [turn.turns[0] for turn in turns])
+    def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece], fresh: bool) -> list[str]:
+        """Contexts by the model."""
         whole = {piece.session: piece.text for piece in cut(sessions, "session")}
-        for turn in turns:
-            if turn.turns[0] not in known:
-                text = f"Conversation:\n{whole[turn.session]}\n\nMessage:\n{turn.text}"
-                known[turn.turns[0]] = ask(self.model, INSTRUCTION, text, 200)
-                notes.put(scope, {turn.turns[0]: known[turn.turns[0]]})
+        by_id = {turn.turns[0]: turn for turn in turns}
+
+        def ask_for(id: str, _: Mapping[str, Any]) -> str:
+            assert self.model is not None
+            text = f"Conversation:\n{whole[by_id[id].session]}\n\nMessage:\n{by_id[id].text}"
+            return ask(self.model, INSTRUCTION, text, 200)
+
+        known = self.answers(scope, sqlite_notes(self.store.folder), list(by_id), ask_for, by_id if fresh else ())
         return [str(known[turn.turns[0]]) for turn in turns]
 
-    def _made(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
+    def _described(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
         topics = self._topics_of(scope)
         about = {session.id: " ".join(topics.of(session)) for session in sessions}
         out = []

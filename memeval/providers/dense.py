@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,32 +45,14 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         super().configure(options)
         name = options.text("embedder", "bge-small")
         self.embedder = text_embedder(name, options.count("embedCharacters", EMBED_CHARACTERS))
-        self._fresh: dict[str, list[Session]] = defaultdict(list)
 
     def vectors(self, scope: str, texts: Sequence[str]) -> Vectors:
         """A vector for each text, from the scope's own cache."""
         return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
 
-    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Keep the sessions; their vectors follow when they are waited for, else at the first search."""
-        told = super().ingest(scope, sessions)
-        self._fresh[scope].extend(sessions)
-        return told
-
-    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Index what came since the last time; what fails comes again with the next call."""
-        fresh = self._fresh.get(scope, [])
-        self.index_fresh(scope, fresh)
-        del fresh[:]
-
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Embed the turns of these sessions."""
+        """Embed the turns of these sessions; else that is done at the first search."""
         self.vectors(scope, [turn.key for turn in self.keyed(sessions, "turn")])
-
-    def clear(self, scope: str) -> None:
-        """Forget the scope, and what it waits for."""
-        self._fresh.pop(scope, None)
-        super().clear(scope)
 
     def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
         """Vectors of all turns, and words if they have a weight."""

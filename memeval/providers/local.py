@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from memeval.errors import ProviderError
 from memeval.protocols import Model
+from memeval.providers.notes import Notes
 from memeval.providers.options import Options
 from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
 from memeval.providers.ranking import Scores, best
@@ -48,6 +49,7 @@ class LocalProvider:
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
+        self._awaited: dict[str, set[str]] = {}
         self.options = Options(spec, options)
         self._sessions: SessionStore | None = None
         self.configure(self.options)
@@ -74,7 +76,7 @@ class LocalProvider:
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         """Keep the sessions; counts of what is new."""
-        new = self.store.add(scope, sessions)
+        new = self.store.add(scope, sessions, done=self._awaited.pop(scope, ()))
         self.changed(scope)
         return {"sessions": len(sessions), "new": new}
 
@@ -82,7 +84,18 @@ class LocalProvider:
         """The scope's sessions are not what they were."""
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Nothing to wait for."""
+        """Index what came since the last time; what fails is tried again with the next call.
+
+        It is noted as done when the next sessions come: the caller has then recorded it. A run that was killed in between
+        does it again, with answers of models from their cache.
+        """
+        awaited = self._awaited.setdefault(scope, set())
+        fresh = [session for session in self.store.fresh(scope) if session.id not in awaited]
+        self.index_fresh(scope, fresh)
+        awaited.update(session.id for session in fresh)
+
+    def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
+        """Do what is best done once for each session, before the first search."""
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """At most k pieces, best first."""
@@ -94,6 +107,7 @@ class LocalProvider:
 
     def clear(self, scope: str) -> None:
         """Forget the scope."""
+        self._awaited.pop(scope, None)
         self.store.clear(scope)
         self.changed(scope)
 
@@ -109,6 +123,7 @@ class ModelAided(LocalProvider):
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self.model: Model | None = None
+        self._made: dict[str, dict[str, Any]] = {}
         super().__init__(spec, options)
 
     def configure(self, options: Options) -> None:
@@ -125,6 +140,24 @@ class ModelAided(LocalProvider):
         if self._named and self.model is None:
             raise ProviderError(f"{self.name} was to use {self._named}, but got no model.", fix="Call use_model before open.")
         super().open(workdir)
+
+    def answers(
+        self, scope: str, notes: Notes, keys: Sequence[str], ask: Callable[[str, Mapping[str, Any]], Any], fresh: Collection[str]
+    ) -> dict[str, Any]:
+        """The model's answers by key; each is kept as soon as it is there.
+
+        `ask` gets a key and the answers so far. It is called for keys without an answer, and for those of fresh sessions
+        also when there is one of a killed run: that call comes from the cache, and its tokens are counted as in a run
+        that nobody killed. What this process has asked since the last success it does not ask again.
+        """
+        made = self._made.setdefault(scope, {})
+        known = {key: note for key, note in notes.get(scope, keys).items() if key in made or key not in fresh}
+        for key in keys:
+            if key not in known:
+                known[key] = made[key] = ask(key, known)
+                notes.put(scope, {key: known[key]})
+        made.clear()
+        return known
 
 
 class IndexedProvider(LocalProvider, Generic[IndexT]):

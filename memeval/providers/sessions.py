@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -39,12 +39,17 @@ class SessionStore:
         readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
         return self._root / f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
 
-    def add(self, scope: str, sessions: Sequence[Session]) -> int:
-        """Keep sessions behind the earlier ones; how many are new. One that is there already is replaced in its place."""
+    def add(self, scope: str, sessions: Sequence[Session], done: Iterable[str] = ()) -> int:
+        """Keep sessions behind the earlier ones; how many are new. One that is there already is replaced in its place.
+
+        They are fresh until a later call names them in `done`.
+        """
         folder = self.folder(scope)
         folder.mkdir(parents=True, exist_ok=True)
         with self._open(folder) as db, db:
             before = db.execute("SELECT count(*) FROM session").fetchone()[0]
+            db.executemany("INSERT OR IGNORE INTO done VALUES (?)", [(id,) for id in done])
+            db.executemany("DELETE FROM done WHERE id = ?", [(session.id,) for session in sessions])
             db.executemany(
                 "INSERT INTO session (id, payload) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET payload = excluded.payload",
                 [(session.id, json.dumps(_to_plain(session))) for session in sessions],
@@ -53,11 +58,18 @@ class SessionStore:
 
     def all(self, scope: str) -> list[Session]:
         """The sessions of a scope in the order in which they came; an unknown scope has none."""
+        return self._read(scope, "SELECT payload FROM session ORDER BY position")
+
+    def fresh(self, scope: str) -> list[Session]:
+        """Those that are not done yet, also after a restart."""
+        return self._read(scope, "SELECT payload FROM session WHERE id NOT IN (SELECT id FROM done) ORDER BY position")
+
+    def _read(self, scope: str, query: str) -> list[Session]:
         folder = self.folder(scope)
         if not (folder / "sessions.db").exists():
             return []
         with self._open(folder) as db:
-            rows = db.execute("SELECT payload FROM session ORDER BY position").fetchall()
+            rows = db.execute(query).fetchall()
         return [_from_plain(json.loads(payload)) for (payload,) in rows]
 
     def clear(self, scope: str) -> None:
@@ -97,6 +109,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             "CREATE TABLE IF NOT EXISTS session"
             " (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, payload TEXT NOT NULL)"
         )
+        db.execute("CREATE TABLE IF NOT EXISTS done (id TEXT PRIMARY KEY) WITHOUT ROWID")
     except sqlite3.Error:
         db.close()
         raise

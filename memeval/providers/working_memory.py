@@ -7,7 +7,7 @@ filed under the line of the template whose words they share, the newest kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from memeval import registry
@@ -51,10 +51,10 @@ class WorkingMemoryProvider(ModelAided):
         self._template = options.text("template", TEMPLATE)
         self._per_line = options.count("perLine", 12, least=1)
 
-    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Let the model read the sessions that it has not read."""
-        if self.model is not None:
-            self._written(scope, self.store.all(scope))
+    def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
+        """Let the model read these sessions."""
+        if self.model is not None and sessions:
+            self._written(scope, self.store.all(scope), {session.id for session in sessions})
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """The page, as one piece."""
@@ -65,17 +65,19 @@ class WorkingMemoryProvider(ModelAided):
             return [Retrieved(self._written(scope, sessions), 1.0)]
         return self._filed(sessions)
 
-    def _written(self, scope: str, sessions: Sequence[Session]) -> str:
-        """The page after the last session; kept after each, so that a killed run goes on from there."""
-        assert self.model is not None
-        notes = sqlite_notes(self.store.folder)
-        state: dict[str, Any] = notes.get(scope).get("page", {"page": self._template, "read": []})
-        for piece in cut(sessions, "session"):
-            if piece.session not in state["read"]:
-                page = ask(self.model, INSTRUCTION, f"Page:\n{state['page']}\n\nSession:\n{piece.text}", 2_000)
-                state = {"page": page, "read": [*state["read"], piece.session]}
-                notes.put(scope, {"page": state})
-        return str(state["page"])
+    def _written(self, scope: str, sessions: Sequence[Session], fresh: Collection[str] = ()) -> str:
+        """The page after the last session; those after earlier ones are kept, so that a killed run goes on from there."""
+        pieces = cut(sessions, "session")
+        texts = {piece.session: piece.text for piece in pieces}
+        before = dict(zip(texts, ["", *texts], strict=False))
+
+        def ask_for(session: str, pages: Mapping[str, Any]) -> str:
+            assert self.model is not None
+            page = pages.get(before[session], self._template)
+            return ask(self.model, INSTRUCTION, f"Page:\n{page}\n\nSession:\n{texts[session]}", 2_000)
+
+        pages = self.answers(scope, sqlite_notes(self.store.folder), list(texts), ask_for, fresh)
+        return str(pages[pieces[-1].session]) if pieces else self._template
 
     def _filed(self, sessions: Sequence[Session]) -> list[Retrieved]:
         lines = _lines(self._template)

@@ -33,6 +33,13 @@ metrics: [recall_any, recall_all, mrr]
 retrieval: {k: [1, 5], levels: [session, turn]}
 """,
     "benchmarks/tiny.json": "{}",
+    "benchmarks/bulky.yaml": """\
+name: bulky
+source: {type: local, path: tiny.json}
+loader: tiny
+ingestion: bulk
+judge: {name: f1}
+""",
     "benchmarks/broken.yaml": "name: broken\nsource: {type: local, path: conversations.json}\nloader: locomo\n",
     "providers/notes.yaml": "name: notes\ntype: local\noptions: {failCase: ''}\nrateLimit: {retries: 1, backoff: 0}\n",
 }

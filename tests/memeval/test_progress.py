@@ -36,6 +36,15 @@ def test_accuracy_so_far_comes_with_its_interval_and_counts_failures_as_wrong() 
     assert tally.text() == "1 failed, llm_accuracy 50.0 [9.5, 90.5]"
 
 
+def test_graded_values_have_an_interval_too() -> None:
+    tally = Tally(10, 0)
+    tally.add(Status.DONE, {"f1": 0.4}, 0.0)
+    assert tally.text() == "f1 40.0"
+    for value in (0.6, 0.5, 0.5):
+        tally.add(Status.DONE, {"f1": value}, 0.0)
+    assert tally.text() == "f1 50.0 [42.0, 58.0]"  # standard deviation 0.0816 over 4 values: ± 1.96 · 0.0408
+
+
 def test_an_unknown_cost_is_not_shown_as_free() -> None:
     tally = Tally(2, 0)
     tally.add(Status.DONE, {}, 0.5)

@@ -131,6 +131,21 @@ def test_a_run_with_a_model_as_answerer_and_judge_survives_three_kills(tmp_path:
     assert json.loads(report(tmp_path / "cut"))["usage"]["total"]["cost_usd"] == pytest.approx(0.001 * asked)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", ["tiny", "bulky"])
+def test_calls_of_a_model_that_helps_to_ingest_are_counted_once_whatever_happens(tmp_path: Path, benchmark: str) -> None:
+    run = ["eval", "-b", benchmark, "-p", "contextual-retrieval", "--provider-option", "embedder=hash", "--provider-option",
+           "model=parrot", "--run-id", "r"]  # fmt: skip
+    whole = memeval(tmp_path / "whole", *run)
+    assert whole.returncode == 0, whole.stderr
+    assert json.loads(report(tmp_path / "whole"))["usage"]["ingest"]["calls"] == 18  # 3 cases of 3 sessions of 2 turns
+    assert memeval(tmp_path / "cut", *run, kill="model:4").returncode == -signal.SIGKILL
+    for point in ("model+:5", "record:2"):
+        assert memeval(tmp_path / "cut", "eval", "--resume", "r", kill=point).returncode == -signal.SIGKILL
+    assert memeval(tmp_path / "cut", "eval", "--resume", "r").returncode == 0
+    assert report(tmp_path / "cut") == report(tmp_path / "whole")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no signals there")
 def test_an_interrupt_ends_a_run_tidily(tmp_path: Path, undisturbed: str) -> None:
     stopped = memeval(tmp_path, *RUN, kill="search:2", interrupt=True)

@@ -216,7 +216,7 @@ def test_a_model_keeps_the_page_and_is_not_asked_again_for_a_session(tmp_path: P
     provider.use_model(scribe)
     provider.ingest("one", garden()[:2])
     provider.await_indexed("one", 5)
-    provider.ingest("one", garden())
+    provider.ingest("one", garden()[2:])
     provider.await_indexed("one", 5)
     assert len(scribe.asked) == 3
     assert "page after" in scribe.asked[2]
