@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, families, open_family
 from memeval.errors import ConfigError, MemevalError
 from memeval.registry import unknown_name
+from memeval.sampling import Selection
 
 ALIASES = {"longmemeval": "longmemeval-s"}
 ALL = "all"
@@ -39,6 +40,27 @@ def choose(names: Sequence[str], options: FamilyOptions) -> list[str]:
 def opened(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]) -> dict[str, Family]:
     """The families of benchmarks. Raises ConfigError, and DataError when data are missing."""
     return {name: open_family(name, with_data(options, data, name)) for name in names}
+
+
+def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Callable[[str], None]) -> dict[str, Family]:
+    """Those of which the selection leaves a task: a shard or a list of ids need not fit every benchmark of a command.
+
+    Raises ConfigError when it fits none.
+    """
+    kept: dict[str, Family] = {}
+    fault = ConfigError("The selection leaves no task.", fix="Loosen its flags.")
+    for name, family in families.items():
+        try:
+            fits = any(True for _ in family.sequences(selection))
+        except ConfigError as error:
+            fits, fault = False, error
+        if fits:
+            kept[name] = family
+        elif len(families) > 1:
+            tell(f"{name} is left out: {fault.message}")
+    if not kept:
+        raise fault
+    return kept
 
 
 def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> FamilyOptions:

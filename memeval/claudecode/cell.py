@@ -193,7 +193,7 @@ class _Chain:
     def _off_task(self, step: Step, place: Place) -> tuple[Outcome, Sequence[Score]]:
         """Without memory only answer and grades of a task are needed later. One that could not be graded is not kept."""
         decides = {**self._work.decides, "benchmark": dict(self._work.family.about())}
-        key = session_key(decides, step, place.session_id, {})
+        key = session_key(decides, step, place.session_id, ())
         if (known := self._work.cache.get(key, self._payer(step))) is not None and known[1]:
             return known
         outcome = self._prepared(step, place)

@@ -168,7 +168,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
     files: dict[Cell, Path] = {}
     without: dict[Cell, list[StepRecord]] = {}
     early: list[Cell] = []
-    for cell in command.all_cells():
+    for cell in (cell for cell in command.all_cells() if cell.benchmark in families):
         family = families[cell.benchmark]
         sequences = list(family.sequences(command.selection))
         with _open(machine, group, command, cell, family, sequences) as run:

@@ -125,6 +125,7 @@ def _main(values: Mapping[str, Any]) -> None:
     options = FamilyOptions(around, None, asked.judge, asked.judge_model, asked.options)
     families = benches.opened(asked.benchmarks, options, asked.data)
     if values["dry_run"]:
+        families = benches.with_tasks(families, asked.selection, screen.note)
         screen.show_plan(asked, families, as_json=values["as_json"])
         return
     _perform(values, results, around, group, asked, families)
@@ -151,6 +152,7 @@ def _perform(
             for need in family.needs():
                 if not need.here and not need.name.endswith((OPTIONAL, FETCHED)):
                     raise ConfigError(f"{name} needs {need.name}.", fix=need.fix)
+        families = benches.with_tasks(families, asked.selection, screen.note)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
         if not values["no_probe"]:

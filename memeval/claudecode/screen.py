@@ -27,6 +27,11 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
+def note(text: str) -> None:
+    """A line for people, beside the output."""
+    click.echo(text, err=True)
+
+
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(box=SIMPLE_HEAD)
     for column in columns:
@@ -65,6 +70,7 @@ def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool
     cells = [
         (cell, estimate(cell.arm, cell.model, sequences[cell.benchmark], command.conditions.workers, imported=imported))
         for cell in command.all_cells()
+        if cell.benchmark in families
     ]
     total = sum((one for _, one in cells), Estimate())
     if as_json:

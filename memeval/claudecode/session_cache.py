@@ -21,8 +21,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.contract import SessionResult, Step, ToolCall
-from memeval.claudecode.memories import Given
+from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
+from memeval.claudecode.memories import MEMORY_ID, Given
 from memeval.claudecode.sandbox import State
 from memeval.claudecode.sessions import Outcome
 from memeval.files import write_atomic
@@ -85,7 +85,7 @@ def _outcome(data: Mapping[str, Any], *, own: bool) -> Outcome:
     usage = paid if own else Usage(0, paid.input_tokens, paid.output_tokens, 0.0, cached_calls=max(1, paid.calls))
     calls = tuple(ToolCall(**call) for call in data["tool_calls"])
     return Outcome(
-        SessionResult(**{**told, "usage": usage, "tool_calls": calls}),
+        SessionResult(**{**told, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
         data["attempts"] if own else 0,
         tuple(Given(**one) for one in data["given"]),
         data["files"],
@@ -95,15 +95,15 @@ def _outcome(data: Mapping[str, Any], *, own: bool) -> Outcome:
     )
 
 
-def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Mapping[str, str]) -> str:
+def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
     """SHA-256 over all that decides a session. `decides` is what the sessions of a cell have in common."""
-    content = [FORM, dict(decides), step.prompt, step.folder, list(step.flags), session_id, sorted(memory.items())]
+    content = [FORM, dict(decides), step.prompt, step.folder, list(step.flags), session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def remembered(state: State, root: Path) -> dict[str, str]:
-    """The text of both memories, without what differs from run to run: the sandbox's path, the project's id, times of writing."""
-    builtin = {path.partition("/memory/")[2]: text for path, text in state.builtin_memory().items()}
+def remembered(state: State, root: Path) -> list[str]:
+    """The text of both memories, without what differs from run to run for the sandbox's path: ids of memories and project."""
+    builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
     files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))
-    plugin = {path.name: _OF_THE_RUN.sub("", path.read_text("utf-8", "replace")) for path in files}
-    return {name: text.replace(str(root), "") for name, text in (builtin | plugin).items()}
+    plugin = [MEMORY_ID.sub("", _OF_THE_RUN.sub("", path.read_text("utf-8", "replace"))) for path in files]
+    return [text.replace(str(root), "") for text in (*builtin, *plugin)]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import memoryd
 
-SHIPPED = (".claude-plugin", "plugin.json", ".mcp.json", "hooks", "plugin", "commands", "skills", "agents")
+SHIPPED = (".claude-plugin", "plugin.json", ".mcp.json", "pyproject.toml", "hooks", "plugin", "commands", "skills", "agents")
 """Files and folders at the top of a plugin that the client or its hooks read; nothing else is copied."""
 _LEFT_OUT = ("__pycache__", ".DS_Store")
 

@@ -4,77 +4,37 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import signal
 import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memeval.claudecode.leftovers import processes_of
-from memeval.claudecode.replay import CLOSING
-from tests.e2e.conftest import ROOT, claude_binary
-from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, texts, tool_results, use
+from memeval.claudecode.leftovers import end_leftovers
+from tests.e2e.bench import Rememberer, asked, bench, command, environment, trajectories
+from tests.e2e.conftest import ROOT
+from tests.e2e.model_server import ModelServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 QUESTIONS = "maya-q1,maya-q2"
-INDEX = re.compile(r"(/\S+/memory)/")
 SAMPLE = ROOT / "memeval" / "data" / "sample" / "conversations.json"
+IMPORTED = ("-b", "sample", "--mode", "plugin", "--ingest", "transcripts", "--no-probe", "--embedder", "")
 
 
 def golds() -> dict[str, list[str]]:
-    asked = [question for case in json.loads(SAMPLE.read_text("utf-8")) for question in case["questions"]]
-    return {q["question"]: q["answer"] if isinstance(q["answer"], list) else [q["answer"]] for q in asked}
-
-
-def brain(body: Body) -> list[Block]:
-    """Answers a question out of its request alone; writes what was said into the built-in memory, where it is told of one."""
-    given = conversation(body)
-    for question, answers in golds().items():
-        if question in given:
-            rest = given.replace(question, "").lower()
-            return [say(next((answer for answer in answers if answer.lower() in rest), "No information available"))]
-    folder = INDEX.search(given)
-    if CLOSING in given and folder and not tool_results(body):
-        said = [texts(message["content"]) for message in body["messages"] if message["role"] == "user"]
-        notes = "\n".join(f"- {text}" for text in said if "<system-reminder>" not in text)
-        name = f"{len(body['messages'])}-{abs(hash(notes)) % 10_000}"
-        return [use("Write", file_path=f"{folder[1]}/MEMORY.md", content=known(given) + notes + f"\n<!-- {name} -->\n")]
-    return [say("You're welcome.")]
-
-
-def known(given: str) -> str:
-    """What the index holds already, as the client loads it into the first message."""
-    return "\n".join(line for line in given.splitlines() if line.startswith("- ") and len(line) > 40) + "\n"
+    questions = [question for case in json.loads(SAMPLE.read_text("utf-8")) for question in case["questions"]]
+    return {q["question"]: q["answer"] if isinstance(q["answer"], list) else [q["answer"]] for q in questions}
 
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
-    made = ModelServer(brain)
+    made = ModelServer(Rememberer(golds()))
     yield made
     made.close()
-
-
-def bench(model: ModelServer, folder: Path, *flags: str) -> dict[str, Any]:
-    command = [
-        *(sys.executable, "-m", "memeval.claudecode.run_bench", "--claude", claude_binary(), "--base-url", model.url, "--json"),
-        *("--results-dir", str(folder / "results"), "--work-dir", str(folder / "work"), *flags),
-    ]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": "dummy"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    assert processes_of(folder) == []
-    summary: dict[str, Any] = json.loads(done.stdout)
-    return summary
-
-
-def asked(model: ModelServer) -> list[str]:
-    """All that the model was given in sessions that asked a question."""
-    given = [conversation(body) for body in model.requests]
-    return [text for text in given if "Answer this question about me" in text]
 
 
 @pytest.mark.parametrize(
@@ -84,49 +44,101 @@ def asked(model: ModelServer) -> list[str]:
 def test_each_arm_sees_its_own_memory_and_no_other(
     model: ModelServer, tmp_path: Path, mode: str, accuracy: float, index: bool, recalled: bool
 ) -> None:
-    summary = bench(model, tmp_path, "-b", "sample", "--questions", QUESTIONS, "--mode", mode, "--workers", "2")
-    (cell,) = summary["cells"]
+    flags = ("-b", "sample", "--questions", QUESTIONS, "--mode", mode, "--workers", "2", "--run-id", "g")
+    (cell,) = bench(model, tmp_path, *flags)["cells"]
     assert cell["metrics"]["accuracy"]["value"] == accuracy
     bodies = asked(model)
     assert len(bodies) == 2
     for text in bodies:
         assert "MEMORY.md" in text and "Biscuit" in text if index else "MEMORY.md" not in text, text[-3000:]
         assert ("<memoryd-recall" in text) is recalled
-    (trajectories,) = (tmp_path / "results").glob("v*/*.trajectories.jsonl")
-    lines = [json.loads(line) for line in trajectories.read_text("utf-8").splitlines()]
+    lines = trajectories(tmp_path, cell["run_id"])
     assert len(lines) == cell["sessions"]["total"] == (2 if mode == "off" else 10)
     assert any(line["written"].get("plugin", {}).get("new") for line in lines) is recalled
     assert any(item["via"].startswith("hook:") for line in lines for item in line["injected"]["items"]) is recalled
 
 
-def test_a_history_that_is_imported_is_remembered_as_one_that_is_replayed(model: ModelServer, tmp_path: Path) -> None:
-    flags = ("-b", "sample", "--questions", QUESTIONS, "--mode", "plugin", "--ingest", "transcripts")
-    (cell,) = bench(model, tmp_path, *flags)["cells"]
+def test_a_history_that_is_imported_is_remembered_as_one_that_is_replayed_and_the_same_question_is_not_paid_twice(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    (cell,) = bench(model, tmp_path, *IMPORTED, "--questions", QUESTIONS)["cells"]
     assert cell["metrics"]["accuracy"]["value"] == 1.0
     assert cell["history"] == "imported from session logs"
     assert cell["sessions"]["total"] == 3  # the import and two questions
+    before = len(model.requests)
+    (again,) = bench(model, tmp_path, *IMPORTED, "--questions", QUESTIONS)["cells"]
+    assert (again["sessions"]["cached"], len(model.requests)) == (2, before)
+    assert (again["metrics"], again["cost_usd"]) == (cell["metrics"], 0.0)
+    (other,) = bench(model, tmp_path, *IMPORTED, "--questions", QUESTIONS, "--plugin-setting", "prompt_budget=0")["cells"]
+    assert other["sessions"]["cached"] == 0
 
 
 def test_a_primed_run_begins_with_the_memory_of_another_and_refuses_its_tasks(model: ModelServer, tmp_path: Path) -> None:
-    bench(
-        model,
-        tmp_path,
-        "-b",
-        "sample",
-        "--questions",
-        "maya-q1",
-        "--mode",
-        "plugin",
-        "--ingest",
-        "transcripts",
-        "--run-id",
-        "first",
-    )
+    bench(model, tmp_path, *IMPORTED, "--questions", "maya-q1", "--run-id", "first")
     model.requests.clear()
     other = json.loads(SAMPLE.read_text("utf-8"))[1]["questions"][0]["id"]
-    flags = ("-b", "sample", "--mode", "plugin", "--ingest", "transcripts", "--memory-from", "first")
+    flags = (*IMPORTED, "--memory-from", "first")
     bench(model, tmp_path, *flags, "--questions", other, "--run-id", "second")
     (text,) = asked(model)
     assert "Biscuit" in text
     with pytest.raises(AssertionError, match="was seen by run first"):
         bench(model, tmp_path, *flags, "--questions", "maya-q1", "--run-id", "third")
+
+
+def test_the_grid_is_run_cheapest_first_and_its_question_answered(model: ModelServer, tmp_path: Path) -> None:
+    summary = bench(model, tmp_path, *IMPORTED, "--questions", QUESTIONS, "--grid")
+    assert [(cell["arm"], cell["model"].split("-")[1]) for cell in summary["cells"]] == [
+        ("plugin", "haiku"), ("off", "haiku"), ("off", "sonnet"), ("off", "opus")
+    ]  # fmt: skip
+    assert [cell["metrics"]["accuracy"]["value"] for cell in summary["cells"]] == [1.0, 0.0, 0.0, 0.0]
+    assert {body["model"] for body in model.main_requests()} == {cell["model"] for cell in summary["cells"]}
+    (one,) = [one for one in summary["comparisons"] if one["kind"] == "grid"]
+    assert (one["first"]["arm"], one["second"]["arm"], one["difference"], one["questions"]) == ("plugin", "off", 1.0, 2)
+
+
+def test_several_benchmarks_are_run_by_one_command_each_with_its_own_cells(model: ModelServer, tmp_path: Path) -> None:
+    summary = bench(model, tmp_path, "-b", "all", "--offline", "--limit", "1", "--mode", "off", "--no-probe")
+    assert [(cell["benchmark"], cell["questions"]["total"]) for cell in summary["cells"]] == [("sample", 1), ("sample-code", 1)]
+
+
+def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) -> None:
+    """Start a command and kill it, as a power cut would, when the model got so many requests."""
+    wanted = len(model.requests) + requests
+    done = subprocess.Popen(
+        command(model, folder, *flags), cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while len(model.requests) < wanted and done.poll() is None:
+        assert time.monotonic() < deadline, "the model got no request"
+        time.sleep(0.02)
+    os.kill(done.pid, signal.SIGKILL)
+    assert done.wait(10) == -signal.SIGKILL
+
+
+def _told(lines: list[dict[str, Any]]) -> list[Any]:
+    """What has to be the same however often a run was killed; ids of memories follow from the sandbox's path."""
+    return [(line["step"], line["answer"], line["status"], _texts(line["injected"]["items"]), _new(line)) for line in lines]
+
+
+def _texts(items: list[dict[str, Any]]) -> list[str]:
+    return sorted(item["text"] for item in items)
+
+
+def _new(line: dict[str, Any]) -> list[str]:
+    new = {**line["written"].get("plugin", {}).get("new", {}), **line["written"].get("builtin", {}).get("new", {})}
+    return sorted(text.rpartition("---\n")[2] for text in new.values())
+
+
+@pytest.mark.parametrize("mode", ["plugin", "builtin"])
+def test_a_run_that_is_killed_in_history_and_questions_ends_as_one_that_was_not(
+    model: ModelServer, tmp_path: Path, mode: str
+) -> None:
+    flags = ("-b", "sample", "--questions", QUESTIONS, "--mode", mode, "--no-probe", "--embedder", "")
+    _killed_after(model, tmp_path, 3, *flags, "--run-id", "g")
+    _killed_after(model, tmp_path, 6, "--resume", "g", "--no-probe")
+    (resumed,) = bench(model, tmp_path, "--resume", "g", "--no-probe")["cells"]
+    (whole,) = bench(model, tmp_path, *flags, "--run-id", "whole", "--no-cache")["cells"]
+    assert resumed["sessions"] == whole["sessions"]
+    assert resumed["metrics"]["accuracy"] == whole["metrics"]["accuracy"]
+    assert _told(trajectories(tmp_path, resumed["run_id"])) == _told(trajectories(tmp_path, whole["run_id"]))
+    end_leftovers(tmp_path)

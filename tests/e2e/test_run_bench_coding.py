@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memeval.claudecode.coding import sample
-from memeval.claudecode.leftovers import processes_of
-from tests.e2e.conftest import ROOT, claude_binary
-from tests.e2e.model_server import ModelServer
-from tests.memeval.claudecode.coding.solver import Solver, request_text
+from tests.e2e.bench import asked, bench, trajectories
+from tests.e2e.conftest import ROOT
+from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, tool_results, use
+from tests.memeval.claudecode.coding.solver import MEMORY_FOLDER, Solver, request_text
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 REPOSITORIES = sample.load_all()
-Bench = Callable[..., dict[str, Any]]
+RULE = "Never call round() in this repository: always use the helper settle() instead."
 
 
 @pytest.fixture
@@ -31,37 +29,11 @@ def model() -> Iterator[ModelServer]:
     made.close()
 
 
-@pytest.fixture
-def bench(model: ModelServer, tmp_path: Path) -> Bench:
-    def run(*flags: str) -> dict[str, Any]:
-        command = [
-            *(
-                sys.executable,
-                "-m",
-                "memeval.claudecode.run_bench",
-                "--claude",
-                claude_binary(),
-                "--base-url",
-                model.url,
-                "--json",
-            ),
-            *("--results-dir", str(tmp_path / "results"), "--work-dir", str(tmp_path / "work"), "--embedder", "", *flags),
-        ]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "dummy"}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr
-        assert processes_of(tmp_path) == []
-        summary: dict[str, Any] = json.loads(done.stdout)
-        return summary
-
-    return run
-
-
 @pytest.mark.parametrize(("mode", "resolved"), [("off", 1), ("builtin", 4), ("plugin", 4), ("both", 4)])
 def test_what_the_first_task_told_pays_in_the_others_where_there_is_memory(
-    model: ModelServer, bench: Bench, mode: str, resolved: int
+    model: ModelServer, tmp_path: Path, mode: str, resolved: int
 ) -> None:
-    (cell,) = bench("-b", "sample-code", "--limit", "4", "--mode", mode)["cells"]
+    (cell,) = bench(model, tmp_path, "-b", "sample-code", "--limit", "4", "--mode", mode, "--embedder", "")["cells"]
     assert cell["summary"]["tasks"] == {"total": 4, "resolved": resolved, "failed": 4 - resolved, "unscored": 0}
     assert cell["metrics"]["accuracy"]["value"] == resolved / 4
     told = "\n".join(request_text(body) for body in model.requests)
@@ -69,20 +41,121 @@ def test_what_the_first_task_told_pays_in_the_others_where_there_is_memory(
     assert not any(text in told for text in hidden)
 
 
-def test_a_task_whose_repository_is_not_here_is_unscored(bench: Bench, tmp_path: Path) -> None:
-    tasks = tmp_path / "tasks"
-    tasks.mkdir()
-    for number in (1, 2):
-        record = {
+def test_asking_again_gives_forgetting_and_transfer_and_leaves_accuracy_alone(model: ModelServer, tmp_path: Path) -> None:
+    flags = (
+        "-b",
+        "sample-code",
+        "--limit",
+        "2",
+        "--mode",
+        "plugin,off",
+        "--option",
+        "again=true",
+        "--embedder",
+        "",
+        "--no-probe",
+    )
+    plugin, off = bench(model, tmp_path, *flags)["cells"]
+    found = plugin["summary"]["continual"]
+    assert (found["success"], found["forgetting"], found["forward_transfer"]) == (1.0, 0.0, 1.0)
+    assert found["cl_score"] == pytest.approx(1.5)
+    assert (plugin["metrics"]["accuracy"]["value"], off["metrics"]["accuracy"]["value"]) == (1.0, 0.5)
+    assert plugin["summary"]["tasks"]["total"] == 2
+    again = bench(model, tmp_path, *flags)["cells"][1]
+    assert again["sessions"]["cached"] == 3
+    assert again["summary"]["tasks"] == off["summary"]["tasks"]
+
+
+def test_a_session_with_a_shell_is_led_to_no_gold(tmp_path: Path) -> None:
+    """It prints all that it is told of where it is: none of it is a folder that holds answers."""
+
+    def looks(body: Body) -> list[Block]:
+        if not body.get("tools") or tool_results(body):
+            return [say("done")]
+        return [use("Bash", command="env; pwd; ls -a . .. ../..; cat .git/config", description="Look around")]
+
+    server = ModelServer(looks)
+    try:
+        bench(server, tmp_path, "-b", "sample-code", "--limit", "1", "--mode", "both", "--embedder", "")
+        seen = "\n".join(conversation(body) for body in server.requests)
+    finally:
+        server.close()
+    assert "CLAUDE_CONFIG_DIR=" in seen
+    for place in (ROOT, ROOT / "memeval", tmp_path / "results", sample.DATA):
+        assert f"{place}/" not in seen and f"{place}\n" not in seen, place
+    assert not any(task.gold in seen for repository in REPOSITORIES for task in repository.tasks)
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]
+    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _tasks(folder: Path, commit: str) -> Path:
+    """Two tasks of a repository, of which the first tells a rule."""
+    (folder / "tasks").mkdir()
+    for number, issue in ((1, f"double(3) is 7, it should be 6. {RULE}"), (2, "half(3) is 1, it should be 1.5.")):
+        record: dict[str, Any] = {
             "instance_id": f"acme__calc-{number}",
             "repo": "acme/calc",
-            "base_commit": str(number) * 40,
-            "problem_statement": "double(3) is 7.",
+            "base_commit": commit,
+            "created_at": f"2024-01-0{number}T00:00:00Z",
+            "problem_statement": issue,
             "patch": "--- a/calc.py\n+++ b/calc.py\n",
             "test_patch": "--- a/test_calc.py\n+++ b/test_calc.py\n",
             "FAIL_TO_PASS": "['test_calc.py::test_double']",
             "PASS_TO_PASS": "[]",
         }
-        (tasks / f"{number}.json").write_text(json.dumps(record))
-    (cell,) = bench("-b", "swe-contextbench", "--data", str(tasks), "--mode", "off", "--offline")["cells"]
+        (folder / "tasks" / f"{number}.json").write_text(json.dumps(record))
+    return folder / "tasks"
+
+
+def _engineer(body: Body) -> list[Block]:
+    """Notes the issue where it is told of a folder for notes; the change itself is not what is looked at here."""
+    given = conversation(body)
+    folder = MEMORY_FOLDER.search(given)
+    if "Resolve the following issue" not in given or not body.get("tools") or tool_results(body):
+        return [say("The change is made.")]
+    if folder and RULE in given:
+        return [use("Write", file_path=f"{folder[0]}MEMORY.md", content=f"- {RULE}\n")]
+    return [use("Bash", command="ls", description="Look")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "index", "recalled"),
+    [("off", False, False), ("builtin", True, False), ("plugin", False, True), ("both", True, True)],
+)
+def test_tasks_of_a_repository_share_a_memory_and_are_unscored_where_no_environment_can_be_built(
+    tmp_path: Path, mode: str, index: bool, recalled: bool
+) -> None:
+    clone = tmp_path / "clones" / "acme__calc"
+    clone.mkdir(parents=True)
+    (clone / "calc.py").write_text("def double(x):\n    return 2 * x + 1\n")
+    _git(clone, "init", "-q")
+    _git(clone, "add", ".")
+    _git(clone, "commit", "-q", "-m", "one")
+    data = _tasks(tmp_path, _git(clone, "rev-parse", "HEAD"))
+    options = ("--option", f"checkouts={clone.parent}", "--option", "grading=local", "--option", "python=/no/such/python")
+    server = ModelServer(_engineer)
+    try:
+        flags = ("-b", "swe-contextbench", "--data", str(data), "--mode", mode, "--offline", "--embedder", "", *options)
+        (cell,) = bench(server, tmp_path, *flags)["cells"]
+        second = [text for text in asked(server, "half(3) is 1, it should be 1.5.")]
+    finally:
+        server.close()
     assert cell["summary"]["tasks"] == {"total": 2, "resolved": 0, "failed": 0, "unscored": 2}
+    assert cell["sessions"]["by_status"] == {"done": 2}
+    assert cell["metrics"]["accuracy"]["value"] is None
+    assert second
+    for text in second:
+        assert ("MEMORY.md" in text) is index
+        assert ("<memoryd-recall" in text) is recalled
+        assert ("settle()" in text) is (index or recalled)
+    assert len(trajectories(tmp_path, cell["run_id"])) == 2
+
+
+def test_a_task_whose_repository_is_not_here_is_unscored_too(model: ModelServer, tmp_path: Path) -> None:
+    data = _tasks(tmp_path, "1" * 40)
+    (cell,) = bench(model, tmp_path, "-b", "swe-contextbench", "--data", str(data), "--mode", "off", "--offline")["cells"]
+    assert cell["summary"]["tasks"] == {"total": 2, "resolved": 0, "failed": 0, "unscored": 2}
+    assert cell["sessions"]["by_status"] == {"unprepared": 2}

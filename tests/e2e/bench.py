@@ -1,0 +1,87 @@
+"""run_bench with the real client and a scripted model that knows only what stands in its request."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memeval.claudecode.leftovers import processes_of
+from memeval.claudecode.replay import CLOSING
+from tests.e2e.conftest import ROOT, claude_binary
+from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, texts, tool_results, use
+
+INDEX = re.compile(r"(/\S+/memory)/")
+ASKED = "Answer this question about me"
+NOTE = "- You told me: "
+
+
+@dataclass
+class Rememberer:
+    """A brain for conversations. It answers with a gold answer only if that stands in its request beside the question.
+
+    Where it is told of a folder for memory, it notes there what was said, after what stands there already.
+    """
+
+    golds: Mapping[str, Sequence[str]]
+
+    def __call__(self, body: Body) -> list[Block]:
+        given = conversation(body)
+        for question, answers in self.golds.items():
+            if question in given:
+                rest = given.replace(question, "").lower()
+                return [say(next((answer for answer in answers if answer.lower() in rest), "No information available"))]
+        folder = INDEX.search(given)
+        if CLOSING in given and folder and not tool_results(body):
+            return [use("Write", file_path=f"{folder[1]}/MEMORY.md", content=_notes(body, given))]
+        return [say("You're welcome.")]
+
+
+def _notes(body: Body, given: str) -> str:
+    said = [texts(message["content"]) for message in body["messages"] if message["role"] == "user"]
+    old = [line for line in given.splitlines() if line.startswith(NOTE)]
+    new = [f"{NOTE}{' '.join(text.split())}" for text in said if "<system-reminder>" not in text]
+    return "\n".join([*old, *new, ""])
+
+
+def command(model: ModelServer, folder: Path, *flags: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "memeval.claudecode.run_bench", "--claude", claude_binary(), "--base-url", model.url, "--json"),
+        *("--results-dir", str(folder / "results"), "--work-dir", str(folder / "work"), *flags),
+    ]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": "dummy"}
+
+
+def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 240) -> dict[str, Any]:
+    """The summary of a whole command, after which nothing of it runs."""
+    done = subprocess.run(
+        command(model, folder, *flags), cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, done.stderr
+    assert processes_of(folder) == []
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
+def asked(model: ModelServer, sign: str = ASKED) -> list[str]:
+    """All that the model was given in requests with a sign, those that ask a question."""
+    return [text for body in model.requests if sign in (text := conversation(body))]
+
+
+def trajectories(folder: Path, run_id: str) -> list[dict[str, Any]]:
+    """The lines beside the result of a run."""
+    for line in (folder / "results" / "ledger.jsonl").read_text("utf-8").splitlines():
+        if (entry := json.loads(line))["run_id"] == run_id:
+            file = folder / "results" / entry["file"]
+            beside = file.with_name(f"{file.stem}.trajectories.jsonl")
+            return [json.loads(one) for one in beside.read_text("utf-8").splitlines()]
+    raise AssertionError(f"no result of {run_id}")
