@@ -41,11 +41,14 @@ def _facts(run: RunResult, told: Mapping[str, Any]) -> Iterator[tuple[str, objec
     ended = run.find("claudecode", "sessions", "by_status")
     if isinstance(ended, Mapping):
         yield "sessions", ", ".join(f"{number} {status}" for status, number in ended.items())
+        if cached := run.find("claudecode", "sessions", "cached"):
+            yield "from the cache", f"{cached} sessions, which an earlier run paid for"
     for name in ("accuracy", "recency", "efficiency", "relevancy"):
-        yield name, _metric(run.find("claudecode", "four_metrics", name))
+        yield name, metric_text(run.find("claudecode", "four_metrics", name))
 
 
-def _metric(cell: Any) -> str:
+def metric_text(cell: Any) -> str:
+    """A metric with its target, and whether that is met."""
     if not isinstance(cell, Mapping) or not is_number(cell.get("value")):
         return NONE
     target = (

@@ -11,13 +11,19 @@ from memeval.html.page import card, page, table
 from memeval.reporting.primary import widest_metric
 from memeval.reporting.runs import RunResult
 from memeval.reporting.tables import leaderboard
+from memeval.types import EMPTY
 
 SHOWN = 20
 """Runs in a chart: the best ones."""
 
 
-def index_page(runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = ()) -> str:
-    """The whole page. `links` has the page of each run id; `left_out` says which results could not be read, and why."""
+def index_page(
+    runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = (), commands: Mapping[str, str] = EMPTY
+) -> str:
+    """The whole page. `links` has the page of each run id; `left_out` says which results could not be read, and why.
+
+    `commands` has the page of each run_bench command.
+    """
     by_benchmark: dict[str, list[RunResult]] = defaultdict(list)
     for run in runs:
         by_benchmark[run.benchmark].append(run)
@@ -25,9 +31,17 @@ def index_page(runs: Sequence[RunResult], links: Mapping[str, str], left_out: Se
         "memeval: all runs",
         el("h1", "All runs"),
         el("p", f"{_counted(len(runs), 'run')} of {_counted(len(by_benchmark), 'benchmark')}.", cls="soft"),
+        _commands(commands),
         [_section(name, by_benchmark[name], links) for name in sorted(by_benchmark)],
         [el("h2", "Left out"), el("ul", [el("li", line) for line in left_out])] if left_out else None,
     )
+
+
+def _commands(commands: Mapping[str, str]) -> Html | None:
+    if not commands:
+        return None
+    lines = [el("li", el("a", f"run_bench {group}", href=href)) for group, href in sorted(commands.items(), reverse=True)]
+    return join([el("h2", "Claude Code with and without memory"), el("ul", lines)])
 
 
 def _counted(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from memeval.errors import RunError
 from memeval.files import write_atomic
 from memeval.html.claude_code import trajectories
 from memeval.html.index_page import index_page
+from memeval.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
 from memeval.html.run_page import run_page
 from memeval.reporting.ledger import result_files
 from memeval.reporting.runs import RunResult, read_run
@@ -42,16 +43,28 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
     """
     folder = folder or results.root / FOLDER
     left_out: list[str] = []
-    runs = _write_runs(result_files(results), folder, left_out)
+    views: dict[str, CellView] = {}
+    runs = _write_runs(result_files(results), folder, left_out, views)
     if not runs and not left_out:
         raise RunError(f"There is no result in {results.root}.", fix="Make one: memeval eval.")
     links = {run_id: page_name(run_id) for run_id in runs}
+    commands = _write_commands(results, folder, views, links)
     target = folder / "index.html"
-    write_atomic(target, index_page(list(runs.values()), links, left_out).encode())
+    write_atomic(target, index_page(list(runs.values()), links, left_out, commands).encode())
     return target
 
 
-def _write_runs(files: list[Path], folder: Path, left_out: list[str]) -> dict[str, RunResult]:
+def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
+    """A page for each run_bench command; their names by command."""
+    pages = {}
+    for group, cells in grouped(views.values()).items():
+        pages[group] = page_name(f"run_bench-{group}")
+        summary = read_summary(results.root / "runs" / Path(group).name / "summary.json")
+        write_atomic(folder / pages[group], run_bench_page(group, cells, links, summary).encode())
+    return pages
+
+
+def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dict[str, CellView]) -> dict[str, RunResult]:
     """A page for each run, of its newest result: a run that was judged again has several."""
     runs: dict[str, RunResult] = {}
     for path in files:
@@ -66,6 +79,8 @@ def _write_runs(files: list[Path], folder: Path, left_out: list[str]) -> dict[st
             left_out.append(f"{older} is an older result of run {run.run_id}.")
             if older == path:
                 continue
+        if (view := cell_view(run)) is not None:
+            views[run.run_id] = view
         runs[run.run_id] = _light(run, folder)
     return runs
 

@@ -1,0 +1,200 @@
+"""One run_bench command on a page: its cells with their metrics and deltas, the comparisons, and every task in every cell.
+
+A cell is a run; what the page needs of it is small (`CellView`), so that no two runs have to be in memory at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memeval.html.claude_code import metric_text, trajectories
+from memeval.html.markup import Html, el, esc, join
+from memeval.html.page import page, table
+from memeval.html.questions import anchor, mark
+from memeval.reporting.numbers import NONE, dollars, interval, is_number, p_value, percent, points
+from memeval.reporting.primary import widest_metric
+from memeval.reporting.runs import Cell, RunResult, number
+
+_NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost"})
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """What the page shows of a run. `marks`: word and fragment of its page by task, in order."""
+
+    run_id: str
+    group: str
+    benchmark: str
+    arm: str
+    model: str
+    repeat: int
+    metric: Cell | None
+    told: Mapping[str, Any]
+    cost: float | None
+    tokens: float
+    trajectories: str
+    marks: Mapping[str, tuple[str, str]]
+
+    @property
+    def name(self) -> str:
+        """Short, within a benchmark."""
+        return f"{self.arm} {self.model}" + (f" #{self.repeat}" if self.repeat > 1 else "")
+
+
+def cell_view(run: RunResult) -> CellView | None:
+    """None for runs that are no cell of a run_bench command."""
+    told = run.find("claudecode")
+    if not isinstance(told, Mapping) or not told.get("group"):
+        return None
+    named = run.find("claudecode", "four_metrics", "accuracy", "metric")
+    metric = named if isinstance(named, str) and named in run.metrics else widest_metric([run])
+    tokens = [number(run.find("usage", "total", name)) or 0 for name in ("input_tokens", "output_tokens")]
+    repeat = number(told.get("repeat"))
+    file = trajectories(run)
+    return CellView(
+        run.run_id,
+        str(told["group"]),
+        run.benchmark,
+        str(told.get("arm")),
+        str(told.get("model")),
+        int(repeat or 1),
+        run.metrics[metric] if metric else None,
+        told,
+        run.cost,
+        sum(tokens),
+        file.name if file else "",
+        {question.key: (mark(question, metric), anchor(question)) for question in run.questions},
+    )
+
+
+def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
+    """Cells by command, in order of benchmark, memory before none, model and repeat."""
+    groups: dict[str, list[CellView]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.group].append(cell)
+    for members in groups.values():
+        members.sort(key=lambda cell: (cell.benchmark, cell.arm == "off", cell.model, cell.arm, cell.repeat))
+    return dict(groups)
+
+
+def read_summary(file: Path) -> Mapping[str, Any]:
+    """The command's summary with its comparisons; empty when it is not there, or the command did not end."""
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> str:
+    """The whole page. `links` has the page of each run id."""
+    by_benchmark: dict[str, list[CellView]] = defaultdict(list)
+    for cell in cells:
+        by_benchmark[cell.benchmark].append(cell)
+    return page(
+        f"run_bench {group}",
+        el("p", el("a", "All runs", href="index.html"), cls="small"),
+        el("h1", f"run_bench {group}"),
+        el("p", "Claude Code with and without memory, on the same tasks.", cls="soft"),
+        [_benchmark(name, members, links, _comparisons(summary, name)) for name, members in by_benchmark.items()],
+        list(_spread(summary)),
+    )
+
+
+def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
+    columns = ("arm", "model", "accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "sessions",
+               "tokens", "cost", "trajectories")  # fmt: skip
+    parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS)]
+    if comparisons:
+        parts.append(_verdicts(comparisons))
+    return join([*parts, el("h3", "Every task"), _tasks(cells, links)])
+
+
+def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) -> tuple[object, ...]:
+    value = cell.metric
+    name = cell.arm + (f" #{cell.repeat}" if cell.repeat > 1 else "")
+    four = cell.told.get("four_metrics")
+    metrics = four if isinstance(four, Mapping) else {}
+    return (
+        el("a", name, href=links[cell.run_id]) if cell.run_id in links else esc(name),
+        cell.model,
+        percent(value.value_scored) if value else NONE,
+        interval(value.low, value.high) if value else NONE,
+        points(_delta(cell, cells)),
+        *(metric_text(metrics.get(one)) for one in ("recency", "efficiency", "relevancy")),
+        _sessions(cell.told.get("sessions")),
+        f"{cell.tokens:,.0f}",
+        dollars(cell.cost),
+        el("a", "sessions", href=cell.trajectories) if cell.trajectories else NONE,
+    )
+
+
+def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
+    """Against the cell without memory of the same model and repeat."""
+    for other in cells:
+        if other.arm == "off" != cell.arm and (other.model, other.repeat) == (cell.model, cell.repeat):
+            one, two = (each.metric.value_scored if each.metric else None for each in (cell, other))
+            return None if one is None or two is None else one - two
+    return None
+
+
+def _sessions(told: Any) -> str:
+    if not isinstance(told, Mapping) or not isinstance(told.get("by_status"), Mapping):
+        return NONE
+    ended = ", ".join(f"{count} {status}" for status, count in told["by_status"].items())
+    return f"{ended}; {told['cached']} from the cache" if told.get("cached") else ended
+
+
+def _comparisons(summary: Mapping[str, Any], benchmark: str) -> list[Mapping[str, Any]]:
+    found = summary.get("comparisons")
+    return [one for one in found if one.get("benchmark") == benchmark] if isinstance(found, list) else []
+
+
+def _verdicts(comparisons: Sequence[Mapping[str, Any]]) -> Html:
+    columns = ("comparison", "verdict", "questions", "difference, points", "95 % interval", "p (Holm)", "test")
+    return table(columns, [_verdict(one) for one in comparisons], frozenset(columns[2:6]))
+
+
+def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:
+    first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))
+    question = "Does Haiku with memory reach the Opus baseline? " if one["kind"] == "grid" else ""
+    low, high = one["interval"]["low"], one["interval"]["high"]
+    return (
+        f"{question}{first} – {second}",
+        one["verdict"],
+        str(one["questions"]),
+        points(one["difference"]),
+        f"{points(low)} to {points(high)}",
+        p_value(one["p_holm"]),
+        one["test"],
+    )
+
+
+def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
+    """A row for each task, those first on which the cells differ; each mark leads to the task in that cell's page."""
+    tasks = list(dict.fromkeys(task for cell in cells for task in cell.marks))
+    tasks.sort(key=lambda task: len({cell.marks[task][0] for cell in cells if task in cell.marks}) < 2)
+    columns = ("task", *(cell.name for cell in cells))
+    return table(columns, [(task, *(_mark(cell, task, links) for cell in cells)) for task in tasks])
+
+
+def _mark(cell: CellView, task: str, links: Mapping[str, str]) -> Html:
+    if task not in cell.marks:
+        return esc(NONE)
+    word, fragment = cell.marks[task]
+    shown = el("span", word, cls=f"mark {word}")
+    return el("a", shown, href=f"{links[cell.run_id]}#{fragment}") if cell.run_id in links else shown
+
+
+def _spread(summary: Mapping[str, Any]) -> Iterator[Html]:
+    found = summary.get("variance")
+    rows = [one for one in found if is_number(one.get("mean"))] if isinstance(found, list) else []
+    if rows:
+        columns = ("cell", "repeats", "mean %", "standard deviation")
+        cells = [(one["cell"], len(one["repeats"]), percent(one["mean"]), percent(one["standard_deviation"])) for one in rows]
+        yield join([el("h2", "Repeats"), table(columns, cells, frozenset(columns[1:]))])
