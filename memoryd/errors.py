@@ -4,6 +4,7 @@ MemorydError
 ├── ConfigError            a setting is wrong
 ├── InputError             an argument is wrong (exit code 2)
 ├── NotFoundError          no such memory, project, session
+├── ConflictError          what was to be changed has changed meanwhile
 ├── StoreError             the memories could not be read or written
 │   ├── BrokenFileError    one memory file can't be parsed (path and line named)
 │   └── IndexDamagedError  a derived index is unusable; it will be rebuilt
@@ -48,6 +49,12 @@ class NotFoundError(MemorydError):
     """What was named does not exist."""
 
     code = "not_found"
+
+
+class ConflictError(MemorydError):
+    """What was to be changed has changed since it was looked at; nothing was written."""
+
+    code = "conflict"
 
 
 class StoreError(MemorydError):

@@ -177,6 +177,7 @@ class Query:
     relationship: bool = False
     needs_semantic: bool = False
     now: datetime | None = None
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,15 @@ import click
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.codec import is_id
 from memoryd.errors import InputError
-from memoryd.types import Backend, Kind, LinkType, Polarity, Scope, Status
+from memoryd.types import Backend, Kind, LinkType, Polarity, Scope, Source, Status
 
 KINDS = click.Choice([kind.value for kind in Kind])
 SCOPES = click.Choice([scope.value for scope in Scope])
 project_option = click.option("--project", help="Project id or name; 'all' for every project (default: this folder's).")
 kinds_option = click.option("--kind", "kinds", multiple=True, type=KINDS, help="Only this kind; may be repeated.")
+SOURCES = click.Choice([source.value for source in Source])
+sources_option = click.option("--source", "sources", multiple=True, type=SOURCES, help="Only from this source; may be repeated.")
+status_option = click.option("--status", type=click.Choice([*(s.value for s in Status), "all"]), help="Default: active.")
 tags_option = click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated.")
 after_option = click.option("--after", help="Recorded at or after this time.")
 before_option = click.option("--before", help="Recorded before this time.")
@@ -26,7 +29,10 @@ before_option = click.option("--before", help="Recorded before this time.")
 @click.option("-k", default=8, show_default=True, type=click.IntRange(1, 50), help="At most this many.")
 @project_option
 @kinds_option
+@sources_option
 @tags_option
+@click.option("--session", help="Only from this session.")
+@status_option
 @after_option
 @before_option
 @click.option("--as-of", help="What memory held at that time.")
@@ -34,6 +40,7 @@ before_option = click.option("--before", help="Recorded before this time.")
 @click.option("--old", "include_old", is_flag=True, help="Superseded memories too.")
 @click.option("--backend", type=click.Choice([b.value for b in Backend]), help="Overrule the router.")
 @click.option("--explain", is_flag=True, help="Say which way it was found and how each score came about.")
+@click.option("--weak", is_flag=True, default=None, help="Also what lies below the floor.")
 @json_option
 @pass_context
 def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters: Any) -> None:
@@ -44,10 +51,13 @@ def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters
     context.output.memories(result["hits"])
     if not result["hits"]:
         context.output.line("Nothing relevant.")
+    if result.get("weak"):
+        context.output.line("Below the floor:", "dim")
+        context.output.memories(result["weak"])
     if explain:
         route = result["route"]
         context.output.line(f"route: {route['backend']} by rule {route['rule']}: {route['reason']}", "dim")
-        for hit in result["hits"]:
+        for hit in [*result["hits"], *result.get("weak", [])]:
             parts = "  ".join(f"{name}={value:.3f}" for name, value in hit["parts"].items())
             context.output.line(f"{hit['id']}  score={hit['score']:.3f}  {parts}", "dim")
         context.output.line(f"{result['below_floor']} below the floor", "dim")
@@ -72,11 +82,14 @@ def remember(context: Context, /, content: tuple[str, ...], **fields: Any) -> No
 
 @click.command()
 @click.argument("id")
+@click.option("--evidence", is_flag=True, help="Also what was said around it, from the session's log.")
 @json_option
 @pass_context
-def show(context: Context, /, id: str) -> None:
+def show(context: Context, /, id: str, evidence: bool) -> None:
     """Print a memory with everything known about it."""
     result = context.call("get_memory", id=id)
+    if evidence:
+        result["evidence"] = context.call("evidence", id=id)
     if context.show(result):
         return
     memory = result["memory"]
@@ -84,6 +97,15 @@ def show(context: Context, /, id: str) -> None:
     context.output.line()
     context.output.table(("field", "value"), [(name, value) for name, value in memory.items() if value not in (None, "", [])])
     context.output.line(result["path"], "dim")
+    if evidence:
+        _evidence(context, result["evidence"])
+
+
+def _evidence(context: Context, /, found: dict[str, Any]) -> None:
+    context.output.line(found["reason"])
+    for turn in found["turns"]:
+        mark = ">" if turn["meant"] else " "
+        context.output.line(f"{mark} {turn['line']:>6}  {turn['who']}  {turn['tool'] or turn['text']} {turn['detail']}".rstrip())
 
 
 @click.command()
@@ -140,12 +162,15 @@ def restore(context: Context, /, id: str) -> None:
 @project_option
 @kinds_option
 @tags_option
-@click.option("--status", type=click.Choice([*(s.value for s in Status), "all"]), help="Default: active.")
+@sources_option
+@status_option
 @click.option("--session", help="Only from this session.")
 @after_option
 @before_option
+@click.option("--as-of", help="What memory held at that time.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--offset", default=0, type=click.IntRange(0))
+@click.option("--cursor", help="Go on behind the page that gave this as `next` (see --json); as quick on every page.")
 @json_option
 @pass_context
 def list_(context: Context, /, **filters: Any) -> None:
@@ -208,4 +233,31 @@ def governance(context: Context, /, **options: Any) -> None:
     context.output.line(f"{result['tokens']} tokens, {result['left_out']} memories left out", "dim")
 
 
-COMMANDS = (search, remember, show, edit, forget, restore, list_, related, timeline, governance)
+@click.command()
+@project_option
+@json_option
+@pass_context
+def overview(context: Context, /, project: str | None) -> None:
+    """Show how many memories there are, by kind and status."""
+    result = context.call("overview", project=project)
+    if context.show(result):
+        return
+    columns = ("kind", *(status.value for status in Status), "all")
+    total = {"kind": "all", **result["statuses"], "all": result["all"]}
+    context.output.table(columns, [[row.get(name, 0) for name in columns] for row in (*result["kinds"], total)])
+
+
+@click.command()
+@click.argument("id")
+@click.argument("other")
+@click.option("--content", help="Wording of the one that takes their place (default: that of the first).")
+@json_option
+@pass_context
+def merge(context: Context, /, id: str, other: str, content: str | None) -> None:
+    """Put one memory in the place of two that say the same; both stay readable."""
+    result = context.call("merge", id=id, other=other, content=content)
+    if not context.show(result):
+        context.output.memories([result["memory"]])
+
+
+COMMANDS = (overview, search, remember, show, edit, merge, forget, restore, list_, related, timeline, governance)

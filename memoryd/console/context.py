@@ -12,9 +12,9 @@ from memoryd.console.fields import Fields
 from memoryd.console.replies import Nav, Reply
 from memoryd.console.sessions import ALL, Flash, Session
 from memoryd.console.templates import Templates, link
-from memoryd.errors import InputError, MemorydError, NotFoundError
+from memoryd.errors import ConflictError, InputError, MemorydError, NotFoundError
 
-STATUS = {InputError.code: 400, NotFoundError.code: 404}
+STATUS = {InputError.code: 400, NotFoundError.code: 404, ConflictError.code: 409}
 JSON = "application/json"
 NAMES_SECONDS = 30.0
 

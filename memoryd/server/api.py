@@ -67,7 +67,7 @@ ADMIN_METHODS = (
     "import_claude_memory",
     "import_transcripts",
 )
-VIEW_METHODS = ("project_names",)
+VIEW_METHODS = ("project_names", "overview", "evidence", "merge")
 DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals")
 SESSION_METHODS = ("sessions", "session_report")
 MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream"}
@@ -114,7 +114,7 @@ class Api:
         methods |= {name: getattr(dreams, name) for name in DREAM_METHODS}
         sessions = SessionCalls(self._service, self._state, self._registry)
         methods |= {name: getattr(sessions, name) for name in SESSION_METHODS}
-        views = ViewCalls(self._registry)
+        views = ViewCalls(self._service, self._state, self._registry, memory, self._clock)
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)
         daydream = DayDream(self._service, self._state, settings, self._clock)

@@ -8,6 +8,7 @@ made under a file lock, and all of them read the same index.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ from memoryd.files import locked
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
+from memoryd.stores.browse import Key, page_of, span_of, tally_of
 from memoryd.stores.file_writer import STAGED, FileWriter
 from memoryd.stores.literal import Entry, Known, LiteralIndex
 from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
@@ -170,6 +172,26 @@ class MarkdownStore:
     def count(self, query: Query) -> int:
         """How many items pass the query's filters."""
         return self._use(lambda index: index.count(query))
+
+    def page(self, query: Query, k: int, after: Key | None = None) -> list[MemoryItem]:
+        """The newest items that pass the filters, those behind `after` in that order; the text is ignored."""
+        return self._use(lambda index: page_of(index.db, query, k, after))
+
+    def tally(self, query: Query) -> list[tuple[str, str, int]]:
+        """(kind, status, number) of the items that pass the filters."""
+        return self._use(lambda index: tally_of(index.db, query))
+
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        """When the oldest and the newest item were made."""
+        return self._use(lambda index: span_of(index.db))
+
+    def fingerprint(self, id: str) -> str:
+        """SHA-256 of the item's file as it is now, edits that were not taken over yet included; empty when there is none."""
+        path = self.path_of(id)
+        try:
+            return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+        except FileNotFoundError:
+            return ""
 
     def document_frequency(self, word: str) -> int:
         """In how many items the word occurs, by its stem."""

@@ -1,0 +1,125 @@
+"""A real daemon with a store, and a real browser. Marked slow by the tests that use it.
+
+`opened(store, width=1440, theme="light")` gives a Playwright page that is let in; `store` is "empty" or "full" (5,000
+memories, shared by all tests of the run: change only what your test made itself). `checked(page)` runs axe-core and the
+other checks that hold for every page. Screenshots go to $CONSOLE_SCREENSHOTS when it is set.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.client import Client, ensure_daemon
+from memoryd.config import Settings, load_settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import realistic  # noqa: E402
+
+CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
+WIDTHS = (390, 1440)
+THEMES = ("light", "dark")
+HEIGHT = 900
+MOST_BYTES = 200_000
+Opened = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One browser for all tests."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium (set CHROMIUM_BIN)")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Store:
+    """A home folder with a running daemon."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.settings: Settings = load_settings({}, home=str(folder / "home"), embedder="hash")
+        self.projects = folder / "projects"
+        self.settings.home.mkdir(parents=True)
+        self.settings.paths.config.write_text('embedder = "hash"\n', "utf-8")
+        self.items = realistic.fill(self.settings, self.projects, count) if count else []
+        ensure_daemon(self.settings)
+        self.client = Client(self.settings.paths)
+
+    def link(self, cwd: str = "") -> str:
+        """A fresh one-time link."""
+        return str(self.client.call("console_open", {"cwd": cwd})["url"])
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """An API method."""
+        return self.client.call(method, params)
+
+
+def _store(tmp_path_factory: pytest.TempPathFactory, name: str, count: int) -> Iterator[Store]:
+    store = Store(tmp_path_factory.mktemp(name), count)
+    yield store
+    store.client.stop()
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Nothing was ever remembered."""
+    yield from _store(tmp_path_factory, "empty", 0)
+
+
+@pytest.fixture(scope="session")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """5,000 memories."""
+    yield from _store(tmp_path_factory, "full", 5_000)
+
+
+@pytest.fixture
+def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """A page of the console; its faults (console errors, refused resources) are in `page.faults`."""
+    contexts = []
+
+    def make(store: str = "full", width: int = 1440, theme: str = "light", script: bool = True) -> Any:
+        context = chromium.new_context(
+            viewport={"width": width, "height": HEIGHT}, color_scheme=theme, java_script_enabled=script, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.faults = []
+        page.on("console", lambda message: page.faults.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.goto(request.getfixturevalue(store).link())
+        page.base = page.url.rstrip("/")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def checked(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """What holds for every page: no fault, axe-core has no complaint (WCAG A and AA), nothing sticks out sideways."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+    def check(page: Any, name: str = "") -> None:
+        assert not page.faults, page.faults
+        result = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+        assert result.violations_count == 0, result.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "sticks out"
+        page.faults.clear()
+        folder = os.environ.get("CONSOLE_SCREENSHOTS")
+        if folder and name:
+            page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+
+    return check

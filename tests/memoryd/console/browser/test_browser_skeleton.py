@@ -1,0 +1,19 @@
+"""Every page of the navigation, on an empty and on a full store, narrow and wide, light and dark."""
+
+import pytest
+from conftest import THEMES, WIDTHS
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("store", ["empty", "full"])
+def test_each_page_of_the_navigation_can_be_used_by_all(opened, checked, store, width, theme):
+    page = opened(store, width, theme)
+    paths = page.eval_on_selector_all("nav[aria-label=Pages] a", "links => links.map(link => link.getAttribute('href'))")
+    assert "/memories" in paths
+    for path in paths:
+        page.goto(page.base + path)
+        assert page.locator("h1").count() == 1
+        checked(page, f"{store}-{path.strip('/').replace('/', '-') or 'home'}-{width}-{theme}")
