@@ -87,8 +87,11 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
     """Count what a run has paid already, so that a budget holds over all its starts."""
     with results.open(run) as store:
         for phase in ORDER[:4]:
-            for record in store.whole_records(phase):
-                if cost := record.payload.get("usage", {}).get("cost_usd"):
+            whole = {(key.case_id, key.question_id) for key in store.keys(phase) if not key.part}
+            for record in store.records(phase):
+                batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
+                cost = record.payload.get("usage", {}).get("cost_usd")
+                if cost and not batch_of_a_whole:
                     budget.add(cost)
 
 

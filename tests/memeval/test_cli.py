@@ -96,6 +96,15 @@ def test_the_budget_stops_a_run_before_it_is_passed_and_a_greater_one_ends_it(me
     assert result_of("r")["usage"]["total"]["cost_usd"] == pytest.approx(0.006)
 
 
+def test_a_budget_counts_batches_of_a_case_that_is_not_done(memeval: Invoke) -> None:
+    helped = ("eval", "-b", "tiny", "-p", "contextual-retrieval", "--provider-option", "embedder=hash")
+    first = memeval(*helped, "--provider-option", "model=parrot", "--run-id", "r", "--budget-usd", "0.005", "--concurrency", "1")
+    assert first.exit_code == 3  # two calls a session: the third session of the first case is one call too much
+    again = memeval("eval", "--resume", "r", "--budget-usd", "0.005", "--concurrency", "1", "--no-cache")
+    assert again.exit_code == 3
+    assert "0.0050 of 0.0050" in again.stderr
+
+
 def test_a_model_of_unknown_price_is_not_run_on_a_budget_for_long(memeval: Invoke) -> None:
     stopped = memeval(*ANSWERED, "--run-id", "r", "--budget-usd", "1", "--model-option", "price=null")
     assert stopped.exit_code == 3
