@@ -134,7 +134,12 @@ def _write_rate(results: ResultsDir, run_id: str) -> str:
 
 def _milliseconds(run: RunResult) -> str:
     spread = run.find("times", "latency", "search")
-    return f"{spread['p50'] * 1000:.0f} / {spread['p95'] * 1000:.0f}" if spread else "–"
+    return " / ".join(_short(spread[name] * 1000) for name in ("p50", "p95")) if spread else "–"
+
+
+def _short(value: float) -> str:
+    """A decimal where one digit alone would be too coarse."""
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
 def _number(value: float) -> str:
