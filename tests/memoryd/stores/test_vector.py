@@ -397,7 +397,7 @@ def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path, monkeyp
     store.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 12))
 def test_a_filter_that_is_kept_gives_what_the_table_gives(seed: int, k: int) -> None:
     draw = random.Random(seed)
