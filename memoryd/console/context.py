@@ -63,8 +63,8 @@ class Context:
         return self.session.project
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """An API method's answer; None, "" and empty lists are left out. Raises MemorydError: leave it to the frame."""
-        given = {name: value for name, value in {**(params or {}), **more}.items() if value not in (None, "", [], ())}
+        """An API method's answer; None and "" are left out. Raises MemorydError: leave it to the frame."""
+        given = {name: value for name, value in {**(params or {}), **more}.items() if value not in (None, "")}
         return await self.around.call(method, given, use=not self.stream)
 
     async def try_call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -86,6 +86,7 @@ class Context:
             "theme": self.session.theme,
             "csrf": self.session.csrf(),
             "query": dict(self.query.pairs()),
+            "pairs": self.query.pairs(),
             "plugin_faults": self.around.faults,
             "error": None,
         }

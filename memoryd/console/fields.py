@@ -21,7 +21,7 @@ class Fields:
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
-            self._values.setdefault(name, []).append(value)
+            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # as a text field sends it
 
     def texts(self, name: str, limit: int = MAX_TEXT) -> list[str]:
         """All values of this name that are not empty. Raises InputError for one that is too long."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,10 @@ class Templates:
             minute=_minute,
             thousands=lambda number: f"{number:,}",
             money=lambda number: f"${number:,.4f}" if number < 1 else f"${number:,.2f}",
+            labelled=lambda name: (name, str(name).replace("_", " ")),
             segment=lambda text: quote(str(text), safe=""),
         )
-        self._environment.globals.update(static=assets.url, link=link)
+        self._environment.globals.update(static=assets.url, link=link, back_link=back_link)
 
     def render(self, name: str, values: Mapping[str, Any]) -> bytes:
         """The page as UTF-8. Raises DaemonError when the template and its values don't fit: a fault of ours."""
@@ -57,6 +58,11 @@ def link(path: str, pairs: Mapping[str, Any] | None = None, **changes: Any) -> s
     merged = {**(pairs or {}), **changes}
     kept = {name: value for name, value in merged.items() if value not in (None, "", [], ())}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
+
+
+def back_link(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """The address of the page that is shown, names that come several times included."""
+    return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
 def _moment(value: Any) -> datetime | None:

@@ -46,9 +46,15 @@ class ViewCalls:
         return {"projects": [{"id": id, "name": name} for id, name in known], "current": current}
 
     def overview(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """How many memories there are, by kind and by status; when the oldest and the newest were made."""
+        """How many memories there are, by kind and by status; when the oldest and the newest were made.
+
+        With `counts` false only the latter, which is quick in the largest store.
+        """
         project = self._memory.project_of(params, caller)
+        counted = params.flag("counts", True)
         params.done()
+        if not counted:
+            return self._span()
         everything = Query(project=project, statuses=tuple(Status))
         counts: dict[str, Counter[str]] = {}
         for kind, status, number in self._service.markdown.tally(everything):

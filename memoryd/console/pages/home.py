@@ -1,13 +1,108 @@
-"""Home: what memory holds and whether it works, at a glance."""
+"""Home: what memory holds, what it learnt last, what the next session gets, and whether all of it works."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.sessions import ALL
+
+SESSIONS = 5
+LEARNT = 5
+REREAD = "Read again with 'memoryd daydream'; 'memoryd log' says more."
+LOOK = "See 'memoryd doctor'."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line about health. `tone` is ok, warn or bad; `fix` is set where something is to be done."""
+
+    name: str
+    detail: str
+    tone: str = "ok"
+    fix: str = ""
 
 
 async def show(ctx: Context) -> Reply:
-    """The page."""
-    return await ctx.page("home.html", status_of=await ctx.try_call("memory_status"))
+    """The page. Each part fails by itself: Home is where one looks when something is wrong."""
+    overview, status, sessions, governance = await asyncio.gather(
+        ctx.try_call("overview", project=ctx.project),
+        ctx.try_call("memory_status"),
+        _sessions(ctx),
+        _governance(ctx),
+    )
+    health = [] if "error" in status else list(findings(status, ctx.project))
+    return await ctx.page("home.html", overview=overview, machine=status, health=health, sessions=sessions, governance=governance)
+
+
+async def _governance(ctx: Context) -> dict[str, Any] | None:
+    return None if ctx.project == ALL else await ctx.try_call("governance", project=ctx.project)
+
+
+async def _sessions(ctx: Context) -> dict[str, Any]:
+    """The last sessions, each with the memories it gave."""
+    project = "" if ctx.project == ALL else ctx.project
+    answer = await ctx.try_call("sessions", limit=SESSIONS, project=project)
+    heads = answer.get("sessions", [])
+    calls = [ctx.try_call("list_memories", project=ALL, session=head["session"], limit=LEARNT, status=ALL) for head in heads]
+    learnt = await asyncio.gather(*calls)
+    rows = [
+        {**head, "learnt": found.get("memories", []), "more": found.get("left_out", 0)}
+        for head, found in zip(heads, learnt, strict=True)
+    ]
+    return {**answer, "sessions": rows}
+
+
+def findings(status: Mapping[str, Any], project: str) -> Iterator[Finding]:
+    """What the status says about health, in the order in which a reader asks."""
+    if project in status["projects_off"]:
+        yield Finding("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
+    yield from _extractor(status)
+    yield from _daydreams(status)
+    yield from _dreams(status["dreams"])
+    yield from _index(status["index"])
+    for fault in status.get("daemon", {}).get("errors", ())[-3:]:
+        yield Finding("Daemon", f"{fault['at'][:16]} {fault['where']}: {fault['what']}", "warn", LOOK)
+
+
+def _extractor(status: Mapping[str, Any]) -> Iterator[Finding]:
+    used, budget = status["tokens_today"], status["daily_token_budget"]
+    told = f"{status['extractor']}, {used:,} of {budget:,} tokens used today"
+    spent = status["extractor"] != "heuristic" and used >= budget
+    fix = "Raise daily_token_budget, or wait for tomorrow: nothing is lost." if spent else ""
+    yield Finding("Extractor", told, "warn" if spent else "ok", fix)
+
+
+def _daydreams(status: Mapping[str, Any]) -> Iterator[Finding]:
+    jobs, sessions = status["daydreams"], status["sessions"]
+    last = f"last {sessions[0]['last'][:16].replace('T', ' ')}" if sessions else "none yet"
+    yield Finding("Day dream", f"{last}, {jobs['waiting']} waiting")
+    for job in jobs["failing"]:
+        told = f"session {job['session'][:8]}, attempt {job['attempts']}: {job['error']}"
+        yield Finding("Day dream", told, "bad", REREAD)
+
+
+def _dreams(dreams: Mapping[str, Any]) -> Iterator[Finding]:
+    waiting = dreams["proposals"] + dreams["undecided"]
+    last = f"last {dreams['last_run'][:16].replace('T', ' ')}" if dreams["last_run"] else "none yet"
+    asks = f", {waiting} wait for your consent" if waiting else ""
+    yield Finding("Dream", f"{last}{asks}", "warn" if waiting else "ok", "Decide with 'memoryd proposals'." if waiting else "")
+    if dreams["last_error"]:
+        yield Finding("Dream", dreams["last_error"], "bad", "Try again with 'memoryd dream'.")
+
+
+def _index(index: Mapping[str, Any]) -> Iterator[Finding]:
+    waiting = index["waiting_for_vectors"]
+    told = f"{index['embedder']}, {waiting:,} memories wait for their vector" if waiting else str(index["embedder"])
+    error = index["embedder_error"]
+    yield Finding("Search by meaning", f"{told} {error}".strip(), "bad" if error else "ok", LOOK if error else "")
+    for name in index["rebuilt"]:
+        yield Finding("Index", f"'{name}' was damaged and was rebuilt from the files", "warn")
+    for problem in index["broken_files"]:
+        yield Finding("File", problem, "bad")
 
 
 PAGE = Page("home", (Route("/", show),), Nav("Home", "/", 10))

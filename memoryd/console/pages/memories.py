@@ -1,20 +1,87 @@
-"""Memories: search, read, correct."""
+"""Memories: find them, with the reasons of the search; one page after the other in the largest store."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from memoryd.clock import from_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.pages import memory
+from memoryd.types import Backend, Kind, Source, Status
+
+PAGE_SIZE = 50
+HITS = 30
+STATUSES = (*(status.value for status in Status), "all")
+LONGEST_QUERY = 1_000
+END_OF_DAY = "T23:59:59Z"
+
+
+def _date(ctx: Context, name: str) -> str:
+    """A day as the form sends it; a whole moment is taken too. Raises InputError."""
+    value = ctx.query.text(name, limit=40)
+    if value:
+        from_iso(value)
+    return value
+
+
+def _tags(ctx: Context) -> list[str]:
+    given = ctx.query.texts("tag", limit=200)
+    return list(dict.fromkeys(tag for text in given for part in text.split(",") if (tag := part.strip().lstrip("#"))))
+
+
+def filters_of(ctx: Context) -> dict[str, Any]:
+    """The filters of the address, as the form shows them."""
+    return {
+        "kind": ctx.query.choices("kind", [kind.value for kind in Kind]),
+        "status": ctx.query.choice("status", STATUSES, ""),
+        "source": ctx.query.choices("source", [source.value for source in Source]),
+        "tag": _tags(ctx),
+        "session": ctx.query.text("session", limit=200),
+        "after": _date(ctx, "after"),
+        "before": _date(ctx, "before"),
+        "as_of": _date(ctx, "as_of"),
+    }
+
+
+def _params(ctx: Context, filters: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as the calls take them. A day in `as_of` means its end."""
+    as_of = filters["as_of"]
+    return {
+        "project": ctx.project,
+        "kinds": filters["kind"],
+        "sources": filters["source"],
+        "tags": filters["tag"],
+        "session": filters["session"],
+        "status": filters["status"],
+        "after": filters["after"],
+        "before": filters["before"],
+        "as_of": f"{as_of}{END_OF_DAY}" if len(as_of) == len("2026-01-01") else as_of,
+    }
 
 
 async def index(ctx: Context) -> Reply:
-    """The newest memories, or those that answer a question."""
-    found = await ctx.call("list_memories", project=ctx.project, limit=50)
-    return await ctx.page("memories.html", memories=found["memories"], total=found["total"])
+    """The memories that answer a question, or the newest that pass the filters."""
+    filters = filters_of(ctx)
+    q = ctx.query.text("q", limit=LONGEST_QUERY)
+    backend = ctx.query.choice("backend", [entry.value for entry in Backend], "")
+    found, span = await asyncio.gather(
+        _search(ctx, q, backend, filters) if q else _list(ctx, filters), ctx.call("overview", project="all", counts=False)
+    )
+    shown: dict[str, Any] = {"q": q, "backend": backend, "filters": filters, "span": span, "filtered": any(filters.values()) or bool(backend)}
+    choices: dict[str, Any] = {"kinds": list(Kind), "sources": list(Source), "statuses": STATUSES, "backends": list(Backend)}
+    return await ctx.page("memories.html", found=found, **shown, **choices)
 
 
-async def show(ctx: Context) -> Reply:
-    """One memory."""
-    found = await ctx.call("get_memory", id=ctx.path["id"])
-    return await ctx.page("memory.html", memory=found["memory"], path=found["path"])
+async def _search(ctx: Context, q: str, backend: str, filters: Mapping[str, Any]) -> dict[str, Any]:
+    return await ctx.call("recall", _params(ctx, filters), query=q, k=HITS, weak=True, backend=backend)
 
 
-PAGE = Page("memories", (Route("/memories", index), Route("/memories/{id}", show)), Nav("Memories", "/memories", 20))
+async def _list(ctx: Context, filters: Mapping[str, Any]) -> dict[str, Any]:
+    cursor = ctx.query.text("cursor", limit=100)
+    return await ctx.call("list_memories", _params(ctx, filters), limit=PAGE_SIZE, cursor=cursor)
+
+
+ROUTES = (Route("/memories", index), *memory.ROUTES)
+PAGE = Page("memories", ROUTES, Nav("Memories", "/memories", 20))

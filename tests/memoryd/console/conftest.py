@@ -85,7 +85,7 @@ class Console:
 def console() -> Iterator[Console]:
     """Let in, on scripted answers."""
     made = Console()
-    made.answers["get_memory"] = MemorydError("no answer was set")
+    made.answers["why"] = MemorydError("no answer was set")
     with made.client:
         yield made.open()
 
