@@ -6,6 +6,7 @@ All state is in run.db. A record is written in one transaction and is result and
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -28,7 +29,9 @@ def now() -> str:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a runner holds the run's lock now."""
+    """Whether a runner holds the run's lock now; in a folder that may not be written there is none."""
+    if not os.access(folder, os.W_OK):
+        return False
     lock = RunLock(folder / "run.lock")
     try:
         lock.acquire()

@@ -8,6 +8,7 @@ then done again.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -72,11 +73,13 @@ class RunStore:
             raise RunError(f"There is no run at {path.parent}.", fix="`memeval status` lists the runs.")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = RLock()
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+        self._db = _connect(path)
         try:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            migrate(self._db, str(path))
+            if os.access(path.parent, os.W_OK):
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                migrate(self._db, str(path))
+            self._db.execute("SELECT count(*) FROM meta")
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise RunError(f"{path} is no database of a run: {error}.", fix="Restore it, or start a new run.") from None
@@ -224,6 +227,19 @@ class RunStore:
     def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with self._lock, self._as_run_error():
             return self._db.execute(sql, values).fetchall()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """In a folder that may not be written only to read, which needs a run that ended tidily: else a part lies in the WAL."""
+    name, uri = str(path), False
+    if not os.access(path.parent, os.W_OK):
+        wal = path.with_name(f"{path.name}-wal")
+        if wal.exists() and wal.stat().st_size:
+            raise RunError(
+                f"{path.parent} may not be written, and its run did not end tidily.", fix="Copy the folder, read it there."
+            )
+        name, uri = f"{path.resolve().as_uri()}?immutable=1", True
+    return sqlite3.connect(name, isolation_level=None, check_same_thread=False, timeout=30.0, uri=uri)
 
 
 def _record(row: Any) -> Record:

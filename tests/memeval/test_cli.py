@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -347,3 +348,15 @@ def test_data_without_questions_are_an_error(memeval: Invoke, folder: Path) -> N
     done = memeval("eval", "-b", "locomo", "-p", "bm25", "--data", str(folder / "empty.json"))
     assert done.exit_code == 1
     assert "hold no questions" in done.stderr
+
+
+def test_runs_in_a_folder_that_may_not_be_written_can_be_looked_at(
+    memeval: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memeval(*ANSWERED, "--run-id", "r")
+    monkeypatch.setattr(os, "access", lambda path, mode, real=os.access: "runs" not in Path(path).parts and real(path, mode))
+    shown = memeval("results", "r")
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(memeval("status", "r", "--json").stdout)[0]["state"] == "finished"
+    (folder / "results" / "runs" / "r" / "run.db-wal").write_bytes(b"x")
+    assert "did not end tidily" in memeval("show-question", "tiny", "c0/q1", "--run", "r").stderr
