@@ -98,8 +98,9 @@ def check_reachable(address: str) -> None:
         parts = urllib.parse.urlsplit(proxy if "//" in proxy else f"http://{proxy}")
     fault = _connect(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
     if fault:
+        place = parts.netloc.rpartition("@")[2]
         raise ConfigError(
-            f"Nobody answers at {parts.scheme}://{parts.hostname}: {fault}.", fix="Check the network, or correct --base-url."
+            f"Nobody answers at {parts.scheme}://{place}: {fault}.", fix="Check the network, or correct --base-url."
         )
 
 

@@ -12,6 +12,7 @@ from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, famili
 from memeval.errors import ConfigError, MemevalError
 from memeval.registry import unknown_name
 from memeval.sampling import Selection
+from memeval.types import EMPTY
 
 ALIASES = {"longmemeval": "longmemeval-s"}
 ALL = "all"
@@ -22,8 +23,11 @@ def known(options: FamilyOptions) -> list[str]:
     return sorted({*options.around.catalog.benchmarks(), *families.names()} - {"conversation"})
 
 
-def choose(names: Sequence[str], options: FamilyOptions) -> list[str]:
-    """Full names; several may be joined with commas, `all` are those whose needs are met here and now. Raises ConfigError."""
+def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str] = EMPTY) -> list[str]:
+    """Full names; several may be joined with commas, `all` are those whose needs are met here and now. Raises ConfigError.
+
+    `data` has the user's own copies by full name.
+    """
     parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
     if not parts:
         raise ConfigError("No benchmark is named.", fix=f"Give --benchmark with one of: {', '.join([ALL, *known(options)])}.")
@@ -33,8 +37,12 @@ def choose(names: Sequence[str], options: FamilyOptions) -> list[str]:
         full = ALIASES.get(part, part)
         if part != ALL and full not in there:
             raise unknown_name("benchmark", part, [ALL, *there])
-        chosen += [name for name in there if not missing(name, options, fetch=False)] if part == ALL else [full]
+        chosen += [name for name in there if _is_ready(name, options, data)] if part == ALL else [full]
     return list(dict.fromkeys(chosen))
+
+
+def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> bool:
+    return not missing(name, with_data(options, data, name), fetch=False)
 
 
 def opened(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]) -> dict[str, Family]:

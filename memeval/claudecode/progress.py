@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from memeval.claudecode.contract import SessionResult
+from memeval.claudecode.contract import ErrorKind, SessionResult
 
 EVERY_SECONDS = 10.0
 
@@ -36,7 +36,7 @@ class Tally:
     def __init__(self, total: int, done: int) -> None:
         self.total = total
         self.done = self.first = done
-        self._failed = 0
+        self._failed = self._unscored = 0
         self._tokens = 0
         self._cost: float | None = 0.0
         self._values: list[float] = []
@@ -44,7 +44,8 @@ class Tally:
     def add(self, result: SessionResult, value: float | None) -> None:
         """Count a step."""
         self.done += 1
-        self._failed += not result.ok
+        self._unscored += result.error is ErrorKind.UNPREPARED
+        self._failed += not result.ok and result.error is not ErrorKind.UNPREPARED
         self._tokens += result.usage.input_tokens + result.usage.output_tokens
         cost = result.usage.cost_usd
         self._cost = None if self._cost is None or cost is None else self._cost + cost
@@ -53,7 +54,8 @@ class Tally:
 
     def text(self) -> str:
         """For people."""
-        parts = [f"{self._failed} failed"] if self._failed else []
+        counts = {"failed": self._failed, "could not be prepared": self._unscored}
+        parts = [f"{count} {what}" for what, count in counts.items() if count]
         if self._values:
             parts.append(f"{100 * sum(self._values) / len(self._values):.0f} % of {len(self._values)}")
         parts.append("cost unknown" if self._cost is None else f"{self._cost:.4f} US$")

@@ -190,7 +190,8 @@ def _family_options(values: Mapping[str, Any], around: Surroundings) -> FamilyOp
 
 def _command(values: Mapping[str, Any], around: Surroundings) -> Command:
     options = _family_options(values, around)
-    names = benches.choose(values["benchmarks"], options)
+    named = tuple(entry for entry in values["data"] if "=" in entry)
+    names = benches.choose(values["benchmarks"], options, _data(named, []))
     arms = arms_of(values["mode"])
     models = [part.strip() for part in values["grid_models"].split(",")]
     cells = grid_cells(arms, models) if values["grid"] else tuple((str(arm), values["model"]) for arm in arms)

@@ -125,6 +125,7 @@ def result_text(result: Mapping[str, Any]) -> str:
 def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """What the ledger says of a run."""
     return {
+        "schema_version": SCHEMA_VERSION,
         "run_id": result["run_id"],
         "file": path.as_posix(),
         "benchmark": result["benchmark"]["name"],

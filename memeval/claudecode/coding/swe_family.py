@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +24,14 @@ from memeval.claudecode.coding.environments import Docker, Environment, Grader, 
 from memeval.claudecode.coding.harness import SweTask
 from memeval.claudecode.coding.repositories import Repositories
 from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
-from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.leaks import came_upon
 from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, DependencyError
 from memeval.protocols import Benchmark
 from memeval.sampling import Selection
-from memeval.specs import BenchmarkSpec
+from memeval.specs import BenchmarkSpec, SourceType
 from memeval.types import Case, Score
 
 GRADING = ("auto", "docker", "local", "none")
@@ -85,10 +86,12 @@ class SweTasks:
         )
 
     def _data_need(self) -> Need:
+        """Looked for without fetching anything."""
         try:
-            self._around.sources.resolve(self._spec, self._data) if self._data or self._spec.source.path else None
-        except DataError as error:
-            return Need("data", False, error.fix)
+            replace(self._around.sources, offline=True).resolve(self._spec, self._data)
+        except (DataError, ConfigError) as error:
+            fetched = self._data is None and self._spec.source.type is not SourceType.LOCAL and not self._around.sources.offline
+            return Need(f"data {FETCHED}" if fetched else "data", False, error.fix or error.message)
         return Need("data", True)
 
     def about(self) -> Mapping[str, Any]:

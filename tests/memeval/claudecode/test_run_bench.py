@@ -64,14 +64,15 @@ def test_a_run_that_is_killed_and_resumed_gives_the_same_result(world: FakeWorld
     assert lasting(world.result("g")) == lasting(world.result("whole"))
 
 
+@pytest.mark.slow
 def test_a_session_that_an_earlier_run_paid_for_is_taken_from_its_cache_and_said_to_be(world: FakeWorld) -> None:
-    world.questions(3, lambda number: "TURNS" if number == 3 else "")
+    world.questions(3, lambda number: "CRASH" if number == 3 else "")
     flags = ("-b", "forty", "--mode", "off", "--base-url", world.address, "--no-probe")
     assert world.bench(*flags, "--run-id", "first").returncode == 0
     assert world.bench(*flags, "--run-id", "second").returncode == 0
     assert len(world.calls()) == 4  # the one without an answer was tried again
     first, second = world.result("first"), world.result("second")
-    assert second["claudecode"]["sessions"] == {"total": 3, "by_status": {"done": 2, "max_turns": 1}, "starts": 1, "cached": 2}
+    assert second["claudecode"]["sessions"] == {"total": 3, "by_status": {"crash": 1, "done": 2}, "starts": 1, "cached": 2}
     assert second["metrics"]["contains"] == first["metrics"]["contains"]
     assert second["usage"]["total"]["cached_calls"] == 2
     assert (first["usage"]["total"]["cost_usd"], second["usage"]["total"]["cost_usd"]) == (0.02, 0.0)
@@ -81,6 +82,7 @@ def test_a_session_that_an_earlier_run_paid_for_is_taken_from_its_cache_and_said
         assert len(world.calls()) == before + 3, more
 
 
+@pytest.mark.slow
 def test_repeats_are_sessions_of_their_own_and_their_spread_is_told(world: FakeWorld) -> None:
     world.questions(2)
     flags = ("-b", "forty", "--mode", "off", "--repeat", "3", "--base-url", world.address, "--no-probe", "--json")
@@ -93,6 +95,7 @@ def test_repeats_are_sessions_of_their_own_and_their_spread_is_told(world: FakeW
     assert summary["variance"][0]["standard_deviation"] == 0.0
 
 
+@pytest.mark.slow
 def test_shards_of_a_benchmark_are_all_of_it_and_none_twice(world: FakeWorld) -> None:
     world.questions(5)
     asked = []
@@ -206,6 +209,45 @@ def test_benchmarks_are_listed_with_what_they_need(world: FakeWorld) -> None:
     assert listed["forty"]["ready"]
     assert not listed["longmemeval-s"]["ready"]
     assert "--data" in listed["longmemeval-s"]["needs"][0]["fix"]
+
+
+@pytest.mark.slow
+def test_all_are_the_benchmarks_that_have_what_they_need_the_users_own_data_counted(world: FakeWorld) -> None:
+    world.questions(1)
+    plan = world.bench("-b", "all", "--offline", "--mode", "off", "--dry-run", "--json", "--limit", "1")
+    assert [row["cell"].split(" ")[0] for row in json.loads(plan.stdout)["cells"]] == ["forty", "sample", "sample-code"]
+    (world.folder / "tasks").mkdir()
+    task = {"instance_id": "a__b-1", "repo": "a/b", "base_commit": "1" * 40, "problem_statement": "It fails.", "patch": "-"}
+    (world.folder / "tasks" / "1.json").write_text(json.dumps(task))
+    more = world.bench(
+        "-b", "all", "--offline", "--mode", "off", "--dry-run", "--json", "--data", f"swe-contextbench={world.folder / 'tasks'}"
+    )
+    assert "swe-contextbench" in more.stdout, more.stderr
+
+
+@pytest.mark.slow
+def test_a_selection_that_does_not_fit_a_benchmark_leaves_it_out_and_says_so(world: FakeWorld) -> None:
+    world.questions(2)
+    flags = ("-b", "forty,sample", "--mode", "off", "--questions", "q02", "--base-url", world.address, "--no-probe", "--json")
+    done = world.bench(*flags)
+    assert done.returncode == 0, done.stderr
+    assert [cell["benchmark"] for cell in json.loads(done.stdout)["cells"]] == ["forty"]
+    assert "sample is left out: There is no question 'q02'." in done.stderr
+    alone = world.bench("-b", "forty", "--questions", "q99", "--base-url", world.address)
+    assert (alone.returncode, "There is no question 'q99'." in alone.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_dev_slice_takes_a_share_that_a_seed_decides(world: FakeWorld) -> None:
+    world.questions(20)
+    found = []
+    for seed in ("1", "1", "2"):
+        flags = ("-b", "forty", "--mode", "off", "--dev-slice", "0.2", "--seed", seed, "--base-url", world.address, "--no-probe")
+        done = world.bench(*flags, "--run-id", f"g{len(found)}")
+        assert done.returncode == 0, done.stderr
+        found.append([question["id"] for question in world.result(f"g{len(found)}")["questions"]])
+    assert len(found[0]) == 4
+    assert found[0] == found[1] != found[2]
 
 
 def test_an_unknown_benchmark_or_mode_is_told_with_what_is_known(world: FakeWorld) -> None:
