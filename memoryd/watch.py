@@ -78,7 +78,7 @@ class MemoryWatcher:
         handler.on_any_event = self._collect  # type: ignore[method-assign]
         observer = Observer()
         try:
-            observer.schedule(handler, str(self._folder), recursive=True)
+            observer.schedule(handler, str(self._folder), recursive=True, event_filter=_wanted_events())
             observer.start()
         except OSError as error:  # e.g. the limit of inotify watches
             log.warning("Can't watch %s: %s. Edits are found by the next full sync.", self._folder, error.strerror)
@@ -138,6 +138,14 @@ class MemoryWatcher:
             self._on_change(paths)
         except (MemorydError, OSError, ValueError, LookupError, RuntimeError):
             log.exception("Changes in %s were not taken in; the next sync tries again.", self._folder)
+
+
+def _wanted_events() -> list[type[FileSystemEvent]]:
+    """All but opening and reading: else each look through 10,000 folders overflows the queue, which is mended by another look."""
+    from watchdog import events
+
+    files = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
+    return [*files, events.FileClosedEvent, events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent]
 
 
 def _identity(folder: Path) -> tuple[int, int]:

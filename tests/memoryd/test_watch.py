@@ -152,3 +152,16 @@ def test_start_and_stop_may_be_called_twice_and_again(folder: Path, receiver: Re
         watcher.stop()
         watcher.stop()
     assert not [thread for thread in threading.enumerate() if thread.name == "memoryd-watch"]
+
+
+def test_reading_the_folder_gives_no_events(folder: Path, watcher: MemoryWatcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    real = watcher._collect
+    monkeypatch.setattr(watcher._observer and next(iter(next(iter(watcher._observer._handlers.values())))), "on_any_event",
+                        lambda event: (seen.append(event.event_type), real(event)))  # fmt: skip
+    for _ in range(50):
+        list(folder.iterdir())
+    (folder / "last.md").write_text("end")
+    assert watcher._on_change.wait_for(lambda paths: folder / "last.md" in paths)  # type: ignore[attr-defined]
+    assert not {"opened", "closed_no_write"} & set(seen)
+    assert "created" in seen
