@@ -20,6 +20,7 @@ import orjson
 from memoryd.errors import ConfigError
 from memoryd.paths import Paths
 
+MEND = "Mend the TOML or delete the file."
 ENV_PREFIX = "MEMORYD_"
 OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 HOME_ENV = "MEMORYD_HOME"
@@ -28,6 +29,9 @@ CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 EXTRACTORS = ("auto", "heuristic", "openai", "claude")
 RANKS = ("maxsim", "hybrid", "bm25")
+LEVELS = ("debug", "info", "warning", "error")
+LISTENS = ("auto", "tcp")
+HOME = "home"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Settings:
     embedder: str = "bge-small"
     embedding_base_url: str = ""
     embedding_api_key: str = ""
-    rank: str = "hybrid"
+    rank: str = "maxsim"
     floor: float = 0.5
     weight_recency: float = 0.1
     weight_relevancy: float = 0.9
@@ -81,11 +85,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: its field, what it means, and how a text becomes its value."""
+    """One setting: its field, what it means, how a text becomes its value, and the choices if there are but few."""
 
     name: str
     help: str
     parse: Callable[[Any], Any]
+    choices: tuple[str, ...] = ()
 
 
 def _text(value: Any) -> str:
@@ -160,7 +165,12 @@ KEYS: dict[str, Key] = {
     key.name: key
     for key in (
         Key("home", "Folder that holds everything memoryd keeps.", lambda value: Path(_text(value)).expanduser().absolute()),
-        Key("extractor", "Who decides what to keep: auto, heuristic (offline), openai or claude.", _choice(*EXTRACTORS)),
+        Key(
+            "extractor",
+            "Who decides what to keep: auto, heuristic (offline), openai or claude.",
+            _choice(*EXTRACTORS),
+            EXTRACTORS,
+        ),
         Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter.", _text),
         Key("openai_model", "Model of the openai extractor.", _text),
         Key("openai_api_key", "Key for the endpoint. When set, `auto` means openai.", _text),
@@ -172,7 +182,7 @@ KEYS: dict[str, Key] = {
         Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
         Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
         Key("embedding_api_key", "Key for that endpoint.", _text),
-        Key("rank", "hybrid (words and meaning), maxsim (also token by token) or bm25 (words only).", _choice(*RANKS)),
+        Key("rank", "maxsim (words, meaning, tokens), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS), RANKS),
         Key("floor", "Relevancy under which recall says nothing, 0..1.", _share),
         Key("weight_recency", "w_r of the ranking.", _share),
         Key("weight_relevancy", "w_s of the ranking.", _share),
@@ -198,21 +208,23 @@ KEYS: dict[str, Key] = {
             _flag,
         ),
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
-        Key("log_level", "debug, info, warning or error.", _choice("debug", "info", "warning", "error")),
-        Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice("auto", "tcp")),
+        Key("log_level", "debug, info, warning or error.", _choice(*LEVELS), LEVELS),
+        Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice(*LISTENS), LISTENS),
         Key("console_port", "Loopback port of the console (memoryd console); 0 takes a free one.", _port),
     )
 }
 
 
-def _parse(name: str, value: Any, where: str) -> Any:
+def parse_value(name: str, value: Any, where: str) -> Any:
+    """A setting's value from a text or a TOML value. Raises ConfigError that names the place."""
     try:
         return KEYS[name].parse(value)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{where}: {name} = {value!r}: {error}.", fix=f"{KEYS[name].help}") from error
 
 
-def _check_name(name: str, where: str) -> None:
+def check_name(name: str, where: str) -> None:
+    """Raises ConfigError when there is no such setting."""
     if name in KEYS:
         return
     near = difflib.get_close_matches(name, KEYS, 1)
@@ -222,14 +234,31 @@ def _check_name(name: str, where: str) -> None:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"{path} can't be read: {error}", fix="Mend the TOML or delete the file.") from error
+    except (UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} can't be read: {error}", fix=MEND) from error
+    return _from_toml(text, str(path))
+
+
+def _from_toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where} can't be read: {error}", fix=MEND) from error
     for name in values:
-        _check_name(name, str(path))
-    return {name: _parse(name, value, str(path)) for name, value in values.items() if name != "home"}
+        check_name(name, where)
+    return {name: parse_value(name, value, where) for name, value in values.items() if name != HOME}
+
+
+def problem_of(text: str, where: str) -> ConfigError | None:
+    """What is wrong with the text of a config.toml, None when nothing is."""
+    try:
+        _from_toml(text, where)
+    except ConfigError as error:
+        return error
+    return None
 
 
 def _from_options(path: Path) -> dict[str, Any]:
@@ -250,7 +279,7 @@ def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
     for name in KEYS:
         variable = prefix + name.upper()
         if values.get(variable, "") != "":
-            out[name] = _parse(name, values[variable], variable)
+            out[name] = parse_value(name, values[variable], variable)
     return out
 
 
@@ -287,14 +316,26 @@ def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Set
     values |= _from_options(paths.plugin_options)
     values |= _from_texts(env, OPTION_PREFIX)
     values |= _from_texts(env, ENV_PREFIX)
-    values |= {name: _parse(name, value, "flag") for name, value in flags.items() if value is not None}
+    values |= {name: parse_value(name, value, "flag") for name, value in flags.items() if value is not None}
     values["home"] = home
     return Settings(**values)
 
 
+def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Where each setting that is not at its default comes from: "file", "option" or "environment". Raises ConfigError."""
+    env = os.environ if environ is None else environ
+    paths = Paths(home)
+    layers = (
+        ("file", _from_file(paths.config)),
+        ("option", _from_options(paths.plugin_options) | _from_texts(env, OPTION_PREFIX)),
+        ("environment", _from_texts(env, ENV_PREFIX)),
+    )
+    return {name: source for source, values in layers for name in values}
+
+
 def with_flags(settings: Settings, **flags: Any) -> Settings:
     """The settings with some replaced by flags; None keeps the value."""
-    return replace(settings, **{name: _parse(name, value, "flag") for name, value in flags.items() if value is not None})
+    return replace(settings, **{name: parse_value(name, value, "flag") for name, value in flags.items() if value is not None})
 
 
 def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> str:

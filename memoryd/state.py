@@ -91,7 +91,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one day dream did with one piece of a transcript (bytes `start` to `stop`)."""
+    """What one day dream did with one piece of a transcript (bytes `start` to `stop`). `id` is given when it is recorded."""
 
     session: str
     transcript: str
@@ -107,6 +107,7 @@ class Run:
     extractor: str = ""
     model: str = ""
     usage: Usage = Usage()
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +291,7 @@ class State:
     def runs(self, session: str | None = None, limit: int = 50) -> list[Run]:
         """The latest runs, newest first."""
         condition, parameters = ("WHERE session = ?", [session]) if session else ("", [])
-        rows = self._db.execute(f"SELECT {_RUN} FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
+        rows = self._db.execute(f"SELECT {_RUN}, id FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
         return [_run(row) for row in rows]
 
     def verdicts(self, session: str) -> list[Verdict]:
@@ -326,4 +327,4 @@ class State:
 
 
 def _run(row: tuple[Any, ...]) -> Run:
-    return Run(*(*row[:9], orjson.loads(row[9]), *row[10:13], Usage(*row[13:])))
+    return Run(*(*row[:9], orjson.loads(row[9]), *row[10:13], Usage(*row[13:-1]), row[-1]))

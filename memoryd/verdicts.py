@@ -24,7 +24,8 @@ MOST = 20_000
 class Verdict:
     """One statement of a session. `memory` is the memory that says it or that it was refused for, if any.
 
-    `outcome` is kept, known or refused. `line` is the log's, 0 when unknown; `said_at` empty when unknown.
+    `outcome` is kept, known or refused. `line` is the log's, 0 when unknown; `said_at` empty when
+    unknown. `run` is the id of the day dream.
     """
 
     outcome: str
@@ -35,6 +36,7 @@ class Verdict:
     source: str = ""
     line: int = 0
     said_at: str = ""
+    run: int = 0
 
 
 def create_table(db: Database) -> None:
@@ -71,7 +73,8 @@ def _shown(text: str) -> str:
 def of_session(db: Database, session: str) -> list[Verdict]:
     """All verdicts of a session, in the order of its log."""
     rows = db.execute(
-        "SELECT outcome, reason, text, memory, kind, source, line, said_at FROM verdict WHERE session = ? ORDER BY run, line, id",
+        "SELECT outcome, reason, text, memory, kind, source, line, said_at, run FROM verdict WHERE session = ?"
+        " ORDER BY run, line, id",
         (session,),
     )
     return [Verdict(*row) for row in rows]

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
-        {"config", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
+        {"config", "config_file", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
          "ledger", "verdicts", "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "late", "ranking", "handwork"},

@@ -211,8 +211,8 @@ def export(context: Context, /, target: Path, project: str | None) -> None:
 
 
 def _switch(name: str, help_text: str) -> Callable[..., None]:
-    def run(context: Context, folder: Path | None, session: str | None) -> None:
-        result = context.call(name, folder=str(folder.absolute()) if folder else None, session=session)
+    def run(context: Context, folder: Path | None, session: str | None, project: str | None) -> None:
+        result = context.call(name, folder=str(folder.absolute()) if folder else None, session=session, project=project)
         if not context.show(result):
             context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}")
 
@@ -225,6 +225,7 @@ def _switch_command(name: str, help_text: str) -> click.Command:
     command.params += [
         click.Argument(["folder"], required=False, type=click.Path(path_type=Path)),
         click.Option(["--session"], help="One session instead of a project."),
+        click.Option(["--project"], help="The project with this id or name, wherever you are."),
     ]
     return json_option(command)
 

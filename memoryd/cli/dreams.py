@@ -61,6 +61,8 @@ def _show_change(context: Context, /, change: Mapping[str, Any]) -> None:
     fields = {name: pair for name, pair in change["differences"].items() if name not in _UNIMPORTANT}
     told = ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in fields.items())
     context.output.line(f"      because {change['reason']}{'; ' + told if told else ''}", "dim")
+    for sign, text in change.get("lines", ()):
+        context.output.line(f"      {sign} {text}", {"+": "green", "-": "red"}.get(sign, "dim"))
 
 
 def _short(value: Any) -> str:
@@ -89,11 +91,12 @@ def _show_proposal(context: Context, /, proposal: Mapping[str, Any]) -> None:
 
 
 @click.command()
+@click.option("--diff", is_flag=True, help="Also the lines of each file that would go and come.")
 @json_option
 @pass_context
-def proposals(context: Context, /) -> None:
+def proposals(context: Context, /, diff: bool) -> None:
     """List what waits for your consent, and contradictions that only you can settle."""
-    result = context.call("proposals")
+    result = context.call("proposals", lines=diff or None)
     if context.show(result):
         return
     for proposal in result["proposals"]:
@@ -112,11 +115,12 @@ def proposals(context: Context, /) -> None:
 
 @click.command()
 @click.argument("id", required=False)
+@click.option("--only", multiple=True, metavar="MEMORY", help="Of a journal entry only this memory's change. May be repeated.")
 @json_option
 @pass_context
-def undo(context: Context, /, id: str | None) -> None:
+def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
     """Take back the last dream, a journal entry (dream-0007), or the last change of one memory (mem_…)."""
-    result = context.call("undo", timeout=LONG, id=id)
+    result = context.call("undo", timeout=LONG, id=id, only=only)
     if context.show(result):
         return
     for refusal in result["refused"]:
@@ -131,11 +135,12 @@ def undo(context: Context, /, id: str | None) -> None:
 @click.command()
 @click.argument("id", required=False)
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--diff", is_flag=True, help="Of an entry: also the lines of each file that went and came.")
 @json_option
 @pass_context
-def journal(context: Context, /, id: str | None, limit: int) -> None:
+def journal(context: Context, /, id: str | None, limit: int, diff: bool) -> None:
     """List what dreams did, newest first, or show one entry with every change and its reason."""
-    result = context.call("journal", id=id, limit=limit)
+    result = context.call("journal", id=id, limit=limit, lines=diff or None)
     if context.show(result):
         return
     if id:

@@ -134,17 +134,39 @@ def edit(context: Context, /, id: str, **changes: Any) -> None:
 
 
 @click.command()
-@click.argument("ids", nargs=-1, required=True)
+@click.argument("ids", nargs=-1)
 @click.option("--purge", is_flag=True, help="Remove the file for good instead of hiding it.")
+@click.option("--project", help="All memories of the project with this id or name; asks for its name.")
+@click.option("--yes", is_flag=True, help="With --project: don't ask.")
 @json_option
 @pass_context
-def forget(context: Context, /, ids: tuple[str, ...], purge: bool) -> None:
+def forget(context: Context, /, ids: tuple[str, ...], purge: bool, project: str | None, yes: bool) -> None:
     """Hide memories for good; copies of them are refused from now on."""
+    if project:
+        _forget_project(context, project, yes, alone=not ids and not purge)
+        return
+    if not ids:
+        raise InputError("forget: what?", fix="Name memories by their ids, or give --project.")
     results = [context.call("forget", id=id, purge=purge or None) for id in ids]
     if not context.show({"forgotten": results}):
         for result in results:
             back = "" if purge else f"  (undo: memoryd restore {result['id']})"
             context.output.line(f"{result['status']}  {result['id']}{back}")
+
+
+def _forget_project(context: Context, /, project: str, yes: bool, *, alone: bool) -> None:
+    if not alone:
+        raise InputError("--project goes with neither ids nor --purge.", fix="Leave them out.")
+    found = context.call("forget_project", project=project, dry_run=True)
+    if not yes:
+        asked = f"Hide {found['memories']} memories of {found['name']}? Type its name"
+        if click.prompt(asked, default="", show_default=False, err=True) != found["name"]:
+            raise InputError("That is not its name: nothing was forgotten.", fix="Repeat the command, or give --yes.")
+    result = context.call("forget_project", timeout=3600.0, project=found["project"])
+    if not context.show(result):
+        context.output.line(f"{result['memories']} memories of {result['name']} are forgotten", "bold")
+        if result["entry"]:
+            context.output.line(f"bring them back: memoryd undo {result['entry']}", "dim")
 
 
 @click.command()

@@ -25,7 +25,7 @@ INTERRUPTED = 130
 USAGE = 2
 _AS_JSON = "memoryd.as_json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook"})  # must do something even when the settings are broken
+_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # must do something even when the settings are broken
 
 
 @dataclass

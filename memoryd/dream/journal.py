@@ -1,4 +1,4 @@
-"""The journal on disk: one folder for each dream, acceptance or undo, enough to show it and to take it back.
+"""The journal on disk: one folder for each dream, acceptance, undo or forgotten project, enough to show it and to take it back.
 
     dream-0007/
       plan.json    every memory that is changed, before and after, with the reason
@@ -35,7 +35,7 @@ from memoryd.errors import NotFoundError, StoreError
 from memoryd.files import make_private_dir, sync_dir, write_atomic
 from memoryd.types import MemoryItem
 
-_NAME = re.compile(r"(dream|accept|undo)-(\d{4,})")
+_NAME = re.compile(r"(dream|accept|undo|forget)-(\d{4,})")
 _UNFINISHED = ".tmp-"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 SEE_JOURNAL = "See 'memoryd journal'."
@@ -47,6 +47,7 @@ class Kind(StrEnum):
     DREAM = "dream"
     ACCEPT = "accept"
     UNDO = "undo"
+    FORGET = "forget"
 
 
 class Step(StrEnum):

@@ -21,6 +21,7 @@ class Action(StrEnum):
     DECAY = "decay"
     LINK = "link"
     CHECK = "check"
+    FORGET = "forget"
 
 
 # Actions that take a memory out of recall: the shrink guard counts them, and users' own notes are spared.

@@ -20,7 +20,7 @@ from memoryd.files import write_atomic
 from memoryd.text import digest
 
 # Undoing these says nothing about whether they are wanted another time.
-PASSING = frozenset({Action.DECAY, Action.CHECK})
+PASSING = frozenset({Action.DECAY, Action.CHECK, Action.FORGET})
 MANY = 2
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from memoryd.config import Settings
 from memoryd.dream import anchors
 from memoryd.dream.apply import Applier, Undone
 from memoryd.dream.journal import Head, Journal, Kind, Record, Step
+from memoryd.dream.pause import collector_paused
 from memoryd.dream.plan import DROPPING, Action, Change, Plan, Undecided
 from memoryd.dream.proposals import Proposal, Proposals, grouped, id_of
 from memoryd.errors import MemorydError, NotFoundError
@@ -34,6 +35,7 @@ from memoryd.types import MemoryItem, Query, Source, Status
 # A store of ten may still lose a pair of duplicates: so few never stop at the share of the shrink guard.
 FEW = 3
 MANUAL = "manual"
+FORGET = "forget"
 LAST_RUN = "dream last run"
 LAST_ERROR = "dream last error"
 NEEDS_CONSENT = "it touches what you wrote, pinned or edited"
@@ -100,14 +102,16 @@ class Sweep:
 
     def draft(self) -> Draft:
         """What a dream would do now; nothing is written."""
-        return self._draft(self._service_items())[0]
+        with collector_paused():
+            return self._draft(self._service_items())[0]
 
     def run(self, trigger: str) -> Report:
         """Dream. Raises MemorydError when it failed: then nothing was changed, and the status tells it."""
         with self._alone():
             self._state.set_note(LAST_RUN, to_iso(self._clock.now()))
             try:
-                report = self._run(trigger)
+                with collector_paused():
+                    report = self._run(trigger)
             except MemorydError as error:
                 self._state.set_note(LAST_ERROR, str(error))
                 raise
@@ -190,9 +194,22 @@ class Sweep:
             self.proposals.refuse(chosen)
             return chosen
 
-    def undo(self, target: str = "") -> Undone:
-        """Take back an entry, the last change of one memory (with what it stands or falls with), or the last dream."""
+    def forget(self, items: Sequence[MemoryItem], trigger: str) -> str:
+        """Hide these memories for good as one entry that can be taken back; its name, empty when there are none."""
+        now = self._clock.now()
+        hidden = [replace(item, status=Status.BLACKLISTED, expired_at=now, pinned=False) for item in items]
+        changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
         with self._alone():
+            return self._applier.apply(changes, Kind.FORGET, trigger).entry
+
+    def undo(self, target: str = "", only: Collection[str] | None = None) -> Undone:
+        """Take back an entry (or the memories in `only`), the last change of one memory, or the last entry.
+
+        A memory comes with what it stands or falls with.
+        """
+        with self._alone():
+            if only:
+                return self._applier.undo(target, only)
             if is_id(target):
                 return self._applier.undo(self._last_entry_of(target), {target})
             return self._applier.undo(target or self._last_entry())

@@ -11,7 +11,7 @@ from memoryd import __version__
 from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import choose
-from memoryd.errors import InputError
+from memoryd.errors import InputError, NotFoundError
 from memoryd.files import read_tail
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
@@ -22,6 +22,7 @@ from memoryd.server.session_calls import run_totals
 from memoryd.service import Orchestrator
 from memoryd.state import Job, Run, State
 from memoryd.transfer import exporting, importing
+from memoryd.types import Project
 
 RECENT_RUNS = 200
 SHOWN_SESSIONS = 10
@@ -135,17 +136,26 @@ class AdminCalls:
     def _switch(self, params: Params, caller: Caller, *, off: bool) -> dict[str, Any]:
         one = params.has("session")  # empty is a mistake (an unset variable), not the project
         session = params.text("session")
-        folder = params.text("folder") or caller.cwd
+        folder, named = params.text("folder") or caller.cwd, params.text("project")
         params.done()
         if one:
             if self._state.session(session) is None:
                 raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
             self._state.set_session_off(session, off)
             return {"session": session, "memory": "off" if off else "on"}
-        project = self._registry.resolve(folder)
+        project = self._project(named) if named else self._registry.resolve(folder)
         self._state.set_off(project.id, off)
         self._injector.cache_governance(project)
         return {"project": project.id, "memory": "off" if off else "on"}
+
+    def _project(self, named: str) -> Project:
+        """A project by its id or unambiguous name."""
+        id = self._registry.find(named)
+        if id is None:
+            fix = "See 'memoryd projects'."
+            raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix=fix)
+        folders = self._registry.anchors(id)
+        return Project(id, self._registry.known()[id], folders[0] if folders else "")
 
     def projects(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Known projects, how much is remembered for each, and whether memory is off."""

@@ -29,6 +29,7 @@ from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
 from memoryd.server.session_calls import SessionCalls
+from memoryd.server.settings_calls import AT_START, SettingsCalls
 from memoryd.server.view_calls import ViewCalls
 from memoryd.service import Orchestrator
 from memoryd.state import Job, State
@@ -68,7 +69,8 @@ ADMIN_METHODS = (
     "import_transcripts",
 )
 VIEW_METHODS = ("project_names", "overview", "evidence", "merge")
-DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals")
+SETTINGS_METHODS = ("settings", "change_settings")
+DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals", "forget_project")
 SESSION_METHODS = ("sessions", "session_report")
 MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream"}
 
@@ -95,6 +97,7 @@ class Api:
         embedder = make_embedder(settings) if settings.rank != "bm25" else None
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
+        self._started = settings
         self._options_lock = threading.Lock()
         self._working = threading.Event()
         self._sweep(settings).recover()  # before anybody can see what a kill left half done
@@ -116,6 +119,8 @@ class Api:
         methods |= {name: getattr(sessions, name) for name in SESSION_METHODS}
         views = ViewCalls(self._service, self._state, self._registry, memory, self._clock)
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}
+        of_settings = SettingsCalls(settings, self._started, self._renew)
+        methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)
         daydream = DayDream(self._service, self._state, settings, self._clock)
         return _Parts(settings, methods, hooks, injector, daydream, dreams)
@@ -221,12 +226,19 @@ class Api:
                 return
             write_atomic(path, orjson.dumps(ours, option=orjson.OPT_SORT_KEYS))
             try:
-                settings = load_settings(home=str(self._parts.settings.home))
+                self._read_settings()
             except ConfigError as error:
                 log.warning("plugin option ignored: %s", error)
-                return
-            fixed = replace(settings, embedder=self._parts.settings.embedder, rank=self._parts.settings.rank)
-            self._parts = self._make_parts(fixed)
+
+    def _renew(self) -> None:
+        """Take over what was written into config.toml. Raises ConfigError."""
+        with self._options_lock:
+            self._read_settings()
+
+    def _read_settings(self) -> None:
+        settings = load_settings(home=str(self._started.home))
+        fixed = replace(settings, **{name: getattr(self._started, name) for name in AT_START})
+        self._parts = self._make_parts(fixed)
 
 
 def _stored(path: Path) -> dict[str, str]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from memoryd.codec import is_id, item_to_dict
 from memoryd.dream.journal import Head, Record
+from memoryd.dream.lines import file_lines
 from memoryd.dream.plan import Change, Undecided
 from memoryd.dream.proposals import Proposal
 from memoryd.dream.sweep import LAST_ERROR, LAST_RUN, DreamRunning, Report, Sweep
 from memoryd.dream.why import differences, why
-from memoryd.errors import InputError
+from memoryd.errors import InputError, NotFoundError
 from memoryd.ledger import How
 from memoryd.project import ProjectRegistry
 from memoryd.recall.inject import Injector
@@ -22,17 +23,18 @@ from memoryd.server.params import Params
 from memoryd.server.threads import lower_priority
 from memoryd.service import Orchestrator
 from memoryd.state import State
-from memoryd.types import MemoryItem, Project
+from memoryd.types import MemoryItem, Project, Scope, Status
 
 IDLE_CHECK_SECONDS = 60.0
 RECENT_SESSIONS = 50
+MOST_ENTRIES = 1_000_000
 UNKNOWN_SESSION = "unknown"
 EVERYTHING = "all"
 _BORING = frozenset({"backends", "trust"})
 
 
 class DreamCalls:
-    """dream, undo, journal, why, proposals, decide."""
+    """dream, undo, journal, why, proposals, decide, forget_project."""
 
     def __init__(self, sweep: Sweep, service: Orchestrator, state: State, registry: ProjectRegistry, injector: Injector) -> None:
         self._sweep = sweep
@@ -69,25 +71,38 @@ class DreamCalls:
         return out | {"entry": report.entry if report else "", "accepted": changed, "changed_since": stale}
 
     def undo(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Take back a journal entry, the last change of a memory, or (without id) the last dream."""
-        target = params.text("id")
+        """Take back a journal entry, the last change of a memory, or (without id) the last entry that stands.
+
+        With `only` (memory ids) just these changes of the entry, each with what it stands or falls with.
+        """
+        target, only = params.text("id"), params.texts("only")
         params.done()
-        undone = self._sweep.undo(target)
+        if only and is_id(target):
+            raise InputError("undo: 'only' goes with a journal entry.", fix="Give the entry's name, e.g. dream-0007.")
+        if only and not target:
+            raise InputError("undo: of which entry?", fix="Give its name: see 'memoryd journal'.")
+        undone = self._sweep.undo(target, only)
         self._after()
         refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
         return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
 
     def journal(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What dreams, acceptances and undos there were, newest first; with `id` all that one of them did."""
-        name, limit = params.text("id"), params.count("limit", 20, low=1)
+        """What dreams, acceptances, undos and forgotten projects there were, newest first.
+
+        With `id` all that one of them did; with `lines` each change also as lines of the memory's file.
+        """
+        name, limit, offset = params.text("id"), params.count("limit", 20, low=1), params.count("offset", 0, high=MOST_ENTRIES)
+        lines = params.flag("lines")
         params.done()
         if name:
-            changes = [_record(record) for record in self._sweep.journal.records(name)]
-            return {"entry": _head(self._sweep.journal.head(name)), "changes": changes}
+            head = self._sweep.journal.head(name)
+            changes = [_record(record, lines) for record in self._sweep.journal.records(name)]
+            return {"entry": _head(head), "changes": changes}
         names = self._sweep.journal.names()[::-1]
+        shown = names[offset : offset + limit]
         return {
-            "entries": [_head(self._sweep.journal.head(name)) for name in names[:limit]],
-            "left_out": max(0, len(names) - limit),
+            "entries": [_head(self._sweep.journal.head(name)) for name in shown],
+            "left_out": max(0, len(names) - offset - len(shown)),
         }
 
     def why(self, params: Params, caller: Caller) -> dict[str, Any]:
@@ -98,16 +113,39 @@ class DreamCalls:
         return why(id, self._service, self._state.ledger, self._sweep.journal) | {"path": str(path) if path else ""}
 
     def proposals(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What waits for the user's consent, and contradictions that only the user can settle."""
+        """What waits for the user's consent, and contradictions that only the user can settle.
+
+        With `lines` each change also as lines of the memory's file.
+        """
+        lines = params.flag("lines")
         params.done()
+        pairs = (self._undecided(pair) for pair in self._sweep.proposals.undecided())
         return {
-            "proposals": [_proposal(proposal) for proposal in self._sweep.proposals.waiting()],
-            "undecided": [self._undecided(pair) for pair in self._sweep.proposals.undecided()],
+            "proposals": [_proposal(proposal, lines) for proposal in self._sweep.proposals.waiting()],
+            "undecided": [pair for pair in pairs if pair is not None],
         }
 
-    def _undecided(self, pair: Undecided) -> dict[str, Any]:
-        texts = {id: item.content for id in (pair.first, pair.second) if (item := self._service.get(id)) is not None}
-        return {"memories": [{"id": id, "content": texts.get(id, "")} for id in (pair.first, pair.second)], "reason": pair.reason}
+    def _undecided(self, pair: Undecided) -> dict[str, Any] | None:
+        """None when it is settled: one of the two is active no more."""
+        found = [item for id in (pair.first, pair.second) if (item := self._service.get(id)) is not None]
+        active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
+        return {"memories": active, "reason": pair.reason} if len(active) == 2 else None  # noqa: PLR2004 - a pair
+
+    def forget_project(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Hide all memories of one project, as `forget` does; one journal entry, so that `undo` brings them back.
+
+        Memories for all projects (scope user) stay. `project` is an id, or an unambiguous name. With `dry_run` only count.
+        """
+        named, dry = params.required("project"), params.flag("dry_run")
+        params.done()
+        project = self._registry.find(named) or named
+        items = [item for item in self._service.all() if _belongs(item, project)]
+        name = self._registry.known().get(project, "")
+        if not items and not name:
+            raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix="See 'memoryd projects'.")
+        entry = "" if dry or not items else self._sweep.forget(items, f"forget project {name or project}")
+        self._after()
+        return {"project": project, "name": name or project, "memories": len(items), "entry": entry}
 
     # By itself
 
@@ -183,12 +221,18 @@ def _counts(changes: Iterable[Change]) -> dict[str, int]:
     return out
 
 
-def _change(change: Change) -> dict[str, Any]:
-    return _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
+def _belongs(item: MemoryItem, project: str) -> bool:
+    return item.project == project and item.scope is not Scope.USER and item.status is not Status.BLACKLISTED
 
 
-def _record(record: Record) -> dict[str, Any]:
-    return _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
+def _change(change: Change, lines: bool = False) -> dict[str, Any]:
+    told = _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
+    return told | ({"lines": file_lines(change.before, change.after)} if lines else {})
+
+
+def _record(record: Record, lines: bool = False) -> dict[str, Any]:
+    told = _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
+    return told | ({"lines": file_lines(record.before, record.after)} if lines else {})
 
 
 def _diff(
@@ -210,8 +254,8 @@ def _diff(
     }
 
 
-def _proposal(proposal: Proposal) -> dict[str, Any]:
-    changes = [_change(change) for change in proposal.changes]
+def _proposal(proposal: Proposal, lines: bool = False) -> dict[str, Any]:
+    changes = [_change(change, lines) for change in proposal.changes]
     return {"id": proposal.id, "why": proposal.why, "since": proposal.since, "changes": changes}
 
 

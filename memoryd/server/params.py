@@ -84,6 +84,13 @@ class Params:
             raise self._fail(name, "expected a list of texts.", f"Give {name} as a list of texts.")
         return tuple(entries)
 
+    def entries(self, name: str) -> dict[str, Any]:
+        """Values by name, such as {"floor": "0.5"}: texts, numbers, flags, lists of texts or null."""
+        value = self._values.pop(name, {})
+        if not isinstance(value, dict) or not all(isinstance(key, str) and _is_plain(entry) for key, entry in value.items()):
+            raise self._fail(name, "expected names with plain values.", f"Give {name} as an object.")
+        return value
+
     def choices(self, name: str, enum: type[EnumT]) -> tuple[EnumT, ...]:
         """Members of an enum."""
         return tuple(enum_value(enum, value, f"{self._method}: {name}") for value in self.texts(name))
@@ -108,3 +115,11 @@ class Params:
         if self._values:
             names = ", ".join(sorted(self._values))
             raise InputError(f"{self._method}: unknown parameter {names}.", fix="Leave it out, or see docs/mcp.md.")
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= MAX_TEXT
+    if isinstance(value, list | tuple):
+        return len(value) <= MAX_COUNT and all(isinstance(entry, str) and len(entry) <= MAX_TEXT for entry in value)
+    return value is None or isinstance(value, bool | int | float)

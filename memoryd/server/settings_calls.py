@@ -1,0 +1,176 @@
+"""The calls about settings: what each is, where it comes from, what it costs; and changing config.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from memoryd.config import HOME, KEYS, Settings, load_settings, sources
+from memoryd.config_file import change_file
+from memoryd.errors import ConfigError, InputError
+from memoryd.server.memory_calls import Caller
+from memoryd.server.params import Params
+
+# Read once, when the daemon starts.
+AT_START = frozenset(
+    """embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
+    tool_budget dream_time lease_minutes log_level listen console_port""".split()
+)
+SECRET = frozenset({"openai_api_key", "embedding_api_key"})
+OVERRULED = {"option": "an option of the plugin", "environment": "the environment"}
+_KINDS: Mapping[type, str] = {bool: "flag", int: "count", float: "number", str: "text", tuple: "paths"}
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Reading sessions": (
+        "extractor",
+        "daily_token_budget",
+        "openai_model",
+        "openai_base_url",
+        "openai_api_key",
+        "openai_timeout_seconds",
+        "claude_model",
+        "claude_command",
+        "chunk_tokens",
+    ),
+    "Handing over": ("inject_session", "session_budget", "inject_prompt", "prompt_budget", "tool_budget", "floor"),
+    "Dreams": (
+        "dream_time",
+        "dream_idle_minutes",
+        "dream_min_new",
+        "dream_ask_model",
+        "dream_max_share",
+        "dream_max_items",
+        "dream_project_cap",
+        "dream_floor",
+        "dream_journal",
+    ),
+    "Excluded folders": ("exclude",),
+    "Finding": (
+        "rank",
+        "embedder",
+        "embedding_base_url",
+        "embedding_api_key",
+        "weight_relevancy",
+        "weight_recency",
+        "recency_days",
+        "ann_threshold",
+    ),
+    "The daemon": ("home", "lease_minutes", "console_port", "listen", "log_level"),
+}
+COSTS: Mapping[str, str] = {
+    "extractor": "heuristic costs nothing and sends nothing. openai and claude use model tokens, and send what was said "
+    "(without secrets) to the model.",
+    "daily_token_budget": "Up to this many model tokens a day; what comes after waits for the next day.",
+    "openai_model": "The model's price; each session's is in Timeline.",
+    "openai_base_url": "The text of sessions goes to this address.",
+    "openai_api_key": "Model calls are billed to it.",
+    "claude_model": "Model calls count against your Claude account.",
+    "chunk_tokens": "Longer pieces: fewer calls, more tokens in each.",
+    "inject_session": "Up to session_budget tokens of each session.",
+    "session_budget": "Up to this many tokens of each session.",
+    "inject_prompt": "Up to prompt_budget tokens with a prompt that something is known about.",
+    "prompt_budget": "Up to this many tokens with each such prompt.",
+    "tool_budget": "Up to this many tokens for each answer.",
+    "floor": "Lower: more tokens, less to the point. Higher: more often nothing.",
+    "dream_time": "A little work of this machine, at low priority.",
+    "dream_idle_minutes": "Shorter: more dreams.",
+    "dream_min_new": "Fewer: more dreams.",
+    "dream_ask_model": "Model tokens within daily_token_budget.",
+    "dream_max_share": "Higher: more is done without asking.",
+    "dream_max_items": "Higher: more is done without asking.",
+    "dream_project_cap": "Lower: more is archived.",
+    "dream_floor": "Higher: more is archived.",
+    "dream_journal": "Disk space: each keeps the files that it changed.",
+    "exclude": "Nothing is learnt there.",
+    "rank": "maxsim: more memory, slower indexing. bm25: paraphrases are not found.",
+    "embedder": "bge-small runs here. openai:… sends memories to its endpoint. A change makes all vectors anew.",
+    "embedding_base_url": "Memories go to this address.",
+    "embedding_api_key": "Embeddings are billed to it.",
+    "ann_threshold": "Lower: more memory, for search in large stores.",
+    "lease_minutes": "Memory of this machine until then; after it, the next use starts the daemon anew.",
+    "log_level": "debug: a larger log.",
+}
+
+
+class SettingsCalls:
+    """settings, change_settings. `started` are the settings that the daemon began with, `renew` reads them again."""
+
+    def __init__(self, settings: Settings, started: Settings, renew: Callable[[], None]) -> None:
+        self._settings = settings
+        self._started = started
+        self._renew = renew
+
+    def settings(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Every setting with its value, default, source, meaning and cost; keys of services are never shown.
+
+        `problem` is what is wrong with the file, None if nothing is; then the values are those in force.
+        `waiting` names what takes effect at the daemon's next start.
+        """
+        params.done()
+        now, origin, problem = self._wanted()
+        default = Settings(home=self._settings.home)
+        groups = [
+            {"title": title, "settings": [_told(name, now, default, origin) for name in names]} for title, names in GROUPS.items()
+        ]
+        return {
+            "path": str(self._settings.paths.config),
+            "problem": {"message": problem.message, "fix": problem.fix} if problem else None,
+            "groups": groups,
+            "waiting": sorted(name for name in AT_START if getattr(now, name) != getattr(self._started, name)),
+        }
+
+    def _wanted(self) -> tuple[Settings, dict[str, str], ConfigError | None]:
+        home = self._settings.home
+        try:
+            return load_settings(home=str(home)), sources(home), None
+        except ConfigError as error:
+            return self._settings, {}, error
+
+    def change_settings(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Write settings (name to value, null: back to the default) into config.toml: all of them or none.
+
+        Comments in the file stay. What is not read at the daemon's start only takes effect at once.
+        """
+        values = params.entries("values")
+        params.done()
+        if not values:
+            raise InputError("change_settings: which?", fix="Name a setting and its value: see 'memoryd config'.")
+        changed = change_file(self._settings.paths.config, values)
+        self._renew()
+        overruled = {
+            name: OVERRULED[origin] for name, origin in self._origins().items() if name in changed and origin in OVERRULED
+        }
+        return {
+            "path": str(self._settings.paths.config),
+            "changed": sorted(changed),
+            "overruled": overruled,
+            "waiting": sorted(AT_START & changed.keys()),
+        }
+
+    def _origins(self) -> dict[str, str]:
+        return sources(self._settings.home)
+
+
+def _told(name: str, now: Settings, default: Settings, origin: Mapping[str, str]) -> dict[str, Any]:
+    value, key = getattr(now, name), KEYS[name]
+    source = "" if name == HOME else origin.get(name, "default")
+    secret = name in SECRET
+    return {
+        "name": name,
+        "value": "" if secret else _plain(value),
+        "is_set": bool(value),
+        "default": _plain(getattr(default, name)),
+        "help": key.help,
+        "cost": COSTS.get(name, ""),
+        "kind": "choice" if key.choices else _KINDS.get(type(value), "text"),
+        "choices": list(key.choices),
+        "source": source,
+        "overruled_by": OVERRULED.get(source, ""),
+        "secret": secret,
+        "at_start": name in AT_START,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
