@@ -27,7 +27,7 @@ from memeval.providers.memoryd import PROJECT, MemorydProvider
 from memeval.types import Case, QuestionType
 from memoryd import ranking
 from memoryd.router.fusion import z_scores
-from memoryd.router.late import FEATURES, FORMAT, WEIGHTS_FILE, Z_FEATURES, LateWeights, late_order, load_late_weights
+from memoryd.router.late import FEATURES, FORMAT, WEIGHTS_FILE, Z_FEATURES, LateWeights, late_scores, load_late_weights
 from memoryd.types import Query
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Asked:
 
 
 def matrix(rows: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> Array:
-    """Features as late_order uses them, shape (candidates, FEATURES)."""
+    """Features as late_scores uses them, shape (candidates, FEATURES)."""
     columns = []
     for name in FEATURES:
         values = z_scores(rows, ids, name) if name in Z_FEATURES else [rows[id].get(name, 0.0) for id in ids]
@@ -67,11 +67,11 @@ def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
 
     def recording(rows: Any, turns: frozenset[str], weights: LateWeights) -> Any:
         seen["rows"] = rows
-        return late_order(rows, turns, weights)
+        return late_scores(rows, turns, weights)
 
     out = []
     now = max(turn_at for session in case.sessions if (turn_at := session.at))
-    setattr(ranking, "late_order", recording)  # noqa: B010 - the one place where the features of all candidates are at hand
+    setattr(ranking, "late_scores", recording)  # noqa: B010 - the one place where the features of all candidates are at hand
     try:
         with provider._service(case.id) as service:
             turns = {item.id: item.evidence.lines for item in service.all()}
@@ -86,7 +86,7 @@ def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
                     right = np.array([bool(set(turns[id]) & set(question.evidence_turns)) for id in ids], dtype=float)
                     out.append(Asked(case.id, question.category, matrix(rows, ids), right, len(question.evidence_turns), hits))
     finally:
-        setattr(ranking, "late_order", late_order)  # noqa: B010
+        setattr(ranking, "late_scores", late_scores)  # noqa: B010
     return out
 
 

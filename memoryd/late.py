@@ -125,6 +125,10 @@ class LateIndex:
         with self._mending():
             self._store.delete(id)
 
+    def prepare(self, text: str) -> None:
+        """Begin to encode a query for `score`, which waits for it."""
+        self._store.prepare(text)
+
     def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
         """Weighted MaxSim (see TokenStore.score); nothing while the index is rebuilt. Raises EmbeddingError."""
         with self._mending():
@@ -132,10 +136,9 @@ class LateIndex:
         return {}
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """For each memory the ids of those said just before and just after in its session, empty when there is none."""
+        """For each memory with vectors the ids of those said just before and just after in its session; empty: none."""
         with self._mending():
-            before, after = self._store.before(ids), self._store.after(ids)
-            return {id: (before.get(id, ""), after.get(id, "")) for id in ids}
+            return self._store.neighbours(ids)
         return {}
 
     def warm(self) -> None:

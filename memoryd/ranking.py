@@ -11,11 +11,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Protocol
 
 from memoryd.config import Settings
 from memoryd.router import (
     LateWeights,
+    Overlap,
     RelevanceModel,
     ScoreWeights,
     asked_kinds,
@@ -24,7 +26,7 @@ from memoryd.router import (
     is_turn,
     item_terms,
     late_features,
-    late_order,
+    late_scores,
     load_late_weights,
     load_model,
     overlap_of,
@@ -41,6 +43,8 @@ CANDIDATES = 100
 SQUASH = 4.0
 # The late score is a weighted mean of z-scores (and bonuses), so it is spread over 0..1 as it is.
 LATE_SQUASH = 1.0
+# Share of the candidates that must have token vectors: with few, those would come first for that alone.
+ENCODED = 0.5
 _FALLBACK = "nothing was found that way, so words and meaning were tried together"
 
 
@@ -83,6 +87,10 @@ class Tokens(Protocol):
         """Weighted MaxSim of each item that has token vectors."""
         ...
 
+    def prepare(self, text: str) -> None:
+        """Begin to encode a query that `score` will be asked for."""
+        ...
+
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
         """Ids of the items said just before and just after, empty when there is none."""
         ...
@@ -123,84 +131,137 @@ class Ranker:
             return chosen, []
         if not query.text.strip():
             return chosen, sources.words.search(query, k)
+        if sources.tokens and self._orders_late(query, chosen.backend):
+            sources.tokens.prepare(query.text)  # while the candidates are looked up
         lists = _candidates(query, chosen.backend, max(CANDIDATES, k), sources)
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
             lists = _candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
-        return chosen, self._rank(query, lists, chosen.backend, sources)[:k]
+        return chosen, self._rank(query, lists, chosen.backend, sources, k)
 
-    def _rank(self, query: Query, lists: Lists, backend: Backend, sources: Sources) -> list[Hit]:
-        signals = signals_of(lists)
-        late = self._late if backend is Backend.HYBRID and not is_foreign(query.text) else None
-        near = sources.tokens.neighbours(list(signals)) if late and sources.tokens else {}
-        for id in [other for pair in near.values() for other in pair if other]:
-            signals.setdefault(id, {})
+    def _rank(self, query: Query, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
+        found = signals_of(lists)
+        late = sources.tokens if self._orders_late(query, backend) else None
+        near = _take_in_neighbours(found, late) if late else {}
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
-        items = sources.words.fetch(list(signals), query)
-        signals = {id: row for id, row in signals.items() if id in items}
-        if not items:
-            return []
-        self._add_cosines(query, signals, sources)
-        relevancies = self._judge(query, items, signals, sources)
-        now = query.now or datetime.now(UTC)
-        order, squash, turns = fuse(signals), SQUASH, frozenset[str]()
-        if late and sources.tokens and (rows := _late_rows(query, now, items, signals, sources.words, sources.tokens)):
-            turns = frozenset(id for id, item in items.items() if is_turn(item))
-            order, squash = late_order(rows, turns, late), LATE_SQUASH
-        kinds = asked_kinds(query.text)
+        items = sources.words.fetch(list(found), query)
+        asked = _Asked(query, items, {id: row for id, row in found.items() if id in items}, sources)
+        scores = self._late_scores(asked, near) if near else {}
+        turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
+        squash = LATE_SQUASH if scores else SQUASH
+        if not scores:
+            asked.add_cosines(list(items))
+            asked.add_coverages()
+            scores = {fused.id: fused.score for fused in fuse(asked.signals)}
+        places = {id: 1.0 / (1.0 + math.exp(-score / squash)) for id, score in scores.items()}
+        best = self._best(query, items, places, turns, k)
         finders = _finders(lists, backend)
-        hits = []
-        for fused in order:
-            place = 1.0 / (1.0 + math.exp(-fused.score / squash))
-            found = finders.get(fused.id, backend)
-            # What was said once is no truer for being said late; only statements grow stale.
-            weights = replace(self._weights, recency=0.0) if fused.id in turns else self._weights
-            scored = score_hit(Hit(items[fused.id], 0.0, found, relevancy=place), now, weights, kinds)
-            hits.append(replace(scored, relevancy=relevancies[fused.id]))
-        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
+        relevancies = self._judge(asked, [hit.item.id for hit in best])
+        return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
 
-    def _add_cosines(self, query: Query, signals: dict[str, dict[str, float]], sources: Sources) -> None:
-        missing = [id for id, row in signals.items() if "cosine" not in row]
-        if sources.meaning is not None and missing:
-            for id, cosine in sources.meaning.score(query.text, missing).items():
-                signals[id]["cosine"] = cosine
+    def _orders_late(self, query: Query, backend: Backend) -> bool:
+        return self._late is not None and backend is Backend.HYBRID and not is_foreign(query.text)
 
-    def _judge(
-        self, query: Query, items: Mapping[str, MemoryItem], signals: dict[str, dict[str, float]], sources: Sources
-    ) -> dict[str, float]:
-        """The calibrated relevancy of each item; the coverage on the way becomes a signal."""
-        weights = term_weights(query.text, sources.words.document_frequency, sources.words.size())
-        foreign = is_foreign(query.text)
+    def _best(
+        self, query: Query, items: Mapping[str, MemoryItem], places: Mapping[str, float], turns: frozenset[str], k: int
+    ) -> list[Hit]:
+        """The k best by the final score."""
+        now = query.now or datetime.now(UTC)
+        kinds = asked_kinds(query.text)
+        # What was said once is no truer for being said late; only statements grow stale.
+        timeless = replace(self._weights, recency=0.0)
+        hits = [
+            score_hit(
+                Hit(items[id], 0.0, Backend.HYBRID, relevancy=place), now, timeless if id in turns else self._weights, kinds
+            )
+            for id, place in places.items()
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))[:k]
+
+    def _late_scores(self, asked: _Asked, near: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+        """Scores by late interaction; nothing while most candidates have no token vectors."""
+        assert self._late is not None
+        if sum(id in near for id in asked.items) < ENCODED * len(asked.items):
+            return {}
+        similarity = asked.similarities(near)
+        if not similarity:
+            return {}
+        if self._late.uses("cosine"):
+            asked.add_cosines(list(asked.items))
+        if self._late.uses("coverage"):
+            asked.add_coverages()
+        query, items = asked.query, asked.items
+        rows = late_features(query, query.now or datetime.now(UTC), items, asked.signals, similarity, near)
+        return late_scores(rows, frozenset(id for id, item in items.items() if is_turn(item)), self._late)
+
+    def _judge(self, asked: _Asked, ids: Sequence[str]) -> dict[str, float]:
+        """The calibrated relevancy of each of these items."""
+        if self._judges_cosine:
+            asked.add_cosines(ids)
+        foreign = is_foreign(asked.query.text)
         out = {}
-        for id, item in items.items():
-            overlap = overlap_of(weights, item_terms(" ".join((item.content, *item.tags, *item.entities))))
-            signals[id]["coverage"] = overlap.coverage
-            cosine = signals[id].get("cosine") if self._judges_cosine else None
-            out[id] = self._model.estimate(overlap, cosine, foreign=foreign)
+        for id in ids:
+            cosine = asked.signals[id].get("cosine") if self._judges_cosine else None
+            out[id] = self._model.estimate(asked.overlap(id), cosine, foreign=foreign)
         return out
 
 
-def _late_rows(
-    query: Query,
-    now: datetime,
-    items: Mapping[str, MemoryItem],
-    signals: Mapping[str, Mapping[str, float]],
-    words: Words,
-    tokens: Tokens,
-) -> dict[str, dict[str, float]]:
-    """Features of late interaction; nothing when no candidate has token vectors yet."""
-    near = tokens.neighbours(list(items))
-    size = words.size()
-    known: dict[str, float] = {}
+class _Asked:
+    """One query with its candidates: `signals` by id grow as they are needed."""
 
-    def weight(word: str) -> float:
-        if word not in known:
-            known[word] = word_weight(size, words.document_frequency(word))
-        return known[word]
+    def __init__(
+        self, query: Query, items: Mapping[str, MemoryItem], signals: dict[str, dict[str, float]], sources: Sources
+    ) -> None:
+        self.query = query
+        self.items = items
+        self.signals = signals
+        self._sources = sources
+        self._terms: dict[str, float] | None = None
+        self._overlaps: dict[str, Overlap] = {}
 
-    wanted = {*items, *(other for pair in near.values() for other in pair if other)}
-    similarity = tokens.score(query.text, sorted(wanted), weight)
-    return late_features(query, now, items, signals, similarity, near) if similarity else {}
+    def add_cosines(self, ids: Sequence[str]) -> None:
+        """The cosines of those that were not found by meaning."""
+        missing = [id for id in ids if "cosine" not in self.signals[id]]
+        if self._sources.meaning is not None and missing:
+            for id, cosine in self._sources.meaning.score(self.query.text, missing).items():
+                self.signals[id]["cosine"] = cosine
+
+    def add_coverages(self) -> None:
+        """The share of the query's terms that each item has."""
+        for id in self.items:
+            self.signals[id]["coverage"] = self.overlap(id).coverage
+
+    def overlap(self, id: str) -> Overlap:
+        """What the item shares with the query."""
+        if self._terms is None:
+            words = self._sources.words
+            self._terms = term_weights(self.query.text, words.document_frequency, words.size())
+        if id not in self._overlaps:
+            item = self.items[id]
+            self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
+        return self._overlaps[id]
+
+    def similarities(self, near: Mapping[str, tuple[str, str]]) -> Mapping[str, float]:
+        """MaxSim of the candidates and of their neighbours."""
+        assert self._sources.tokens is not None
+        words = self._sources.words
+        size = words.size()
+        wanted = {*self.items, *(other for id in self.items for other in near.get(id, ()) if other)}
+
+        @cache
+        def weight(word: str) -> float:
+            return word_weight(size, words.document_frequency(word))
+
+        return self._sources.tokens.score(self.query.text, sorted(wanted), weight)
+
+
+def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> dict[str, tuple[str, str]]:
+    """Add what was said before and after the candidates; the neighbours of all of them."""
+    near = dict(tokens.neighbours(list(found)))
+    new = {other for pair in near.values() for other in pair if other and other not in found}
+    for id in sorted(new):
+        found[id] = {}
+    return near | dict(tokens.neighbours(sorted(new))) if new else near
 
 
 def _candidates(query: Query, backend: Backend, n: int, sources: Sources) -> Lists:

@@ -54,14 +54,15 @@ class LateEncoder:
         """`projection` None leaves the states as they are, 384 numbers a token."""
         self._projection = projection
         self._matrix = _read_projection(projection)
+        matrix = hashlib.sha256(self._matrix.tobytes()).hexdigest()[:8]
+        self._name = f"answerai-colbert-small-v1-int8@{TOKEN_DIGESTS['model.onnx'][:8]}/{matrix}/{OWN_TOKENS}+{CONTEXT_TOKENS}"
         self._lock = threading.Lock()
         self._model: _Model | None = None
 
     @property
     def name(self) -> str:
         """Model identity: file, projection and how texts are cut."""
-        matrix = hashlib.sha256(self._matrix.tobytes()).hexdigest()[:8]
-        return f"answerai-colbert-small-v1-int8@{TOKEN_DIGESTS['model.onnx'][:8]}/{matrix}/{OWN_TOKENS}+{CONTEXT_TOKENS}"
+        return self._name
 
     @property
     def dimensions(self) -> int:

@@ -6,7 +6,7 @@
 """
 
 from memoryd.router.fusion import Fused, fuse, fuse_hits, signals_of
-from memoryd.router.late import LateWeights, is_turn, late_features, late_order, load_late_weights, word_weight
+from memoryd.router.late import LateWeights, is_turn, late_features, late_scores, load_late_weights, word_weight
 from memoryd.router.relevance import (
     Overlap,
     RelevanceModel,
@@ -35,7 +35,7 @@ __all__ = [
     "is_turn",
     "item_terms",
     "late_features",
-    "late_order",
+    "late_scores",
     "load_late_weights",
     "load_model",
     "overlap_of",

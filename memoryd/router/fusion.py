@@ -19,7 +19,9 @@ MAIN_SIGNAL = MappingProxyType(
     {Backend.MARKDOWN: "bm25", Backend.VECTOR: "cosine", Backend.GRAPH: "graph", Backend.HYBRID: "fused"}
 )
 # Without a common word or a connection these are truly zero; a cosine that nobody computed is not.
-_ZERO_WHEN_MISSING = frozenset({"bm25", "coverage", "graph"})
+ZERO_WHEN_MISSING = frozenset({"bm25", "coverage", "graph"})
+# Of the largest value: less is what rounding leaves of equal ones.
+SMALLEST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,13 @@ def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
     present = [value for id in ids if math.isfinite(value := signals[id].get(name, math.nan))]
     if not present:
         return []
-    missing = 0.0 if name in _ZERO_WHEN_MISSING else min(present)
+    missing = 0.0 if name in ZERO_WHEN_MISSING else min(present)
     values = [value if math.isfinite(value := signals[id].get(name, math.nan)) else missing for id in ids]
     scale = max(map(abs, values)) or 1.0
     values = [value / scale for value in values]
     mean = math.fsum(values) / len(values)
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    return [0.0 if spread < 1e-9 else (value - mean) / spread for value in values]
+    return [0.0 if spread < SMALLEST_SPREAD else (value - mean) / spread for value in values]
 
 
 def signals_of(lists: Mapping[Backend, Sequence[Hit]]) -> dict[str, dict[str, float]]:

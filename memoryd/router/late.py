@@ -14,11 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from memoryd.entities import find_entities
 from memoryd.errors import ConfigError
-from memoryd.router.fusion import Fused, z_scores
+from memoryd.router.fusion import SMALLEST_SPREAD, ZERO_WHEN_MISSING
 from memoryd.router.score import asked_kinds
 from memoryd.router.times import asked_span, asks_when, names_time
 from memoryd.text import keywords
@@ -27,11 +29,13 @@ from memoryd.types import Kind, MemoryItem, Query, Source
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
 # Compared over the candidates; the other features hold or don't.
-Z_FEATURES = ("own", "pair", "around", "session", "cosine", "bm25", "coverage")
+SIMILARITIES = ("own", "pair", "around", "session")
+Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "short", "entity", "kind")
 SHORT_WORDS = 12
 _SPEAKER = re.compile(r"(?P<name>\w[\w .'-]{0,40}?):\s")
 Row = Mapping[str, float]
+FloatArray = NDArray[np.float64]
 
 
 def is_turn(item: MemoryItem) -> bool:
@@ -46,6 +50,10 @@ class LateWeights:
     version: str
     turn: Mapping[str, float]
     statement: Mapping[str, float]
+
+    def uses(self, name: str) -> bool:
+        """Whether the feature counts anything."""
+        return bool(self.turn.get(name) or self.statement.get(name))
 
 
 def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
@@ -122,22 +130,41 @@ class _Asked:
         return out
 
 
-def late_order(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> list[Fused]:
-    """Candidates best first. `rows` are features by id, `turns` the ids of those that are turns.
+def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> dict[str, float]:
+    """Score of each candidate, around 0. `rows` are features by id, `turns` the ids of those that are turns.
 
     The sum is divided by that of the z-scores' weights, so that turns and statements can be compared.
     """
     ids = sorted(rows)
-    columns = {name: z_scores(rows, ids, name) for name in Z_FEATURES}
-    out = []
-    for position, id in enumerate(ids):
-        chosen = weights.turn if id in turns else weights.statement
-        parts = {name: chosen.get(name, 0.0) * column[position] for name, column in columns.items() if column}
-        parts |= {name: chosen.get(name, 0.0) * value for name, value in rows[id].items() if name not in columns}
-        whole = sum(abs(chosen.get(name, 0.0)) for name in columns) or 1.0
-        parts = {name: value / whole for name, value in parts.items() if value}
-        out.append(Fused(id, math.fsum(parts.values()), MappingProxyType(parts)))
-    return sorted(out, key=lambda fused: (-fused.score, fused.id))
+    values = np.array([[rows[id].get(name, np.nan) for name in FEATURES] for id in ids], dtype=float).reshape(len(ids), -1)
+    compared = len(Z_FEATURES)
+    values[:, :compared] = _standardised(values[:, :compared])
+    values[:, compared:] = np.nan_to_num(values[:, compared:])
+    is_turn = np.array([id in turns for id in ids])
+    scores = np.where(is_turn, values @ _normalised(weights.turn), values @ _normalised(weights.statement))
+    return dict(zip(ids, scores.tolist(), strict=True))
+
+
+def _normalised(weights: Mapping[str, float]) -> FloatArray:
+    named = np.array([weights.get(name, 0.0) for name in FEATURES])
+    return np.asarray(named / (np.abs(named[: len(Z_FEATURES)]).sum() or 1.0))
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    """Z-scores of each column; what is missing counts as in `fusion.fuse`, a column that nobody has as 0.
+
+    A candidate without token vectors, one that was written a moment ago, stands where its words place it.
+    """
+    out = np.zeros_like(values)
+    for column, name in enumerate(Z_FEATURES):
+        present = values[np.isfinite(values[:, column]), column]
+        if len(present):
+            missing = 0.0 if name in ZERO_WHEN_MISSING else present.min()
+            filled = np.where(np.isfinite(values[:, column]), values[:, column], missing)
+            spread = filled.std()
+            out[:, column] = (filled - filled.mean()) / spread if spread > SMALLEST_SPREAD * np.abs(filled).max() else 0.0
+    similar = [Z_FEATURES.index(name) for name in SIMILARITIES]
+    return np.where(np.isnan(values) & np.isin(np.arange(len(Z_FEATURES)), similar), out[:, [Z_FEATURES.index("bm25")]], out)
 
 
 def word_weight(documents: int, frequency: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +26,17 @@ SCHEMA = Migrations("tokens")
 SCALE_BYTES = 2
 WRITE_BATCH = 64
 QUERIES_KEPT = 32
-# Rows of one product. BLAS takes a small product in one thread; for a large one it starts threads that wait for one another.
-BLOCK = 256
+# Multiplications of one product. BLAS takes a small product in one thread; from 2^18 on it starts threads that wait for
+# one another, which on busy cores takes up to a hundred times as long.
+PRODUCTS = 180_000
 _UPSERT = """
 INSERT INTO tokens (id, model, digest, source, before, vectors) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT(id) DO UPDATE SET model = excluded.model, digest = excluded.digest, source = excluded.source,
 before = excluded.before, vectors = excluded.vectors
+"""
+_NEIGHBOURS = """
+SELECT t.id, t.before, (SELECT min(a.id) FROM tokens AS a WHERE a.before = t.id AND a.before != '')
+FROM json_each(?) AS wanted CROSS JOIN tokens AS t ON t.id = wanted.value
 """
 _USABLE = "model = ? AND typeof(vectors) = 'blob' AND length(vectors) > 0 AND length(vectors) % ? = 0"
 
@@ -70,6 +76,8 @@ class TokenStore:
         self._width = encoder.dimensions + SCALE_BYTES
         self._lock = threading.Lock()
         self._queries: OrderedDict[str, QueryTokens] = OrderedDict()
+        self._ahead = ThreadPoolExecutor(1, "encode-query")
+        self._begun: dict[str, Future[QueryTokens]] = {}
         # Not durable: what a power cut loses is missed at the next start and encoded again.
         self._db = Database(path, durable=False)
         try:
@@ -80,6 +88,7 @@ class TokenStore:
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""
+        self._ahead.shutdown()
         self._db.close()
 
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
@@ -125,17 +134,14 @@ class TokenStore:
         """Number of memories with token vectors."""
         return int(self._db.value("SELECT count(*) FROM tokens"))
 
+    def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """For those that are stored the ids of the memories said just before and just after, empty when there is none."""
+        rows = self._db.execute(_NEIGHBOURS, (_json(ids),))
+        return {id: (before, after or "") for id, before, after in rows}
+
     def before(self, ids: Sequence[str]) -> dict[str, str]:
         """For those that are stored the id of the memory said just before, empty when there is none."""
         return dict(self._db.execute("SELECT id, before FROM tokens WHERE id IN (SELECT value FROM json_each(?))", (_json(ids),)))
-
-    def after(self, ids: Sequence[str]) -> dict[str, str]:
-        """The id of the memory said just after, for those that have one."""
-        rows = self._db.execute(
-            "SELECT before, id FROM tokens WHERE before != '' AND before IN (SELECT value FROM json_each(?)) ORDER BY id",
-            (_json(ids),),
-        )
-        return dict(rows)
 
     def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
         """Weighted MaxSim of the query with each of these memories; absent and unusable ones are left out.
@@ -154,12 +160,23 @@ class TokenStore:
         scores = max_similarities(query.vectors, rows, self._width) @ (weights / weights.sum())
         return {row[0]: float(score) for row, score in zip(rows, scores, strict=True) if np.isfinite(score)}
 
+    def prepare(self, text: str) -> None:
+        """Begin to encode a query in another thread; a failure is told by `score`."""
+        with self._lock:
+            if text not in self._queries and text not in self._begun:
+                self._begun[text] = self._ahead.submit(self._encoder.encode_query, text)
+
     def _query(self, text: str) -> QueryTokens:
         with self._lock:
             if text in self._queries:
                 self._queries.move_to_end(text)
                 return self._queries[text]
-        query = self._encoder.encode_query(text)
+            begun = self._begun.get(text)
+        try:
+            query = begun.result() if begun else self._encoder.encode_query(text)
+        finally:
+            with self._lock:
+                self._begun.pop(text, None)
         with self._lock:
             self._queries[text] = query
             while len(self._queries) > QUERIES_KEPT:
@@ -184,9 +201,10 @@ def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> Floa
     packed = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.uint8).reshape(-1, width)
     products = np.empty((len(packed), len(query)), dtype=np.float32)
     columns = np.ascontiguousarray(query.T)
-    for start in range(0, len(packed), BLOCK):
-        numbers = packed[start : start + BLOCK, :-SCALE_BYTES].view(np.int8).astype(np.float32)
-        np.matmul(numbers, columns, out=products[start : start + BLOCK])
+    block = max(1, PRODUCTS // max(1, columns.size))
+    for start in range(0, len(packed), block):
+        numbers = packed[start : start + block, :-SCALE_BYTES].view(np.int8).astype(np.float32)
+        np.matmul(numbers, columns, out=products[start : start + block])
     with np.errstate(all="ignore"):
         products *= np.ascontiguousarray(packed[:, -SCALE_BYTES:]).view("<f2").astype(np.float32)
     starts = np.cumsum([0, *(len(blob) // width for _, blob in rows[:-1])])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -102,6 +103,48 @@ def test_reindex_encodes_everything_again(service):
     late(service)
     service.reindex()
     assert late(service).score("port", [id], lambda word: 1.0)
+
+
+class Slow(HashTokenEncoder):
+    """Encodes nothing before `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def encode(self, texts, contexts):
+        assert self.go.wait(10)
+        return super().encode(texts, contexts)
+
+
+def test_until_the_vectors_are_there_recall_orders_as_hybrid_does(tmp_path):
+    texts = [f"the {word} port is {n}" for n, word in enumerate(("gateway", "staging", "mail", "login"))]
+    plain = Orchestrator(settings(tmp_path / "a", "hybrid"), FakeClock(), HashEmbedder(64))
+    encoder = Slow()
+    late = Orchestrator(settings(tmp_path / "b"), FakeClock(), HashEmbedder(64), encoder=encoder)
+    for service in (plain, late):
+        service.write_many([MemoryItem(text, f"mem_{n:012x}") for n, text in enumerate(texts)])
+    assert plain.settle(5)
+    query = Query("Which port has the mail server?")
+    assert late.search(query, 3)[0].item.content == texts[2]
+    encoder.go.set()
+    assert late.settle(5)
+    assert late.search(query, 3)[0].item.content == texts[2]
+    plain.close()
+    late.close()
+
+
+def test_a_memory_that_was_written_a_moment_ago_is_found_before_it_is_encoded(tmp_path):
+    encoder = Slow()
+    encoder.go.set()
+    service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
+    service.write_many([MemoryItem(f"the worker {n} sends mail") for n in range(12)])
+    assert service.settle(5)
+    encoder.go.clear()
+    id = service.write(MemoryItem("the invoice gateway listens on port 8443"))
+    assert service.search(Query("Which port does the invoice gateway have?"), 3)[0].item.id == id
+    encoder.go.set()
+    service.close()
 
 
 def test_other_rankings_make_no_token_index(tmp_path):

@@ -63,10 +63,10 @@ def test_what_is_stored_already_is_not_encoded_again(store, encoder):
 def test_neighbours_are_found_both_ways_and_deletion_forgets(store):
     store.write_many([TokenEntry("a", "1", "x"), TokenEntry("b", "1", "y", "a", "x")])
     assert store.before(["a", "b"]) == {"a": "", "b": "a"}
-    assert store.after(["a", "b"]) == {"a": "b"}
+    assert store.neighbours(["a", "b", "absent"]) == {"a": ("", "b"), "b": ("a", "")}
     store.delete("b")
     store.delete("b")
-    assert store.after(["a"]) == {}
+    assert store.neighbours(["a", "b"]) == {"a": ("", "")}
     assert store.count() == 1
 
 
