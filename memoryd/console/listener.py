@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 import uvicorn
 
-from memoryd.console.safety import AsgiApp
+from memoryd.console.safety import MAX_HEAD_BYTES, AsgiApp
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 64
 AT_ONCE = 64
 KEEP_ALIVE_SECONDS = 5
 GRACE_SECONDS = 1
-MAX_HEAD_BYTES = 32 * 1024
 POLL_SECONDS = 0.01
 
 

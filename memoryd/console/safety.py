@@ -23,6 +23,7 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_BODY_BYTES = 512 * 1024
 MAX_QUERY_BYTES = 8 * 1024
 MAX_PATH_BYTES = 1024
+MAX_HEAD_BYTES = 32 * 1024
 READING = frozenset({"GET", "HEAD"})
 METHODS = READING | {"POST"}
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -86,6 +87,8 @@ class Guard:
     def refusal(self, scope: Scope) -> Refusal | None:
         """What is wrong with the request's head, None when nothing is."""
         headers = _Headers(scope["headers"])
+        if headers.size() > MAX_HEAD_BYTES:
+            return Refusal(431, "The headers are too long.")
         host = headers.only("host")
         if host not in self._hosts:
             return Refusal(421, "This address is not the console's.")
@@ -107,6 +110,9 @@ class _Headers:
         """The value; None when it is absent, given twice or not ASCII."""
         found = [value for key, value in self._raw if key.lower() == name.encode()]
         return found[0].decode("ascii", "replace") if len(found) == 1 else None
+
+    def size(self) -> int:
+        return sum(len(name) + len(value) for name, value in self._raw)
 
     def has(self, name: str) -> bool:
         return any(key.lower() == name.encode() for key, _ in self._raw)

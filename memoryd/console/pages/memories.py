@@ -69,7 +69,8 @@ async def index(ctx: Context) -> Reply:
     found, span = await asyncio.gather(
         _search(ctx, q, backend, filters) if q else _list(ctx, filters), ctx.call("overview", project="all", counts=False)
     )
-    shown: dict[str, Any] = {"q": q, "backend": backend, "filters": filters, "span": span, "filtered": any(filters.values()) or bool(backend)}
+    filtered = any(filters.values()) or bool(backend)
+    shown: dict[str, Any] = {"q": q, "backend": backend, "filters": filters, "span": span, "filtered": filtered}
     choices: dict[str, Any] = {"kinds": list(Kind), "sources": list(Source), "statuses": STATUSES, "backends": list(Backend)}
     return await ctx.page("memories.html", found=found, **shown, **choices)
 

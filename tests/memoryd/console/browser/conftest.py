@@ -24,10 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import realistic  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
-WIDTHS = (390, 1440)
-THEMES = ("light", "dark")
 HEIGHT = 900
-MOST_BYTES = 200_000
 Opened = Callable[..., Any]
 
 

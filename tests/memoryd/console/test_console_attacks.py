@@ -1,0 +1,365 @@
+"""Attacks on the console: from other sites, from other names, through text, through paths, through sheer size."""
+
+import asyncio
+import re
+import socket
+import threading
+from html.parser import HTMLParser
+
+import pytest
+
+from memoryd.codec import item_to_dict
+from memoryd.console.listener import Listener, bind
+from memoryd.console.markdown import render
+from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
+from memoryd.types import EPOCH, MemoryItem
+
+HOST = "127.0.0.1:4242"
+ORIGIN = f"http://{HOST}"
+ID = "mem_0123456789ab"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">',
+    '"><svg/onload=alert(1)>',
+    "' onmouseover='alert(1)",
+    "{{ 7*7 }}{% for x in y %}",
+    "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "[x](javascript:alert(1)) [y](JaVaScRiPt:alert(1)) [z](data:text/html,<script>alert(1)</script>)",
+    "[v](vbscript:x) <javascript:alert(1)> [p](//192.0.2.1/x) [b](/\\192.0.2.1)",
+    "![pixel](http://192.0.2.1/p.png) ![d](data:image/svg+xml,<svg onload=alert(1)>)",
+    "<style>*{display:none}</style><iframe src=/></iframe><base href=//192.0.2.1>",
+    "|a|\n|:-:|\n|<b onclick=alert(1)>|",
+]
+
+
+# Who may ask
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:4242",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        "localhost",
+        "127.0.0.1:4242.evil.example",
+        "[::1]:4242",
+        "",
+    ],
+)
+def test_a_name_that_was_rebound_to_this_machine_is_refused(console, host):
+    console.calls.clear()
+    answer = console.client.get("/", headers={"host": host})
+    assert answer.status_code == 421
+    assert not console.calls
+
+
+def test_localhost_is_our_name_too(console):
+    assert console.client.get("/no-such-page", headers={"host": "localhost:4242"}).status_code in (401, 404)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:9999", "sec-fetch-site": "same-site"},
+        {"origin": "null"},
+        {"origin": "null", "sec-fetch-site": "cross-site"},
+        {"origin": ORIGIN, "sec-fetch-site": "cross-site"},
+        {"origin": f"https://{HOST}"},
+        {"origin": f"{ORIGIN}.evil.example", "sec-fetch-site": "same-origin"},
+        {"sec-fetch-site": "none"},
+    ],
+)
+def test_a_change_from_another_site_is_refused_even_with_a_good_token(console, headers):
+    token = console.csrf()
+    console.calls.clear()
+    answer = console.client.post(f"/memories/{ID}/forget", data={"csrf": token}, headers=headers)
+    assert answer.status_code == 403
+    assert not console.calls
+
+
+@pytest.mark.parametrize("headers", [{"origin": ORIGIN}, {"origin": "null", "sec-fetch-site": "same-origin"}])
+def test_a_change_from_our_own_page_is_done(console, headers):
+    console.answers["forget"] = {"id": ID, "status": "blacklisted"}
+    answer = console.client.post(f"/memories/{ID}/forget", data={"csrf": console.csrf()}, headers=headers)
+    assert answer.status_code == 303
+
+
+def test_a_change_without_a_token_is_refused(console):
+    headers = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
+    for body in ({}, {"csrf": "x"}, {"csrf": "é.\ud7ff"}):
+        assert console.client.post(f"/memories/{ID}/forget", data=body, headers=headers).status_code == 400
+    assert not console.asked("forget")
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_may_link_to_a_page_but_not_fetch_or_embed_it(console, site):
+    get = console.client.get
+    for mode, destination in (("no-cors", "script"), ("cors", "empty"), ("navigate", "iframe"), ("no-cors", "image")):
+        headers = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination}
+        assert get("/no-such-page", headers=headers).status_code == 403
+    headers = {"sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert get("/no-such-page", headers=headers).status_code == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
+def test_other_methods_are_not_used(console, method):
+    assert console.client.request(method, "/").status_code == 405
+
+
+def test_a_preflight_from_another_site_is_given_nothing(console):
+    answer = console.client.options("/", headers={"origin": "http://evil.example", "access-control-request-method": "POST"})
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+# What every answer carries
+
+
+@pytest.mark.parametrize("path", ["/", "/no-such-page", "/open?ticket=x", "/static/x/style.css", f"/memories/{ID}"])
+def test_every_answer_forbids_scripts_of_others_frames_and_sniffing(console, path):
+    headers = console.client.get(path).headers
+    policy = headers["content-security-policy"]
+    for part in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"):
+        assert part in policy
+    assert "unsafe" not in policy
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+    assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_refusals_carry_them_too(console):
+    answer = console.client.get("/", headers={"host": "evil.example"})
+    assert "content-security-policy" in answer.headers
+
+
+def test_pages_are_not_kept_by_the_browser_and_scripts_are(console):
+    assert console.client.get("/no-such-page").headers["cache-control"] == "no-store"
+    page = console.client.get("/no-such-page").text
+    address = page.split('stylesheet" href="')[1].split('"')[0]
+    sheet = console.client.get(address)
+    assert "immutable" in sheet.headers["cache-control"]
+    assert console.client.get(address, headers={"if-none-match": sheet.headers["etag"]}).status_code == 304
+
+
+# Text
+
+
+class Auditor(HTMLParser):
+    """Collects what could run, load or lead somewhere bad."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag in FORBIDDEN or (tag == "script" and not str(values.get("src")).startswith("/static/")):
+            self.found.append(tag)
+        for name, value in attributes:
+            leads = name in ("href", "src", "action", "formaction")
+            if name.startswith("on") or name in ("style", "srcdoc") or (leads and not SAFE.match(value or "")):
+                self.found.append((tag, name, value))
+
+
+ROUTE = ("backend", "rule", "reason")
+FORBIDDEN = {"img", "svg", "iframe", "object", "embed", "base", "style", "b", "video", "audio"}
+SAFE = re.compile(r"/(?![/\\])|#|https?://|mailto:")
+
+
+def harm(html):
+    auditor = Auditor()
+    auditor.feed(html)
+    return auditor.found
+
+
+def test_the_auditor_sees_what_it_has_to():
+    for text in HOSTILE[:3]:
+        assert harm(text)
+    assert harm("<a href='javascript:x'>") and harm("<a href=//x>") and harm("<p style=x>")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_has_no_way_to_run_or_load_anything(text):
+    assert harm(render(text)) == []
+
+
+def test_text_in_any_field_of_a_memory_comes_out_as_text(console):
+    for text in HOSTILE:
+        item = MemoryItem(text, id=ID, project=text, session=text, tags=(text,), entities=(text,), created_at=EPOCH)
+        memory = {**item_to_dict(item), "evidence": {"transcript": text, "lines": [text], "commit": text, "paths": [text]}}
+        turn = {"who": text, "text": text, "line": 1, "at": "", "tool": text, "detail": text, "meant": True}
+        brief = {**memory, "score": 0.5, "relevancy": 0.5, "backend": text, "parts": {text: 0.1}}
+        change = {"at": text, "action": text, "stage": text, "reason": text, "undone": True, "differences": {text: [text, text]}}
+        use = {"session": text, "how": text, "at": text}
+        console.answers |= {
+            "why": {"memory": memory, "is_there": True, "replaces": [text], "replaced_by": [text], "edited_by_hand": True,
+                    "changes": [change], "used": {text: 1}, "uses": [use], "path": text},
+            "evidence": {"turns": [turn], "reason": text},
+            "related": {"related": [{"via": text, "memory": memory}]},
+            "get_memory": {"memory": memory, "digest": text, "path": text},
+            "recall": {"hits": [brief], "weak": [brief], "below_floor": 1, "route": dict.fromkeys(ROUTE, text)},
+            "list_memories": {"memories": [memory], "total": 1, "left_out": 0, "next": text},
+            "overview": {"first": "2026-01-01", "last": text},
+            "project_names": {"projects": [{"id": "shop", "name": text}], "current": ""},
+        }  # fmt: skip
+        pages = [f"/memories/{ID}", f"/memories/{ID}/edit", f"/memories/{ID}/merge?other={ID}", "/memories", "/memories?q=x"]
+        for path in pages:
+            answer = console.get(path) if "?" not in path else console.client.get(path)
+            assert answer.status_code == 200, (path, console.faults)
+            assert harm(answer.text) == [], path
+            assert "{{" not in text or "{{ 7*7 }}" in answer.text
+
+
+def test_the_searched_text_comes_back_as_text(console):
+    console.answers |= {
+        "recall": {"hits": [], "weak": [], "below_floor": 0, "route": {"backend": "x", "rule": "x", "reason": "x"}},
+        "overview": {"first": "", "last": ""},
+    }
+    html = console.client.get("/memories", params={"q": '"><script>alert(1)</script>'}).text
+    assert harm(html) == []
+
+
+# Paths and sizes
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/memories/..%2f..%2fetc%2fpasswd",
+        "/memories/mem_0123456789ab%00",
+        "/memories/mem_0123456789AB",
+        "/memories/mem_0123456789ab%0d%0aX-Evil:1",
+        "/static/x/../../web.py",
+        "/static/x/%2e%2e/%2e%2e/web.py",
+        "/static/x//etc/passwd",
+        "/static/x/..%2fweb.py",
+        "/static/%2e%2e/assets.py",
+    ],
+)
+def test_no_path_leads_out(console, path):
+    console.calls.clear()
+    answer = console.client.get(path)
+    assert answer.status_code == 404
+    assert "import" not in answer.text
+    assert not console.asked("why")
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)"])
+def test_a_form_can_not_send_the_browser_elsewhere(console, back):
+    assert console.post("/theme", theme="dark", back=back).headers["location"] == "/"
+
+
+def test_a_long_address_is_refused(console):
+    assert console.client.get("/memories?q=" + "a" * MAX_QUERY_BYTES).status_code == 414
+    assert console.client.get("/" + "a" * 2_000).status_code == 414
+
+
+def test_a_search_that_is_too_long_or_makes_no_sense_is_a_plain_error(console):
+    console.answers["overview"] = {"first": "", "last": ""}
+    for query in ({"q": "a" * 2_000}, {"kind": "x"}, {"after": "yesterday"}, {"status": "x"}, {"backend": "x"}):
+        answer = console.get("/memories", **query)
+        assert answer.status_code == 400
+        assert "What to do" in answer.text
+    assert console.client.get("/memories?q=%ff%fe").status_code == 400
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data; boundary=x", "application/xml"])
+def test_a_body_of_another_type_is_refused(console, kind):
+    headers = {"origin": ORIGIN, "sec-fetch-site": "same-origin", "content-type": kind, "x-csrf-token": console.csrf()}
+    assert console.client.post("/theme", content=b"theme=dark", headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("body", [b"[1]", b"{", b'{"theme": {"a": 1}}', b"\xff"])
+def test_json_that_is_no_form_is_refused(console, body):
+    headers = {
+        "origin": ORIGIN,
+        "sec-fetch-site": "same-origin",
+        "content-type": "application/json",
+        "x-csrf-token": console.csrf(),
+    }
+    assert console.client.post("/theme", content=body, headers=headers).status_code == 400
+
+
+def test_a_declared_body_that_is_too_large_is_refused_unread(console):
+    headers = {"origin": ORIGIN, "sec-fetch-site": "same-origin", "content-length": str(MAX_BODY_BYTES + 1)}
+    assert console.client.post("/theme", content=b"", headers=headers).status_code == 413
+
+
+def test_a_body_without_a_length_is_counted_as_it_comes(console):
+    def endless():
+        while True:
+            yield b"a" * 65_536
+
+    async def drive():
+        sent, pieces = [], endless()
+
+        async def app(scope, receive, send):
+            while True:
+                await receive()
+
+        async def receive():
+            return {"type": "http.request", "body": next(pieces), "more_body": True}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode())]
+        await Guard(app, [HOST])({"type": "http", "method": "POST", "headers": headers}, receive, send)
+        return sent
+
+    assert asyncio.run(drive())[0]["status"] == 413
+
+
+# On a real socket
+
+
+def talk(port, data):
+    with socket.create_connection(("127.0.0.1", port), 5) as connection:
+        connection.sendall(data)
+        received = b""
+        while chunk := connection.recv(65_536):
+            received += chunk
+    return received
+
+
+@pytest.fixture
+def port(console):
+    """The application on a loopback socket, in a loop of its own."""
+    listening = bind(0)
+    loop = asyncio.new_event_loop()
+    number = listening.getsockname()[1]
+    listener = Listener(Guard(console.app._app, [f"127.0.0.1:{number}"]), listening)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(listener.start(), loop).result(5)
+    yield number
+    asyncio.run_coroutine_threadsafe(listener.close(), loop).result(5)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(5)
+    loop.close()
+
+
+def test_raw_requests_that_bend_the_protocol_get_nowhere(port):
+    host = b"Host: 127.0.0.1:%d\r\n" % port
+    end = b"Connection: close\r\n\r\n"
+    cases = {
+        b"GET / HTTP/1.1\r\n" + end: b"400",
+        b"GET / HTTP/1.1\r\n" + host + host + end: b"400",
+        b"GET / HTTP/1.1\r\nHost: evil.example\r\n" + end: b"421",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n" + end: b"421",
+        b"GET /memories/../../../etc/passwd HTTP/1.1\r\n" + host + end: b"401",
+        b"GET / HTTP/1.1\r\n" + host + b"X: " + b"a" * 40_000 + b"\r\n" + end: b"431",
+        b"POST /theme HTTP/1.1\r\n" + host + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n" + end + b"0\r\n\r\n": b"40",
+        b"\x16\x03\x01\x02\x00": b"400",
+    }
+    for request, status in cases.items():
+        first = talk(port, request).split(b"\r\n")[0]
+        assert first.split(b" ")[1].startswith(status), (request[:60], first)
+
+
+def test_it_listens_on_loopback_only():
+    with bind(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"

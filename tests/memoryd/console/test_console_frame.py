@@ -1,0 +1,114 @@
+"""What pages are built on: other packages' pages, streams, use of the daemon, compression, JSON."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+from console_client import Console
+
+from memoryd.console import plugins
+from memoryd.console.contract import Nav, Page, Route
+from memoryd.errors import InputError
+
+TEMPLATE = "{% extends 'base.html' %}{% block main %}{{ word }} {{ static('extra/x.js') }}{% endblock %}"
+
+
+async def hello(ctx):
+    return ctx.json({"hello": ctx.path.get("name", ""), "got": ctx.form.texts("a")})
+
+
+async def ticking(ctx):
+    async def events():
+        for number in range(2):
+            await ctx.call("project_names")
+            yield "tick", {"number": number}
+
+    return ctx.events(events())
+
+
+async def failing(ctx):
+    raise InputError("That can't be.", fix="Try something else.")
+
+
+async def foreign(ctx):
+    return await ctx.page("extra/page.html", word="<b>")
+
+
+@pytest.fixture
+def extra(tmp_path):
+    for name, text in (("templates/page.html", TEMPLATE), ("static/x.js", "export {};")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    routes = (Route("/hello/{name}", hello, ("GET", "POST")), Route("/ticks", ticking, stream=True), Route("/fail", failing))
+    return Page("extra", (*routes, Route("/extra", foreign)), Nav("Extra", "/extra"), tmp_path)
+
+
+@pytest.fixture
+def framed(extra):
+    made = Console((extra,))
+    with made.client:
+        yield made.open()
+
+
+def test_a_page_of_another_package_has_its_own_templates_and_static_files(framed):
+    text = framed.get("/extra").text
+    assert "&lt;b&gt;" in text
+    assert framed.client.get(text.split("/static/")[-1].join(["/static/", ""]).split()[0].split("<")[0]).text == "export {};"
+
+
+def test_a_stream_does_not_count_as_use_of_the_daemon(framed):
+    before = framed.touches
+    answer = framed.get("/ticks")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text.endswith('event: tick\ndata: {"number":0}\n\nevent: tick\ndata: {"number":1}\n\n')
+    assert framed.touches == before
+    assert framed.uses[-2:] == [False, False]
+    framed.get("/extra")
+    assert framed.touches == before + 1
+
+
+def test_a_script_gets_faults_as_json(framed):
+    answer = framed.client.get("/fail", headers={"accept": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"] == {"code": "input", "message": "That can't be.", "fix": "Try something else."}
+
+
+def test_a_script_may_post_json_with_the_token_in_a_header(framed):
+    import re
+
+    token = re.search(r'name="csrf" content="([^"]+)"', framed.get("/extra").text)[1]
+    headers = {"origin": "http://127.0.0.1:4242", "x-csrf-token": token, "accept": "application/json"}
+    answer = framed.client.post("/hello/you", json={"a": ["x", "y"]}, headers=headers)
+    assert answer.json() == {"hello": "you", "got": ["x", "y"]}
+
+
+@pytest.mark.parametrize("name", ["..", ".hidden", "a%2Fb", "a" * 129, "ü"])
+def test_a_part_of_an_address_is_a_plain_name(framed, name):
+    assert framed.get(f"/hello/{name}").status_code == 404
+
+
+def test_pages_are_compressed(framed):
+    assert framed.client.get("/extra", headers={"accept-encoding": "gzip"}).headers["content-encoding"] == "gzip"
+
+
+# Entry points
+
+
+def entry(name, value):
+    return EntryPoint(name, value, plugins.GROUP)
+
+
+good = Page("good", (Route("/good", hello),), Nav("Good", "/good"))
+taken = Page("taken", (Route("/good", hello),))
+no_page = "a text"
+
+
+def test_pages_come_from_entry_points():
+    pages, faults = plugins.load([entry("good", f"{__name__}:good")], ())
+    assert (pages, faults) == ([good], [])
+
+
+@pytest.mark.parametrize("value", ["no_such_module:PAGE", f"{__name__}:nothing", f"{__name__}:no_page", f"{__name__}:taken"])
+def test_an_entry_point_that_can_not_be_loaded_is_told_and_left_out(value):
+    pages, faults = plugins.load([entry("bad", value)], (good,))
+    assert pages == []
+    assert "'bad' could not be loaded" in faults[0]

@@ -1,0 +1,242 @@
+"""Home and Memories on a real API: what is shown, what a form changes, what happens when two people change the same."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from memoryd.errors import StoreError
+from memoryd.types import Kind, LinkType, MemoryItem, Status
+
+
+@pytest.fixture
+def store(real_console):
+    return real_console.api._service
+
+
+@pytest.fixture
+def remember(store, clock):
+    def write(content, **fields):
+        clock.advance(minutes=1)
+        return store.write(MemoryItem(content, **{"project": "shop", "created_at": clock.now(), **fields}))
+
+    return write
+
+
+def hidden(html, name):
+    return re.search(rf'name="{name}" value="([^"]*)"', html)[1]
+
+
+def form_of(console, id, **changes):
+    page = console.get(f"/memories/{id}/edit").text
+    values = {"digest": hidden(page, "digest"), "content": "", "kind": "note", "polarity": "know", "scope": "project", "tags": ""}
+    return {**values, **changes}
+
+
+# Home
+
+
+def test_home_of_an_empty_store_says_how_memories_come(real_console):
+    answer = real_console.get("/")
+    assert answer.status_code == 200
+    assert "memoryd remember" in answer.text
+
+
+def test_home_counts_by_kind_and_status(real_console, remember):
+    remember("The shop runs on port 8080.", kind=Kind.FACT)
+    remember("Old.", kind=Kind.FACT, status=Status.SUPERSEDED)
+    text = real_console.get("/").text
+    assert re.search(r'kind=fact">fact</a></th>\s*<td class="number">1</td><td class="number">1</td>', text)
+
+
+def test_home_shows_the_governance_of_the_chosen_project_exactly_as_it_is_injected(real_console, remember, tmp_path):
+    (tmp_path / "shop").mkdir()
+    project = real_console.api.call("project_names", {"cwd": str(tmp_path / "shop")})["current"]
+    remember("Always run `make check` first & last.", kind=Kind.RULE, project=project)
+    given = real_console.api.call("governance", {"project": project})
+    text = real_console.get("/", project=project).text
+    shown = re.search(r"<pre class=\"injected\"[^>]*>(.*?)</pre>", text, re.DOTALL)[1]
+    for entity, plain in (("&lt;", "<"), ("&gt;", ">"), ("&#39;", "'"), ("&#34;", '"'), ("&amp;", "&")):
+        shown = shown.replace(entity, plain)
+    assert shown == given["text"].lstrip("\n")
+    assert f"{given['tokens']} tokens" in text
+
+
+def test_one_part_of_home_that_fails_leaves_the_rest(console):
+    console.answers |= {
+        name: StoreError("The disk is full.", fix="Free some space.") for name in ("overview", "memory_status", "sessions")
+    }
+    answer = console.get("/")
+    assert answer.status_code == 200
+    assert answer.text.count("Free some space.") == 3
+
+
+def test_home_tells_each_failure_with_its_fix():
+    from memoryd.console.pages.home import findings
+
+    status = {
+        "projects_off": ["shop"],
+        "tokens_today": 9, "daily_token_budget": 9, "extractor": "openai",
+        "daydreams": {"waiting": 1, "failing": [{"session": "s1", "attempts": 3, "error": "no key"}]},
+        "sessions": [{"last": "2026-01-01T10:00:00Z"}],
+        "dreams": {"proposals": 1, "undecided": 1, "last_run": "", "last_error": "broke"},
+        "index": {"embedder": "hash", "waiting_for_vectors": 3, "embedder_error": "gone", "rebuilt": ["graph"],
+                  "broken_files": ["a.md:3: x"]},
+        "daemon": {"errors": [{"at": "2026-01-01T10:00:00Z", "where": "spool", "what": "odd"}]},
+    }  # fmt: skip
+    found = list(findings(status, "shop"))
+    assert [finding.tone for finding in found] == ["warn", "warn", "ok", "bad", "warn", "bad", "bad", "warn", "bad", "warn"]
+    assert all(finding.fix for finding in found if finding.name in ("Memory", "Extractor", "Search by meaning", "Daemon"))
+
+
+# The project
+
+
+def test_the_chosen_project_is_remembered_by_the_session(real_console, remember, tmp_path):
+    ids = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        ids.append(real_console.api.call("project_names", {"cwd": str(tmp_path / name)})["current"])
+        remember(f"A fact of project {name}.", project=ids[-1])
+    assert "project two" not in real_console.get("/memories", project=ids[0]).text
+    assert "project two" not in real_console.get("/memories").text
+    assert "project two" in real_console.get("/memories", project="all").text
+
+
+def test_a_project_that_does_not_exist_is_refused(real_console):
+    assert real_console.get("/", project="nope").status_code == 404
+
+
+# Lists and searches
+
+
+def test_the_list_is_paged_by_cursor(real_console, store, clock):
+    moments = [clock.now() + timedelta(minutes=number) for number in range(60)]
+    store.write_many([MemoryItem(f"Fact number {n} of the shop.", created_at=at) for n, at in enumerate(moments)])
+    first = real_console.get("/memories").text
+    assert "60 memories" in first
+    assert "Fact number 59 " in first and "Fact number 9 " not in first
+    address = re.search(r'rel="next" href="([^"]+)"', first)[1].replace("&amp;", "&")
+    second = real_console.client.get(address).text
+    assert "Fact number 9 " in second and "Fact number 59 " not in second
+    assert 'rel="next"' not in second
+
+
+def test_filters_narrow_the_list(real_console, remember):
+    remember("A rule of the shop.", kind=Kind.RULE, tags=("build",), session="s1")
+    remember("A fact of the shop.", kind=Kind.FACT, session="s2")
+    remember("A forgotten one.", status=Status.BLACKLISTED)
+    for query, shown in (
+        ({"kind": "rule"}, "A rule"),
+        ({"tag": "#build"}, "A rule"),
+        ({"session": "s2"}, "A fact"),
+        ({"status": "blacklisted"}, "A forgotten"),
+    ):
+        text = real_console.get("/memories", **query).text
+        assert [name for name in ("A rule", "A fact", "A forgotten") if f">{name}" in text] == [shown], query
+
+
+def test_as_of_shows_what_memory_held_at_the_end_of_that_day(real_console, store, remember, clock):
+    old = remember("The shop runs on port 80.")
+    day = clock.now().date().isoformat()
+    clock.advance(days=2)
+    store.supersede(old, MemoryItem("The shop runs on port 8080.", project="shop", created_at=clock.now()))
+    then, now = real_console.get("/memories", as_of=day).text, real_console.get("/memories").text
+    assert ("port 80." in then, "port 8080." in then) == (True, False)
+    assert ("port 80." in now, "port 8080." in now) == (False, True)
+
+
+def test_a_search_explains_itself(real_console, remember):
+    remember("Invoices are exported by the nightly job in scripts/export.py.")
+    text = real_console.get("/memories", q="who exports the invoices").text
+    assert "found by <strong>" in text
+    assert "Why: score" in text
+    assert "<meter" in text
+
+
+# One memory
+
+
+def test_a_memory_shows_links_history_and_uses(real_console, store, remember):
+    other = remember("The export is slow.")
+    id = remember("The export runs **nightly**.", tags=("export",))
+    from memoryd.types import Link
+
+    store.update(id, links=(Link(LinkType.RELATES_TO, other),))
+    store.settle()
+    text = real_console.get(f"/memories/{id}").text
+    assert "<strong>nightly</strong>" in text
+    assert f"/memories/{other}" in text
+    assert "By no session yet." in text
+    assert "No line of a log is noted" in text
+
+
+def test_a_memory_that_never_was_is_a_plain_page(real_console):
+    answer = real_console.get("/memories/mem_0123456789ab")
+    assert answer.status_code == 404
+    assert "What to do" in answer.text
+
+
+def test_an_edit_writes_the_file_and_keeps_the_older_wording(real_console, store, remember):
+    id = remember("Deploy with make ship.", tags=("deploy",))
+    answer = real_console.post(f"/memories/{id}/edit", **form_of(real_console, id, content="Deploy with\r\nmake deploy."))
+    new = answer.headers["location"].rsplit("/", 1)[1]
+    assert new != id
+    assert "Deploy with\nmake deploy." in store.markdown.path_of(new).read_text()
+    assert store.require(id).status is Status.SUPERSEDED
+    assert store.require(new).tags == ()
+    assert f'replaces <a href="/memories/{id}">' in real_console.get(f"/memories/{new}").text
+
+
+def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(real_console, store, remember):
+    id = remember("Deploy with make ship.")
+    form = form_of(real_console, id, content="Deploy with just ship.")
+    path = store.markdown.path_of(id)
+    path.write_text(path.read_text().replace("make ship", "make by hand"))
+    answer = real_console.post(f"/memories/{id}/edit", **form)
+    assert answer.status_code == 409
+    assert "make by hand" in answer.text and "just ship" in answer.text
+    assert "make by hand" in path.read_text()
+    again = real_console.post(f"/memories/{id}/edit", **{**form, "digest": hidden(answer.text, "digest")})
+    assert again.status_code == 303
+    assert store.require(again.headers["location"].rsplit("/", 1)[1]).content == "Deploy with just ship."
+
+
+def test_an_edit_of_a_file_that_was_deleted_meanwhile_keeps_the_text_in_the_form(real_console, store, remember):
+    id = remember("Deploy with make ship.")
+    form = form_of(real_console, id, content="Deploy with just ship.")
+    store.markdown.path_of(id).unlink()
+    answer = real_console.post(f"/memories/{id}/edit", **form)
+    assert answer.status_code == 409
+    assert "just ship" in answer.text
+    assert "no memory" in answer.text
+
+
+def test_pin_forget_and_restore_are_one_press_each(real_console, store, remember):
+    id = remember("Deploy with make ship.")
+    real_console.post(f"/memories/{id}/pin", pinned="1")
+    assert store.require(id).pinned
+    real_console.post(f"/memories/{id}/pin", pinned="")
+    assert not store.require(id).pinned
+    real_console.post(f"/memories/{id}/forget")
+    assert store.require(id).status is Status.BLACKLISTED
+    assert "Restored" in real_console.client.get(real_console.post(f"/memories/{id}/restore").headers["location"]).text
+    assert store.require(id).status is Status.ACTIVE
+
+
+def test_two_memories_are_merged_after_both_were_shown(real_console, store, remember):
+    first, second = remember("Deploy with make ship."), remember("To deploy: make ship.")
+    page = real_console.get(f"/memories/{first}/merge", other=second).text
+    assert "Deploy with make ship." in page and "To deploy: make ship." in page
+    answer = real_console.post(f"/memories/{first}/merge", other=second, content="Deploy by make ship.")
+    merged = store.require(answer.headers["location"].rsplit("/", 1)[1])
+    assert merged.content == "Deploy by make ship."
+    assert {store.require(id).status for id in (first, second)} == {Status.SUPERSEDED}
+
+
+def test_a_fault_of_ours_is_a_page_and_is_reported(console):
+    console.answers["why"] = lambda params: {}[0]
+    answer = console.get("/memories/mem_0123456789ab")
+    assert answer.status_code == 500
+    assert "This is a fault of memoryd" in answer.text
+    assert len(console.faults) == 1
