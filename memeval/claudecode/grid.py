@@ -25,7 +25,7 @@ from memeval.claudecode.sandbox import short_hash
 from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.sessions import Outage, SessionRunner
 from memeval.claudecode.staging import Staged
-from memeval.claudecode.verdict import cell_values, compare_all
+from memeval.claudecode.verdict import ENDS, cell_values, compare_all
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.files import write_atomic
 from memeval.results.codec import question_to_json
@@ -190,10 +190,17 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
         "kind": "run-bench-summary",
         "group": group,
         "cells": [_shown(result) for result in results],
-        **compare_all(cell_values(results), command.seed),
+        **compare_all(cell_values(results), command.seed, _ends(command)),
     }
     write_atomic(machine.results.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode())
     return summary
+
+
+def _ends(command: Command) -> tuple[str, str]:
+    """The grid's small and large model: the one with memory, and the last of several without."""
+    small = {model for arm, model in command.cells if arm != Arm.OFF}
+    without = [model for arm, model in command.cells if arm == Arm.OFF]
+    return (small.pop(), without[-1]) if len(small) == 1 and len(without) > 1 else ENDS
 
 
 def _run(

@@ -109,7 +109,9 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
         cost = "unknown" if cell["cost_usd"] is None else f"${cell['cost_usd']:.3f}"
         shown = [_percent(metrics[name]["value"]) for name in ("accuracy", "recency", "efficiency")]
         near = metrics["relevancy"]["value"]
-        rows.append((cell["benchmark"], cell["arm"], cell["model"], *shown, "–" if near is None else f"{near:.2f}", ended, cost))
+        arm = cell["arm"] + (f" #{cell['repeat']}" if cell["repeat"] > 1 else "")
+        ended += f"; {counts['cached']} from the cache" if counts.get("cached") else ""
+        rows.append((cell["benchmark"], arm, cell["model"], *shown, "–" if near is None else f"{near:.2f}", ended, cost))
     _table(("benchmark", "arm", "model", "accuracy", "recency", "efficiency", "relevancy", "sessions", "cost"), rows)
     for line in lines_of(summary):
         click.echo(line)

@@ -19,8 +19,11 @@ from memeval.reporting.runs import QuestionResult, RunResult, parse_run
 from memeval.stats import Comparison
 
 ALPHA = 0.05
+ENDS = ("haiku", "opus")
 MARGIN = 0.05
 """How far below the baseline still counts as reaching it, if the interval is above that."""
+LEAST = 20
+"""Questions below which an interval is no ground for "within": with few of them a bootstrap is far too narrow."""
 OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS), str(ErrorKind.BUDGET))
 
 
@@ -77,9 +80,12 @@ def _value(question: QuestionResult, metric: str) -> float | None:
     return entry.value
 
 
-def compare_all(cells: Sequence[CellValues], seed: int) -> dict[str, Any]:
-    """All comparisons that the cells allow, the verdict of each, and the grid's question in one line each."""
-    pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells) if (one := _compare(first, second, seed))]
+def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS) -> dict[str, Any]:
+    """All comparisons that the cells allow, the verdict of each, and the grid's question in one line each.
+
+    `ends` are parts of the names of the grid's small and large model.
+    """
+    pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells, ends) if (one := _compare(first, second, seed))]
     raw = {f"{first.name} – {second.name}": _p(one) for _, first, second, one in pairs}
     adjusted = stats.holm(raw)
     comparisons = []
@@ -99,6 +105,8 @@ def compare_all(cells: Sequence[CellValues], seed: int) -> dict[str, Any]:
                 "verdict": _reaches(one, p) if kind == "grid" else _pays(one, p),
             }
         )
+        if kind == "grid":
+            comparisons[-1]["question"] = asked(comparisons[-1])
     return {
         "alpha": ALPHA,
         "comparisons": comparisons,
@@ -106,8 +114,8 @@ def compare_all(cells: Sequence[CellValues], seed: int) -> dict[str, Any]:
     }
 
 
-def _pairs(cells: Sequence[CellValues]) -> list[tuple[str, CellValues, CellValues]]:
-    """Each memory against no memory with the same model, plugin against built-in, and Haiku with memory against Opus without."""
+def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
+    """Memory against none with the same model, plugin against built-in, the small model with memory against the large without."""
     out = []
     for first in cells:
         for second in cells:
@@ -117,7 +125,7 @@ def _pairs(cells: Sequence[CellValues]) -> list[tuple[str, CellValues, CellValue
                 out.append(("memory", first, second))
             elif first.model == second.model and first.arm.has_plugin and second.arm is Arm.BUILTIN:
                 out.append(("against built-in", first, second))
-            elif "haiku" in first.model and first.arm.has_plugin and "opus" in second.model and second.arm is Arm.OFF:
+            elif ends[0] in first.model and first.arm is not Arm.OFF and ends[1] in second.model and second.arm is Arm.OFF:
                 out.append(("grid", first, second))
     return out
 
@@ -147,7 +155,7 @@ def _pays(one: Comparison, p: float) -> str:
 def _reaches(one: Comparison, p: float) -> str:
     if p < ALPHA:
         return "yes, it is above" if one.difference > 0 else "no, it stays below"
-    if one.interval.low > -MARGIN:
+    if one.interval.low > -MARGIN and one.questions >= LEAST:
         return "yes, within 5 points"
     return "not enough data to say"
 
@@ -157,6 +165,13 @@ def _variance(cell: CellValues) -> dict[str, Any]:
     squares = math.fsum((value - mean) ** 2 for value in cell.by_repeat)
     deviation = math.sqrt(squares / (len(cell.by_repeat) - 1))
     return {"cell": cell.name, "repeats": list(cell.by_repeat), "mean": mean, "standard_deviation": deviation}
+
+
+def asked(one: Mapping[str, Any]) -> str:
+    """The grid's question in words."""
+    small, large = one["first"]["model"], one["second"]["model"]
+    names = ("Haiku", "Opus") if ENDS[0] in small and ENDS[1] in large else (small, large)
+    return f"Does {names[0]} with memory reach the {names[1]} baseline?"
 
 
 def lines_of(summary: Mapping[str, Any]) -> list[str]:
@@ -169,6 +184,6 @@ def lines_of(summary: Mapping[str, Any]) -> list[str]:
             f"{100 * one['first_mean']:.1f} against {100 * one['second_mean']:.1f} on {one['questions']} questions, difference "
             f"{100 * one['difference']:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], p {one['p_holm']:.3f}"
         )
-        question = "Does Haiku with memory reach the Opus baseline? " if one["kind"] == "grid" else ""
+        question = f"{asked(one)} " if one["kind"] == "grid" else ""
         out.append(f"{one['benchmark']}: {question}{first} – {second}: {one['verdict']}. {one['metric']} {numbers}.")
     return out

@@ -162,7 +162,7 @@ def _verdicts(comparisons: Sequence[Mapping[str, Any]]) -> Html:
 
 def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:
     first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))
-    question = "Does Haiku with memory reach the Opus baseline? " if one["kind"] == "grid" else ""
+    question = f"{one['question']} " if one.get("question") else ""
     low, high = one["interval"]["low"], one["interval"]["high"]
     return (
         f"{question}{first} – {second}",

@@ -75,6 +75,17 @@ def test_the_question_of_the_grid_has_one_line() -> None:
     assert below == [("grid", "no, it stays below")]
 
 
+def test_a_few_questions_show_nothing_to_be_within_a_margin() -> None:
+    assert verdicts(result("plugin", HAIKU, [1.0] * 4), result("off", OPUS, [1.0] * 4)) == [("grid", "not enough data to say")]
+
+
+def test_a_grid_of_other_models_is_asked_about_by_their_names() -> None:
+    cells = cell_values([result("plugin", "small-1", [1.0] * 20), result("off", "large-1", [0.0] * 20)])
+    assert compare_all(cells, 1)["comparisons"] == []
+    (line,) = lines_of(compare_all(cells, 1, ("small-1", "large-1")))
+    assert "Does small-1 with memory reach the large-1 baseline? " in line
+
+
 def test_repeats_are_joined_and_their_spread_is_told() -> None:
     runs = [result("off", HAIKU, [1.0, 0.0]), result("off", HAIKU, [1.0, 1.0], repeat=2)]
     summary = compare_all(cell_values([*runs, result("plugin", HAIKU, [1.0, 1.0])]), 1)

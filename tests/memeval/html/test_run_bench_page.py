@@ -77,7 +77,9 @@ def test_the_index_leads_to_the_command_and_that_to_each_cell_and_task(tmp_path:
 
 
 def test_the_question_of_the_grid_is_asked_in_words(tmp_path: Path) -> None:
-    folder = site(tmp_path, cell("plugin", 3), summary=verdict(kind="grid"))
+    folder = site(
+        tmp_path, cell("plugin", 3), summary=verdict(kind="grid", question="Does Haiku with memory reach the Opus baseline?")
+    )
     assert "Does Haiku with memory reach the Opus baseline?" in (folder / "run_bench-g.html").read_text("utf-8")
 
 
