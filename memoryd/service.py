@@ -60,6 +60,7 @@ class Orchestrator:
         self._unlinked: dict[str, None] = {}
         self._rebuilt: list[str] = []
         self._embedder_error = ""
+        self._loaded = False
         self.markdown = MarkdownStore(settings.paths, clock)
         self._graph = DerivedIndex(self._index_path("graph"), GraphStore, self._refill_graph, self._rebuilt)
         self._vector: MeaningIndex | None = None
@@ -115,6 +116,7 @@ class Orchestrator:
         if self._embedder is not None:
             with self._embedding():
                 self._embedder.embed_queries(["warm"])
+                self._loaded = True
                 if self._late is not None:
                     self._late.warm()
 
@@ -233,8 +235,11 @@ class Orchestrator:
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
         """The route that was taken and its hits."""
         asked = query if query.now else replace(query, now=self._clock.now())
-        with self._embedding():
-            return self._ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
+        if asked.backend is not Backend.MARKDOWN or self._loaded:  # asked by words alone: no waiting for a model to load
+            with self._embedding():
+                found = self._ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
+                self._loaded = True
+                return found
         return self._ranker.search(asked, k, Sources(self.markdown, None, self._search_graph))
 
     def _search_graph(self, query: Query, k: int) -> list[Hit]:

@@ -290,3 +290,22 @@ def test_a_supersession_in_a_large_batch_can_be_taken_back_at_once(service: Orch
     service.write_many([*(item(f"Filler {n}.") for n in range(150)), replace(service.require(new), tags=("moved",))])
     service.restore(old)
     assert service.require(new).supersedes is None
+
+
+def test_a_question_by_words_alone_does_not_wait_for_the_model(settings: Settings, clock: FakeClock) -> None:
+    class Loading(HashEmbedder):
+        def embed_queries(self, texts: Sequence[str]) -> FloatArray:
+            asked.append(list(texts))
+            return super().embed_queries(texts)
+
+    asked: list[list[str]] = []
+    service = Orchestrator(settings, clock, Loading())
+    service.write(item("The cache runs on port 6379."))
+    assert service.settle(10)
+    query = Query(text="cache port", backend=Backend.MARKDOWN)
+    assert [hit.item.content for hit in service.search(query)] == ["The cache runs on port 6379."]
+    assert asked == []
+    service.warm()
+    service.search(query)
+    assert asked == [["warm"], ["cache port"]]
+    service.close()
