@@ -53,12 +53,15 @@ def _copy_builtin(source: State, target: Path) -> str:
 
 
 def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
-    """The run of a command whose arm fits: the same, or the one that is named. Raises RunError, ConfigError."""
+    """The run of a command whose arm fits, one of the same benchmark if there is one. Raises RunError, ConfigError."""
+    fitting = {}
     for name in results.group(run):
         with results.open(name) as store:
-            told = store.meta("claudecode")
+            told, settings = store.meta("claudecode"), store.meta("settings")
         if told and told["arm"] == str(arm):
-            return name
+            fitting.setdefault(settings["benchmark"], name)
+    if fitting:
+        return fitting.get(benchmark) or next(iter(fitting.values()))
     raise ConfigError(f"Run {run} has no arm {arm} to take memory from.", fix="Name a run of the same arm with --memory-from.")
 
 
