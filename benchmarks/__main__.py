@@ -1,27 +1,65 @@
-"""`make bench`: every benchmark with sizes that end in a few minutes. Larger ones: see docs/performance.md."""
+"""`make bench`: every benchmark of speed and size, one after the other.
+
+    python -m benchmarks [--quick | --list] [NAME …]
+
+`--quick` measures 1,000 and 10,000 memories, else 100,000 too. Names choose some of them. The ones about quality
+(extraction, the fits of ranking and relevance, the peers) are run by themselves, see docs/quality.md.
+"""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A module of this folder, with its arguments for the quick and the full run."""
+
+    name: str
+    what: str
+    quick: tuple[str, ...] = ()
+    full: tuple[str, ...] = ()
+
+
 PLAN = (
-    ("Hooks: wall time of the hook process", "hooks.py", []),
-    ("Daemon, MCP and recall", "daemon.py", ["--memories", "2000"]),
-    ("Markdown store", "store.py", ["--sizes", "1000,10000"]),
-    ("Vector store and embedder", "vector.py", ["--sizes", "1000,10000"]),
+    Bench("scale", "all that grows with the number of memories, and how fast", ("--sizes", "1000,10000"), ()),
+    Bench("hooks", "wall time of the hook process, daemon up, hung, dead and absent", ("--runs", "20"), ()),
+    Bench("daemon", "start of the daemon, MCP's first answer, a hook while a dream runs", ("--memories", "1000"), ()),
+    Bench("transcript", "reading one huge session log", ("--mb", "100"), ("--mb", "800")),
+    Bench("store", "Markdown store and its literal index alone", ("--sizes", "1000"), ("--sizes", "1000,10000")),
+    Bench("vector", "vector store by each way of searching, and the embedder", ("--sizes", "1000"), ("--sizes", "1000,10000")),
+    Bench("dream", "planning a dream, and how well it tells duplicates", ("--sizes", "1000"), ("--sizes", "1000,10000")),
 )
 
 
+def run(bench: Bench, arguments: tuple[str, ...]) -> bool:
+    """Run one; whether it failed."""
+    print(f"\n== {bench.what} (python -m benchmarks.{bench.name} {' '.join(arguments)})", flush=True)
+    start = time.perf_counter()
+    failed = subprocess.run([sys.executable, "-m", f"benchmarks.{bench.name}", *arguments], check=False, cwd=ROOT).returncode != 0
+    print(f"-- {time.perf_counter() - start:.0f} s", flush=True)
+    return failed
+
+
 def main() -> int:
-    """Run them one after the other; the number of failures."""
-    failures = 0
-    for title, name, arguments in PLAN:
-        print(f"\n== {title} ({name} {' '.join(arguments)})", flush=True)
-        failures += subprocess.run([sys.executable, str(FOLDER / name), *arguments], check=False).returncode != 0
-    return failures
+    """The number of benchmarks that failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="up to 10,000 memories, some four minutes")
+    parser.add_argument("--list", action="store_true", help="only say which there are")
+    parser.add_argument("names", nargs="*", choices=[[], *(bench.name for bench in PLAN)], metavar="NAME")
+    options = parser.parse_args()
+    chosen = [bench for bench in PLAN if not options.names or bench.name in options.names]
+    if options.list:
+        print("\n".join(f"{bench.name:12}{bench.what}" for bench in chosen))
+        return 0
+    return sum(run(bench, bench.quick if options.quick else bench.full) for bench in chosen)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The daemon from outside: start, MCP's first answer, a hook's round trip, recall, memory.
+"""The daemon from outside: start, MCP's first answer, a hook's round trip, also while a dream runs. What grows: scale.py.
 
     python -m benchmarks.daemon [--memories 1000] [--json]
 
@@ -10,28 +10,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.synthetic import fill
 from memoryd.client import Client, ensure_daemon
-from memoryd.clock import SystemClock
 from memoryd.config import Settings, load_settings
-from memoryd.embed import make_embedder
 from memoryd.relay import send_hook
-from memoryd.service import Orchestrator
-from memoryd.types import MemoryItem
 
 ROOT = Path(__file__).parents[1]
-WORDS = (
-    "server database port branch cache queue deploy staging token login invoice mail build test lint release index worker".split()
-)
 RUNS = 30
 START = json.dumps(
     {
@@ -39,24 +33,6 @@ START = json.dumps(
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
     }
 ).encode() + b"\n"  # fmt: skip
-
-
-def fill(settings: Settings, count: int) -> None:
-    """Write memories and their vectors."""
-    pick = random.Random(1)
-    service = Orchestrator(settings, SystemClock(), make_embedder(settings))
-    for start in range(0, count, 500):
-        service.write_many(
-            [
-                MemoryItem(
-                    content=f"The {' '.join(pick.sample(WORDS, 6))} number {n} is set in src/{pick.choice(WORDS)}.py.",
-                    project="p",
-                )
-                for n in range(start, min(start + 500, count))
-            ]
-        )
-    service.settle(3600)
-    service.close()
 
 
 def milliseconds(work: Callable[[], object], runs: int = RUNS) -> tuple[float, float]:
@@ -87,28 +63,40 @@ def start_and_stop(settings: Settings) -> None:
 
 
 def measure(settings: Settings, memories: int) -> dict[str, tuple[float, float]]:
-    """All figures, in milliseconds (median, p95) but for the memory, in MiB."""
+    """All figures, in milliseconds (median, p95; with the dream the worst)."""
     out = {"bare python (baseline)": milliseconds(lambda: subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True))}
     out["daemon start to first answer"] = milliseconds(lambda: start_and_stop(settings), 5)
     client = Client(settings.paths)
+    client.stop()
     fill(settings, memories)
-    client.call("sync", timeout=600)
-    while client.call("memory_status")["index"]["waiting_for_vectors"]:
-        time.sleep(0.2)
-    out["mcp initialize (plugin pump)"] = milliseconds(
-        lambda: first_mcp_answer(settings, [str(ROOT / "plugin" / "bin" / "memoryd"), "mcp"]), 15
-    )
-    prompt = {"session_id": "s", "cwd": str(ROOT), "prompt": "Which port does the staging database use for the login worker?"}
-    record = json.dumps(prompt).encode()
-    out["hook round trip, UserPromptSubmit"] = milliseconds(lambda: send_hook(settings.paths, "UserPromptSubmit", record))
-    pick = random.Random(2)
-    out[f"recall at {memories}"] = milliseconds(
-        lambda: client.call("recall", {"query": f"Which {' '.join(pick.sample(WORDS, 3))} is set where?", "project": "all"}), 60
-    )
-    size = client.call("memory_status")["daemon"]["rss_bytes"] / 2**20
-    out["daemon memory, MiB"] = (size, size)
+    ensure_daemon(settings)
+    while not client.call("memory_status")["daemon"]["warm"]:
+        time.sleep(0.1)
+    plugin = [str(ROOT / "plugin" / "bin" / "memoryd"), "mcp"]
+    out["mcp initialize (plugin pump)"] = milliseconds(lambda: first_mcp_answer(settings, plugin), 15)
+    out["hook round trip, UserPromptSubmit"] = milliseconds(lambda: prompt(settings))
+    out["the same while a first dream runs"] = while_dreaming(settings, client)
     client.stop()
     return out
+
+
+def prompt(settings: Settings) -> None:
+    """What a hook sends with a prompt."""
+    asked = {"session_id": "s", "cwd": str(ROOT), "prompt": "Which port does the staging database use for the login worker?"}
+    send_hook(settings.paths, "UserPromptSubmit", json.dumps(asked).encode())
+
+
+def while_dreaming(settings: Settings, client: Client) -> tuple[float, float]:
+    """Median and worst of a hook's round trip from the beginning of a dream to its end."""
+    dream = threading.Thread(target=lambda: client.call("dream", {"dry_run": False}, timeout=3_600))
+    times = []
+    dream.start()
+    while dream.is_alive():
+        start = time.perf_counter()
+        prompt(settings)
+        times.append((time.perf_counter() - start) * 1000)
+        time.sleep(0.02)
+    return statistics.median(times), max(times)
 
 
 def main() -> None:

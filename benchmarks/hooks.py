@@ -1,6 +1,6 @@
 """Time of the hook process, whole, against a bare interpreter (design budget: 3 times), and when the daemon fails.
 
-Run: python benchmarks/hooks.py [--runs 50]. Prints medians and worst cases in milliseconds.
+Run: python -m benchmarks.hooks [--runs 50]. Prints medians and worst cases in milliseconds.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Speed of the Markdown store: durable writes, a sync without changes, and searches.
 
-    python benchmarks/store.py [--sizes 1000,10000,100000] [--queries 200] [--json FILE]
+    python -m benchmarks.store [--sizes 1000,10000,100000] [--queries 200] [--json FILE]
 
 Texts are generated from a Zipf-like vocabulary with project names, paths and identifiers, so that
 common and rare words occur as they do in real notes. Every file is synced to disk before
@@ -10,65 +10,22 @@ its write counts.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import platform
-import random
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.synthetic import Texts
 from memoryd.clock import SystemClock
 from memoryd.paths import Paths
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.types import Kind, MemoryItem, Query
+from memoryd.types import Query
 
-SYLLABLES = "ba co di fu ge ha ir jo ka le mi no pa qu ro sa te un va we xi yo za chi tor mer lin pad sto".split()
-TOOLS = "pnpm pytest docker postgres redis webpack ruff cargo gradle kafka nginx terraform".split()
-FORMS = (
-    "Use {tool} for {a} {b}, never {c}; the {d} {e} depends on it.",
-    "The {a} of {b} lives in src/{c}/{d}_{e}.py and is started by {tool}.",
-    "{tool} fails with {a} {b} when {c} is unset: set {d} before the {e} step.",
-    "We decided to keep {a} {b} in {tool} because the {c} {d} was too slow for {e}.",
-)
 WRITES = 200
-
-
-class Texts:
-    """Memory-like texts, the same for the same seed."""
-
-    def __init__(self, seed: int, vocabulary: int = 12_000) -> None:
-        self.random = random.Random(seed)
-        words = {"".join(self.random.choices(SYLLABLES, k=self.random.randint(2, 4))) for _ in range(vocabulary)}
-        self.words = sorted(words)
-        self.random.shuffle(self.words)
-        self.weights = list(itertools.accumulate(1 / (rank + 5) for rank in range(len(self.words))))
-
-    def pick(self, count: int) -> list[str]:
-        return self.random.choices(self.words, cum_weights=self.weights, k=count)
-
-    def text(self) -> str:
-        names = dict(zip("abcde", self.pick(5), strict=True))
-        sentence = self.random.choice(FORMS).format(tool=self.random.choice(TOOLS), **names)
-        return f"{sentence} {' '.join(self.pick(self.random.randint(4, 20)))}."
-
-    def item(self, number: int) -> MemoryItem:
-        start = datetime(2025, 1, 1, tzinfo=UTC)
-        return MemoryItem(
-            content=self.text(),
-            kind=self.random.choice(list(Kind)),
-            project=f"project-{number % 20}",
-            session=f"session-{number // 200}",
-            tags=tuple(self.pick(2)),
-            created_at=start + timedelta(minutes=number),
-        )
-
-    def question(self) -> str:
-        return " ".join(["how do we", self.random.choice(TOOLS), *self.pick(self.random.randint(2, 5))])
 
 
 def milliseconds(work: Callable[[], object]) -> float:

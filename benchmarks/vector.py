@@ -1,4 +1,4 @@
-"""Speed of the vector store and of the embedder. `python benchmarks/vector.py [--json] [--sizes 1000,10000]`.
+"""Speed of the vector store and of the embedder. `python -m benchmarks.vector [--json] [--sizes 1000,10000]`.
 
 The index part uses clustered random vectors of 384 dimensions through a stub, so that it
 measures the store; the embedder part uses the default model on sentences of this machine's
