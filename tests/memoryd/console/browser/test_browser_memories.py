@@ -1,0 +1,201 @@
+"""Home and Memories as a person uses them: by keyboard, without scripts, against a hand edit, under hostile text."""
+
+import re
+
+import pytest
+import realistic
+
+pytestmark = pytest.mark.slow
+
+FIRST_PAINT_MS = 300
+PAGE_BYTES = 200_000
+TRIES = 5
+
+
+@pytest.fixture
+def own(full):
+    """A memory that only this test has."""
+    folder = full.projects / realistic.PROJECTS[0]
+    id = full.call("remember", cwd=str(folder), content="The ferry leaves at nine from pier four.", kind="fact", tags=["ferry"])[
+        "id"
+    ]
+    yield id
+    full.call("forget", id=id, purge=True)
+
+
+def path_of(store, id):
+    return store.call("get_memory", id=id)["path"]
+
+
+def hand_edit(store, id, old, new):
+    from pathlib import Path
+
+    path = Path(path_of(store, id))
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+
+
+def test_a_search_by_keyboard_leads_to_the_memory_and_says_why(opened, checked, own):
+    page = opened()
+    page.keyboard.press("/")
+    page.wait_for_url("**/memories")
+    page.keyboard.press("/")
+    page.keyboard.type("when does the ferry leave")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/memories?q=*")
+    first = page.locator(".memories > li").first
+    assert "pier four" in first.inner_text()
+    first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert first.locator("dt").count() > 0
+    checked(page, "search")
+    first.locator("a.memory-text").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/memories/{own}")
+    checked(page, "memory")
+
+
+def test_the_first_stop_of_the_keyboard_skips_to_the_content(opened):
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_an_edit_is_saved_and_the_older_wording_stays(opened, checked, full, own):
+    page = opened()
+    page.goto(f"{page.base}/memories/{own}")
+    page.get_by_role("link", name="Edit").click()
+    checked(page, "edit")
+    page.get_by_label("Text (Markdown)").fill("The ferry leaves at **ten** from pier four.")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(re.compile(r"/memories/mem_\w+$"))
+    assert "Saved as a newer statement" in page.locator(".flash").inner_text()
+    assert page.locator("article strong").inner_text() == "ten"
+    new = page.url.rsplit("/", 1)[1]
+    assert full.call("get_memory", id=own)["memory"]["status"] == "superseded"
+    full.call("forget", id=new, purge=True)
+
+
+def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened, checked, full, own):
+    page = opened()
+    page.goto(f"{page.base}/memories/{own}/edit")
+    page.get_by_label("Text (Markdown)").fill("The ferry leaves at eleven.")
+    hand_edit(full, own, "at nine", "at noon")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="The file was changed meanwhile").wait_for()
+    assert "at noon" in page.locator("section[aria-labelledby=theirs]").inner_text()
+    assert page.get_by_label("You can still change it").input_value() == "The ferry leaves at eleven."
+    page.faults.clear()  # Chromium notes the 409
+    checked(page, "conflict")
+    assert "at noon" in full.call("get_memory", id=own)["memory"]["content"]
+    page.get_by_role("button", name="Use this one").click()
+    page.wait_for_url(re.compile(r"/memories/mem_\w+$"))
+    assert "eleven" in page.locator("article").inner_text()
+    full.call("forget", id=page.url.rsplit("/", 1)[1], purge=True)
+
+
+def test_pin_forget_and_restore(opened, own):
+    page = opened()
+    page.goto(f"{page.base}/memories/{own}")
+    for button, shown in (("Pin", "pinned"), ("Unpin", "active"), ("Forget", "forgotten"), ("Restore", "active")):
+        page.get_by_role("button", name=button, exact=True).click()
+        page.locator(".chip", has_text=shown).first.wait_for()
+
+
+def test_two_memories_are_merged(opened, checked, full, own):
+    other = full.call(
+        "remember", project="all", content="Pier four: the ferry goes at nine o'clock, says the timetable.", kind="fact"
+    )["id"]
+    page = opened()
+    page.goto(f"{page.base}/memories/{own}")
+    page.get_by_label("Id of the other memory").fill(other)
+    page.get_by_role("button", name="Compare").click()
+    checked(page, "merge")
+    page.get_by_role("button", name="Merge").click()
+    page.locator(".flash", has_text="Merged").wait_for()
+    merged = page.url.rsplit("/", 1)[1]
+    for id in (merged, other):
+        full.call("forget", id=id, purge=True)
+
+
+def test_the_slider_goes_back_in_time_and_the_date_says_so(opened, checked):
+    page = opened()
+    page.goto(page.base + "/memories")
+    page.get_by_text("Filters", exact=True).click()
+    slider = page.locator("#as-of-slider")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.wait_for_url("**as_of=*")
+    day = page.get_by_label("As memory was on").input_value()
+    assert f"as of {day}" in page.locator("p[role=status]").inner_text()
+    checked(page, "as-of")
+
+
+def test_everything_can_be_reached_without_scripts(opened, own):
+    page = opened(script=False)
+    page.goto(page.base + "/memories")
+    page.get_by_role("link", name="Older").click()
+    assert "cursor=" in page.url
+    page.get_by_label("Ask or search").fill("ferry pier four")
+    page.get_by_role("button", name="Search").click()
+    page.locator("a.memory-text").first.click()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    assert "Pinned." in page.locator(".flash").inner_text()
+    page.get_by_role("button", name="dark").click()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.get_by_label("Project").select_option(label=realistic.PROJECTS[1])
+    page.get_by_role("button", name="Show").click()
+    assert page.get_by_label("Project").locator("option:checked").inner_text() == realistic.PROJECTS[1]
+
+
+def test_hostile_text_does_nothing(opened, full):
+    page = opened()
+    hostile = [item.id for item in full.items[-len(realistic.HOSTILE) :]]
+    for address in (
+        *(f"/memories/{id}" for id in hostile),
+        *(f"/memories/{id}/edit" for id in hostile),
+        "/memories?q=mail+queue",
+    ):
+        page.goto(page.base + address)
+        page.locator("h1").wait_for()
+        assert "owned" not in page.title().split("·")[1]
+        assert page.title().endswith("memoryd")
+    assert page.faults == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_memory_and_its_forms_can_be_used_by_all(opened, checked, full, width, theme):
+    page = opened(width=width, theme=theme)
+    item = next(item for item in reversed(full.items) if item.evidence.lines and item.links and item.status == "active")
+    for name, address in (
+        ("memory", f"/memories/{item.id}"),
+        ("edit", f"/memories/{item.id}/edit"),
+        ("found", "/memories?q=docker+backup"),
+    ):
+        page.goto(page.base + address)
+        for details in page.locator("details > summary").all():
+            details.click()
+        checked(page, f"{name}-{width}-{theme}")
+    page.goto(f"{page.base}/?project={item.project}")
+    checked(page, f"home-project-{width}-{theme}")
+
+
+@pytest.mark.parametrize("address", ["/", "/memories", "/memories?q=invoice+export+docker"])
+def test_pages_are_painted_at_once_and_weigh_little(opened, full, address, record_property):
+    page = opened()
+    project = full.items[-1].project
+    page.goto(f"{page.base}/?project={project}")
+    paints, weights = [], []
+    for _ in range(TRIES):
+        page.goto(page.base + address)
+        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+        paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+        sizes = "performance.getEntries().reduce((sum, entry) => sum + (entry.encodedBodySize || 0), 0)"
+        weights.append(page.evaluate(sizes))
+    record_property("first_paint_ms", round(sorted(paints)[TRIES // 2]))
+    record_property("bytes", max(weights))
+    print(address, "first paint", [round(paint) for paint in paints], "ms; weight", max(weights), "bytes")
+    assert min(paints) < FIRST_PAINT_MS
+    assert max(weights) < PAGE_BYTES

@@ -1,0 +1,120 @@
+"""The pages about dreams."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryd.errors import DaemonError
+
+HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7*7 }}'
+ENTRY = {
+    "id": "dream-0007",
+    "kind": "dream",
+    "at": "2026-01-02T03:30:00Z",
+    "trigger": "nightly",
+    "step": "done",
+    "of": "",
+    "memories": 2,
+}
+ENTRY |= {"counts": {"merge": 2}, "undone": [], "note": ""}
+
+
+def change(number: int, **more):
+    made = {
+        "id": f"mem_00000000000{number}",
+        "stage": "merge",
+        "action": "supersede",
+        "reason": HOSTILE,
+        "group": "g",
+        "new": False,
+    }
+    made |= {
+        "gone": False,
+        "content": HOSTILE,
+        "differences": {},
+        "lines": [("-", HOSTILE), ("+", "new"), (" ", "stays"), ("…", "")],
+    }
+    return made | more
+
+
+PROPOSALS = [{"id": f"prop_{n}", "why": HOSTILE, "since": "2026-01-01T00:00:00Z", "changes": [change(n)]} for n in (1, 2)]
+UNDECIDED = [{"reason": HOSTILE, "memories": [{"id": f"mem_00000000000{n}", "content": HOSTILE} for n in (1, 2)]}]
+
+
+def unhurt(answer) -> str:
+    """The page, in which nothing of what is hostile has become markup or was evaluated."""
+    assert answer.status_code == 200, answer.text
+    assert "<script>alert" not in answer.text and "<img" not in answer.text and "49" not in answer.text
+    return str(answer.text)
+
+
+@pytest.fixture
+def dreams(console):
+    """With proposals, an open contradiction and one entry."""
+    console.answers["proposals"] = {"proposals": PROPOSALS, "undecided": UNDECIDED}
+    console.answers["journal"] = lambda params: (
+        {"entry": ENTRY, "changes": [change(1), change(2)], "left_out": 0}
+        if "id" in params
+        else {"entries": [ENTRY], "left_out": 0}
+    )
+    return console
+
+
+def test_what_waits_is_shown_with_its_lines_and_as_text_only(dreams):
+    text = unhurt(dreams.get("/dreams"))
+    assert "<ins>+ new</ins>" in text and "&lt;script&gt;" in text
+    assert "prop_1" in text and "Which one holds?" in text and "/dreams/dream-0007" in text
+
+
+def test_one_proposal_or_all_that_were_seen_are_decided(dreams):
+    dreams.answers["decide"] = {"entry": "accept-0008", "accepted": [change(1)], "refused": [], "changed_since": []}
+    assert dreams.post("/dreams/decide", accept="prop_1").headers["location"] == "/dreams/accept-0008"
+    dreams.post("/dreams/decide", refuse="all", seen=["prop_1", "prop_2"])
+    assert dreams.asked("decide") == [{"accept": ["prop_1"]}, {"refuse": ["prop_1", "prop_2"]}]
+    assert dreams.post("/dreams/decide").status_code == 400
+
+
+def test_an_undo_is_confirmed_first_whole_or_one_change(dreams):
+    text = unhurt(dreams.get("/dreams/dream-0007"))
+    assert "/dreams/dream-0007/undo?memory=mem_000000000001" in text
+    assert "Take back 2 changes" in unhurt(dreams.get("/dreams/dream-0007/undo"))
+    asked = unhurt(dreams.get("/dreams/dream-0007/undo", memory="mem_000000000001"))
+    assert "They stand or fall together" in asked and not dreams.asked("undo")
+    dreams.answers["undo"] = {"entry": "undo-0008", "of": "dream-0007", "restored": ["mem_000000000001"], "refused": []}
+    assert dreams.post("/dreams/dream-0007/undo", memory="mem_000000000001").headers["location"] == "/dreams/undo-0008"
+    dreams.post("/dreams/dream-0007/undo")
+    assert dreams.asked("undo") == [{"id": "dream-0007", "only": ["mem_000000000001"]}, {"id": "dream-0007"}]
+    assert dreams.get("/dreams/dream-0007/undo", memory="mem_999999999999").status_code == 404
+
+
+def test_what_an_undo_leaves_alone_is_told(dreams):
+    left = {"id": "mem_000000000001", "path": "/m/<b>.md", "reason": "it was edited since"}
+    dreams.answers["undo"] = {"entry": "", "of": "dream-0007", "restored": [], "refused": [left]}
+    dreams.post("/dreams/dream-0007/undo")
+    text = dreams.get("/dreams").text
+    assert "Nothing was taken back" in text and "/m/&lt;b&gt;.md is left as it is" in text
+
+
+def test_a_fault_of_one_part_leaves_the_other(console):
+    console.answers["proposals"] = DaemonError("The file is damaged.", fix="Delete it.")
+    console.answers["journal"] = {"entries": [ENTRY], "left_out": 0}
+    text = console.get("/dreams").text
+    assert "The file is damaged." in text and "Delete it." in text and "dream-0007" in text
+
+
+def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console):
+    for number, text in enumerate(("Run the linter before each commit.", "Before each commit, run the linter.")):
+        folder = real_console.api._service.folder / "project-shop" / f"s{number}"
+        folder.mkdir(parents=True)
+        head = f"id: mem_00000000000{number}\nkind: rule\npolarity: do\nscope: project\nproject: shop\nsession: s{number}\nsource: agent_step\n"
+        (folder / f"mem_00000000000{number}.md").write_text(
+            f"---\n{head}created_at: 2025-12-0{number + 1}T00:00:00Z\n---\n{text}\n"
+        )
+    real_console.api.call("sync", {})
+    assert "Nothing was changed" in real_console.post("/dreams/run", dry="1").text
+    shown = real_console.post("/dreams/run", dry="0").headers["location"]
+    assert "<del>- status: active</del>" in real_console.get(shown).text
+    undone = real_console.post(f"{shown}/undo").headers["location"]
+    assert undone.startswith("/dreams/undo-")
+    assert "taken back" in real_console.get("/dreams").text
+    assert real_console.api.call("get_memory", {"id": "mem_000000000000"})["memory"]["status"] == "active"
