@@ -21,6 +21,8 @@ def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
         raise RunError("There is nothing to join.", fix="Name all shards.")
     stores = {name: results.open(name) for name in runs}
     try:
+        if cells := [name for name, store in stores.items() if store.meta("claudecode") is not None]:
+            raise RunError(f"Run {cells[0]} is one of run_bench.", fix="Compare its shards one by one; they are not joined.")
         settings = _common_settings(stores)
         first = next(iter(stores.values()))
         about = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from threading import Semaphore
@@ -19,6 +19,7 @@ from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
 from memeval.claudecode.contract import Arm, Family, StepRecord, StepSequence
 from memeval.claudecode.outcome import step_records, write_result
+from memeval.claudecode.planned import plan_cell
 from memeval.claudecode.priming import Primer, make_primer, source_cell
 from memeval.claudecode.progress import Progress
 from memeval.claudecode.sandbox import short_hash
@@ -26,12 +27,10 @@ from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.sessions import Outage, SessionRunner
 from memeval.claudecode.staging import Staged
 from memeval.claudecode.verdict import ENDS, cell_values, compare_all
-from memeval.errors import ConfigError, DataError, RunError
+from memeval.errors import DataError, RunError
 from memeval.files import write_atomic
-from memeval.results.codec import question_to_json
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance
-from memeval.results.store import QuestionRow
 from memeval.sampling import Selection, Shard
 from memeval.settings import Settings
 from memeval.types import EMPTY, Phase
@@ -288,13 +287,13 @@ def _open(machine: Machine, group: str, command: Command, cell: Cell, family: Fa
                 run.forget_failed()
                 forget_failed_parts(run)
             if not run.planned:
-                _plan(run, family, sequences)
+                plan_cell(run, family, sequences)
         except BaseException:
             run.close()
             raise
         return run
     run = Run.create(machine.results, run_id, _settings(command, cell), _about(machine, group, command, cell, family))
-    _plan(run, family, sequences)
+    plan_cell(run, family, sequences)
     return run
 
 
@@ -359,23 +358,6 @@ def history_of(arm: Arm, conditions: Conditions) -> str:
     if arm is Arm.OFF:
         return "none: nothing of it could be remembered"
     return "imported from session logs" if conditions.ingest == TRANSCRIPTS and not arm.has_builtin else "replayed in sessions"
-
-
-def _plan(run: Run, family: Family, sequences: Sequence[StepSequence]) -> None:
-    rows = list(_rows(sequences))
-    if not rows:
-        raise ConfigError(f"The selection leaves no task of {family.name}.", fix="Loosen its flags.")
-    run.plan(rows, {"cases": len(sequences), "questions": len(rows)})
-
-
-def _rows(sequences: Sequence[StepSequence]) -> Iterator[QuestionRow]:
-    position = 0
-    for sequence in sequences:
-        for step in sequence.steps:
-            if step.question is not None:
-                gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {})}
-                yield QuestionRow(position, sequence.id, step.question.id, {"question": question_to_json(step.question), **gold})
-                position += 1
 
 
 def _shown(result: Mapping[str, Any]) -> dict[str, Any]:

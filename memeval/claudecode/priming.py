@@ -54,7 +54,7 @@ def _copy_builtin(source: State, target: Path) -> str:
 
 def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
     """The run of a command whose arm fits, one of the same benchmark if there is one. Raises RunError, ConfigError."""
-    fitting = {}
+    fitting: dict[str, str] = {}
     for name in results.group(run):
         with results.open(name) as store:
             told, settings = store.meta("claudecode"), store.meta("settings")

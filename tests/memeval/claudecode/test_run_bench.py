@@ -104,6 +104,9 @@ def test_shards_of_a_benchmark_are_all_of_it_and_none_twice(world: FakeWorld) ->
         assert done.returncode == 0, done.stderr
         asked += [question["id"] for question in world.result(shard[0])["questions"]]
     assert sorted(asked) == [f"q{number:02}" for number in range(1, 6)]
+    questions = [question for shard in ("1", "2") for question in world.result(shard)["questions"]]
+    assert sorted(question["position"] for question in questions) == [0, 1, 2, 3, 4]
+    assert world.result("1")["benchmark"]["questions"] == 5
 
 
 @pytest.mark.slow
