@@ -89,15 +89,15 @@ class DreamCalls:
     def journal(self, params: Params, caller: Caller) -> dict[str, Any]:
         """What dreams, acceptances, undos and forgotten projects there were, newest first.
 
-        With `id` all that one of them did; with `lines` each change also as lines of the memory's file.
+        With `id` all that one of them did (at most `changes`, from `offset`); with `lines` each also as lines of the file.
         """
         name, limit, offset = params.text("id"), params.count("limit", 20, low=1), params.count("offset", 0, high=MOST_ENTRIES)
-        lines = params.flag("lines")
+        lines, most = params.flag("lines"), params.count("changes", MOST_ENTRIES, low=1, high=MOST_ENTRIES)
         params.done()
         if name:
-            head = self._sweep.journal.head(name)
-            changes = [_record(record, lines) for record in self._sweep.journal.records(name)]
-            return {"entry": _head(head), "changes": changes}
+            head, records = self._sweep.journal.head(name), self._sweep.journal.records(name)
+            changes = [_record(record, lines) for record in records[offset : offset + most]]
+            return {"entry": _head(head), "changes": changes, "left_out": max(0, len(records) - offset - len(changes))}
         names = self._sweep.journal.names()[::-1]
         shown = names[offset : offset + limit]
         return {

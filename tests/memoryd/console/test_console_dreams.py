@@ -6,7 +6,7 @@ import pytest
 
 from memoryd.errors import DaemonError
 
-HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7*7 }}'
+HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 ENTRY = {
     "id": "dream-0007",
     "kind": "dream",
@@ -44,7 +44,7 @@ UNDECIDED = [{"reason": HOSTILE, "memories": [{"id": f"mem_00000000000{n}", "con
 def unhurt(answer) -> str:
     """The page, in which nothing of what is hostile has become markup or was evaluated."""
     assert answer.status_code == 200, answer.text
-    assert "<script>alert" not in answer.text and "<img" not in answer.text and "49" not in answer.text
+    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
     return str(answer.text)
 
 
@@ -102,11 +102,13 @@ def test_a_fault_of_one_part_leaves_the_other(console):
     assert "The file is damaged." in text and "Delete it." in text and "dream-0007" in text
 
 
+@pytest.mark.slow
 def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console):
     for number, text in enumerate(("Run the linter before each commit.", "Before each commit, run the linter.")):
         folder = real_console.api._service.folder / "project-shop" / f"s{number}"
         folder.mkdir(parents=True)
-        head = f"id: mem_00000000000{number}\nkind: rule\npolarity: do\nscope: project\nproject: shop\nsession: s{number}\nsource: agent_step\n"
+        head = f"id: mem_00000000000{number}\nkind: rule\npolarity: do\nscope: project\nproject: shop\n"
+        head += f"session: s{number}\nsource: agent_step\n"
         (folder / f"mem_00000000000{number}.md").write_text(
             f"---\n{head}created_at: 2025-12-0{number + 1}T00:00:00Z\n---\n{text}\n"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7*7 }}'
+HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 HEAD = {
     "session": "s1-hostile",
     "project": HOSTILE,
@@ -54,7 +54,7 @@ REPORT = HEAD | {
 
 def unhurt(answer) -> str:
     assert answer.status_code == 200, answer.text
-    assert "<script>alert" not in answer.text and "<img" not in answer.text and "49" not in answer.text
+    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
     return str(answer.text)
 
 
@@ -100,11 +100,12 @@ def test_a_real_session_is_read_and_can_be_switched_off(real_console, tmp_path):
     path = tmp_path / "s1.jsonl"
     path.write_bytes(orjson.dumps(line) + b"\n")
     payload = {"session_id": "s1", "cwd": str(tmp_path), "transcript_path": str(path), "source": "startup"}
+    real_console.api.warm()
     real_console.api.hook("SessionStart", payload, {})
     real_console.api.call("daydream", {})
     real_console.api.tick()
     text = real_console.get("/sessions/s1").text
-    assert "Always run make check before a commit." in text and "stated as a rule" in text
+    assert "Always run make check before a commit." in text and "line 1<" in text
     real_console.post("/sessions/s1", memory="off")
     assert "Switch on for this session" in real_console.get("/sessions/s1").text
     assert real_console.get("/sessions/unknown").status_code == 404

@@ -101,8 +101,8 @@ def test_a_project_is_switched_off_and_on(page):
 def test_everything_can_be_copied_out(page):
     answer = page.post("/settings/export", format="tar.gz")
     assert answer.headers["content-disposition"].startswith('attachment; filename="memoryd-')
-    names = tarfile.open(fileobj=io.BytesIO(answer.content)).getnames()
-    assert f"items/{page.memory}.json" in names
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        assert f"items/{page.memory}.json" in archive.getnames()
     assert page.memory in page.post("/settings/export", format="jsonl", project=page.project).text
     assert page.post("/settings/export", format="../x").status_code == 400
 

@@ -1,0 +1,86 @@
+"""Timeline and sessions: what became of each session, how a day dream decided, and what memory learnt day by day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from memoryd.clock import from_iso
+from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.sessions import ALL
+from memoryd.errors import InputError
+from memoryd.verdicts import KEPT, KNOWN, REFUSED
+
+LISTED = 50
+MOST_LISTED = 1_000
+EVENTS = 100
+OUTCOMES = (KEPT, KNOWN, REFUSED)
+NAME = 200
+
+
+async def index(ctx: Context) -> Reply:
+    """Sessions, the latest first."""
+    limit = ctx.query.count("limit", LISTED, low=1, high=MOST_LISTED)
+    found = await ctx.call("sessions", limit=limit, project="" if ctx.project == ALL else ctx.project)
+    days = [(day, list(rows)) for day, rows in groupby(found["sessions"], key=lambda row: str(row["last"])[:10])]
+    more = min(MOST_LISTED, limit + 2 * LISTED) if found["left_out"] and limit < MOST_LISTED else 0
+    return await ctx.page("sessions.html", days=days, left=found["left_out"], more=more)
+
+
+async def show(ctx: Context) -> Reply:
+    """One session, with each decision of its day dreams."""
+    outcome = ctx.query.choice("outcome", OUTCOMES, "")
+    report = await ctx.call("session_report", session=ctx.path["session"])
+    counts = {name: len(report[f"{name}_statements"]) for name in OUTCOMES}
+    dreams = list(_replay(report, [outcome] if outcome else OUTCOMES))
+    return await ctx.page("session.html", report=report, dreams=dreams, outcome=outcome, counts=counts)
+
+
+def _replay(report: Mapping[str, Any], outcomes: Any) -> Iterator[tuple[dict[str, Any] | None, list[dict[str, Any]]]]:
+    """Each day dream with its statements in the order of the log; those of a dream that is not on record come last."""
+    by_run: dict[int, list[dict[str, Any]]] = {}
+    for name in outcomes:
+        for statement in report[f"{name}_statements"]:
+            by_run.setdefault(statement["run"], []).append(statement)
+    for run in report["runs"]:
+        yield run, sorted(by_run.pop(run["id"], []), key=lambda statement: statement["line"])
+    for statements in by_run.values():
+        yield None, sorted(statements, key=lambda statement: statement["line"])
+
+
+async def switch(ctx: Context) -> Reply:
+    """Memory on or off for one session."""
+    method = ctx.form.choice("memory", ("on", "off"), "")
+    if not method:
+        raise InputError("On or off?", fix="Use the button of the session.")
+    session = ctx.path["session"]
+    await ctx.call(method, session=session)
+    return ctx.redirect(f"/sessions/{session}", f"Memory is {method} for this session.")
+
+
+async def changes(ctx: Context) -> Reply:
+    """What memory learnt, replaced and forgot, day by day."""
+    topic, after, before = ctx.query.text("topic", limit=1_000), _day(ctx, "after"), _day(ctx, "before")
+    found = await ctx.call("timeline", project=ctx.project, k=EVENTS, topic=topic, after=after, before=before)
+    days = [(day, list(events)) for day, events in groupby(found["events"], key=lambda event: str(event["at"])[:10])]
+    oldest = found["events"][-1]["at"] if found["events"] and found["left_out"] else ""
+    return await ctx.page(
+        "changes_by_day.html", days=days, oldest=oldest, asked={"topic": topic, "after": after, "before": before}
+    )
+
+
+def _day(ctx: Context, name: str) -> str:
+    value = ctx.query.text(name, limit=40)
+    if value:
+        from_iso(value)
+    return value
+
+
+ROUTES = (
+    Route("/sessions", index),
+    Route("/sessions/changes", changes),
+    Route("/sessions/{session}", show),
+    Route("/sessions/{session}", switch, ("POST",)),
+)
+PAGE = Page("sessions", ROUTES, Nav("Timeline", "/sessions", 40))

@@ -1,0 +1,140 @@
+"""Settings: what is on and for whom, what each costs, a copy of everything, and forgetting a project."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.sessions import ALL
+from memoryd.errors import InputError, MemorydError
+
+FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
+# A session in a browser must not decide which program is run.
+BY_HAND = frozenset({"home", "claude_command"})
+NAME = 200
+
+
+async def index(ctx: Context) -> Reply:
+    """All settings, the projects, and what takes everything out or away."""
+    return await _page(ctx)
+
+
+async def _page(ctx: Context, *, error: MemorydError | None = None, typed: Mapping[str, str] | None = None) -> Reply:
+    told, projects = await asyncio.gather(ctx.call("settings"), ctx.try_call("projects"))
+    for entry in _entries(told):
+        entry["text"] = (typed or {}).get(entry["name"], _text(entry["value"]))
+        entry["default_text"] = _text(entry["default"])
+        entry["by_hand"] = entry["name"] in BY_HAND
+    values = {"told": told, "known": projects, "wrong": error, "formats": list(FORMATS)}
+    return await ctx.page("settings.html", status=400 if error else 200, **values)
+
+
+async def change(ctx: Context) -> Reply:
+    """Write what differs from what the page showed. A wrong value comes back as it was typed, and nothing is written."""
+    told = await ctx.call("settings")
+    values, typed = _wanted(ctx, told)
+    if not values:
+        return ctx.redirect("/settings", "Nothing was changed.")
+    try:
+        result = await ctx.call("change_settings", values=values)
+    except MemorydError as error:
+        return await _page(ctx, error=error, typed=typed)
+    kind, fix = "done", ""
+    if result["waiting"]:
+        fix = f"{', '.join(result['waiting'])}: takes effect at the daemon's next start (memoryd daemon --stop)."
+    if result["overruled"]:
+        kind, fix = "failed", "; ".join(f"{name} has no effect: {by} sets it too" for name, by in result["overruled"].items())
+    return ctx.redirect("/settings", f"Saved: {', '.join(result['changed'])}.", kind=kind, fix=fix)
+
+
+def _wanted(ctx: Context, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values to write, None for the default; and all that was typed."""
+    known = {entry["name"]: entry for entry in _entries(told) if entry["name"] not in BY_HAND}
+    if reset := ctx.form.text("reset", limit=NAME):
+        if reset not in known:
+            raise InputError(f"'{reset[:50]}' can't be changed here.", fix="Use memoryd config.")
+        return {reset: None}, {}
+    typed = {name: ctx.form.text(name) for name in ctx.form.texts("shown", NAME) if name in known}
+    values = {name: _value(known[name], text) for name, text in typed.items() if _differs(known[name], text)}
+    return values, typed
+
+
+def _differs(entry: Mapping[str, Any], text: str) -> bool:
+    if entry["secret"]:  # never shown, so an empty field says nothing
+        return bool(text)
+    return text.split() != _text(entry["value"]).split()
+
+
+def _value(entry: Mapping[str, Any], text: str) -> Any:
+    if not text:
+        return None
+    return [line.strip() for line in text.splitlines() if line.strip()] if entry["kind"] == "paths" else text
+
+
+def _entries(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for group in told["groups"]:
+        yield from group["settings"]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+async def switch(ctx: Context) -> Reply:
+    """Memory on or off for one project."""
+    method = ctx.form.choice("memory", ("on", "off"), "")
+    if not method:
+        raise InputError("On or off?", fix="Use the button beside the project.")
+    project = ctx.form.required("project", NAME)
+    await ctx.call(method, project=project)
+    return ctx.redirect("/settings", f"Memory is {method} for {project}.")
+
+
+async def export(ctx: Context) -> Reply:
+    """A file with all memories, or one project's."""
+    ending = ctx.form.choice("format", FORMATS, "tar.gz")
+    project = ctx.form.text("project", ALL, NAME)
+    with tempfile.TemporaryDirectory(prefix="memoryd-") as folder:
+        target = Path(folder) / f"export.{ending}"
+        await ctx.call("export", path=str(target), project=None if project == ALL else project)
+        data = await asyncio.to_thread(target.read_bytes)
+    name = f"memoryd-{datetime.now(UTC):%Y-%m-%d}.{ending}"
+    headers = {"content-disposition": f'attachment; filename="{name}"', "content-encoding": "identity"}
+    return Reply(data, media_type=FORMATS[ending], headers=headers)
+
+
+async def ask_forget(ctx: Context) -> Reply:
+    """What forgetting a project means, and the field for its name."""
+    found = await ctx.call("forget_project", project=ctx.path["project"], dry_run=True)
+    return await ctx.page("forget_project.html", found=found, wrong=None)
+
+
+async def forget(ctx: Context) -> Reply:
+    """Forget it, if its name was typed."""
+    found = await ctx.call("forget_project", project=ctx.path["project"], dry_run=True)
+    if ctx.form.text("name", limit=NAME) != found["name"]:
+        wrong = InputError("That is not its name: nothing was forgotten.", fix=f"Type {found['name']}.")
+        return await ctx.page("forget_project.html", status=400, found=found, wrong=wrong)
+    result = await ctx.call("forget_project", project=ctx.path["project"])
+    if not result["entry"]:
+        return ctx.redirect("/settings", "There was nothing to forget.")
+    told = f"{result['memories']:,} memories of {result['name']} are forgotten."
+    return ctx.redirect(f"/dreams/{result['entry']}", told, fix="Take it back here if you change your mind.")
+
+
+ROUTES = (
+    Route("/settings", index),
+    Route("/settings", change, ("POST",)),
+    Route("/settings/switch", switch, ("POST",)),
+    Route("/settings/export", export, ("POST",)),
+    Route("/settings/forget/{project}", ask_forget),
+    Route("/settings/forget/{project}", forget, ("POST",)),
+)
+PAGE = Page("settings", ROUTES, Nav("Settings", "/settings", 70))
