@@ -118,10 +118,23 @@ def _fork(command, env, output):
         os._exit(127)  # the child must not go on as a second hook
 
 
+def start_problem(home):
+    """Why the last daemon could not start, as it wrote it down; nothing once the configuration was changed after that."""
+    try:
+        path = os.path.join(home, "run", "start-problem")
+        config = os.path.join(home, "config.toml")
+        if os.path.exists(config) and os.stat(config).st_mtime > os.stat(path).st_mtime:
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return f"memoryd can't start, memory is off: {stream.read(2000).strip()}"
+    except OSError:
+        return ""
+
+
 def setup_message(home, env):
     """What to tell the user at the session's start about an environment that is not ready; empty when it is."""
     if environment.find_ready(env, home):
-        return ""
+        return start_problem(home)
     log = os.path.join(home, "logs", "launcher.log")
     status = environment.read_status(env, home)
     if status.get("state") == "failed":

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from memoryd import __version__
@@ -30,6 +31,8 @@ OUTPUT_NAME = "daemon.out"
 OUTPUT_BYTES = 1_000_000
 TOLD_BYTES = 400
 CHUNK_BYTES = 65_536
+WRONG_SETTING = 2  # how a daemon ends that would end so again
+LEAST_DISK_BYTES = 2**20
 START_FIX = "Start it with 'memoryd daemon' in another terminal, or run 'memoryd doctor'."
 _BROKEN = re.compile(r"(?P<path>.+):(?P<line>\d+): (?P<problem>.*)", re.DOTALL)
 
@@ -166,7 +169,8 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
     deadline = time.monotonic() + timeout
     child: subprocess.Popen[bytes] | None = None
     while not _is_fit(client, timeout):
-        if time.monotonic() > deadline:
+        wrong = child is not None and child.poll() == WRONG_SETTING
+        if wrong or time.monotonic() > deadline:
             raise _not_started(settings.paths, timeout)
         if child is None or child.poll() is not None:  # an ended one met a predecessor that was about to stop
             child = start_daemon(settings, command)
@@ -195,7 +199,19 @@ def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
         return DaemonUnavailable(
             f"A daemon (pid {pid}) runs but does not answer.", fix=f"End it with 'kill -9 {pid}'; nothing is lost by that."
         )
+    if _disk_is_full(paths.home):
+        return DaemonUnavailable(f"The daemon can't start: the disk of {paths.home} is full.", fix="Free some space.")
     return DaemonUnavailable(f"The daemon did not start within {timeout:g} s. {_last_output(paths)}".strip(), fix=START_FIX)
+
+
+def _disk_is_full(home: Path) -> bool:
+    """Whether not even a database fits; then the daemon's last words did not fit either."""
+    import shutil  # rarely needed, and every command loads this module
+
+    try:
+        return shutil.disk_usage(home).free < LEAST_DISK_BYTES
+    except OSError:
+        return False
 
 
 def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.Popen[bytes]:

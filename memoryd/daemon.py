@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -41,6 +42,7 @@ LEASE_CHECK_SECONDS = 30.0
 GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
 SWITCH_SECONDS = 0.001  # hooks get the interpreter sooner from a thread that computes (the default is 0.005)
+_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
 
 MakeApi = Callable[[Settings], ApiLike]
@@ -54,24 +56,34 @@ def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Calla
     1 means: the API could not be made, or the daemon can't listen.
     """
     paths = settings.paths
-    lock = try_lock(paths.daemon_lock)
-    if lock is None:
-        sys.stderr.write(f"memoryd runs already (pid {holder_pid(paths) or 'unknown'}).\n")
-        return 0
-    handler = start_log(paths.logs / LOG_NAME, settings.log_level)
+    try:
+        lock = try_lock(paths.daemon_lock)
+        if lock is None:
+            sys.stderr.write(f"memoryd runs already (pid {holder_pid(paths) or 'unknown'}).\n")
+            return 0
+        with lock:
+            _note_pid(lock)
+            paths.start_problem.unlink(missing_ok=True)
+            return _run_locked(settings, make_api, clock, ready)
+    except OSError as error:
+        _logger.exception("can't start")
+        fix = "free some space" if error.errno in _FULL else "run 'memoryd doctor'"
+        sys.stderr.write(f"memoryd can't start: {error}. Fix: {fix}.\n")
+    except MemorydError as error:
+        _logger.warning("can't start: %s", error)
+        sys.stderr.write(f"memoryd can't start: {error}\n")
+    return 1
+
+
+def _run_locked(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None) -> int:
+    handler = start_log(settings.paths.logs / LOG_NAME, settings.log_level)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        _note_pid(lock)
         return asyncio.run(_Daemon(settings, make_api, clock).run(ready))
-    except OSError as error:
-        _logger.exception("can't listen")
-        sys.stderr.write(f"memoryd can't listen: {error}. Fix: run 'memoryd doctor'.\n")
-        return 1
     finally:
         sys.setswitchinterval(interval)
         stop_log(handler)
-        lock.close()
 
 
 def _note_pid(lock: IO[bytes]) -> None:

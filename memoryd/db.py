@@ -81,6 +81,8 @@ class Database:
             raise IndexDamagedError(
                 f"{self.path} is damaged: {error}", fix="Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
             ) from error
+        except apsw.FullError as error:
+            raise StoreError(f"{self.path}: the disk is full.", fix="Free some space.") from error
         except apsw.Error as error:
             raise StoreError(f"{self.path}: {error}", fix="Run 'memoryd doctor' for a check of the databases.") from error
 

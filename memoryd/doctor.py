@@ -14,8 +14,9 @@ from typing import Any
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import Settings
 from memoryd.db import Database
+from memoryd.dream.journal import Journal, Step
 from memoryd.errors import MemorydError
-from memoryd.files import read_tail
+from memoryd.files import read_tail, try_lock
 from memoryd.paths import Paths
 
 LOW_DISK_BYTES = 500 * 2**20
@@ -47,6 +48,7 @@ def run_checks(settings: Settings) -> list[Check]:
         _home,
         _permissions,
         _databases,
+        _journal,
         _spool,
         _hook_failures,
         _daemon,
@@ -111,6 +113,21 @@ def _database(path: Path) -> Check:
     except MemorydError as error:
         return Check(f"database {path.name}", False, error.message, error.fix)
     return Check(f"database {path.name}", True, f"whole, {path.stat().st_size // 1024} KiB")
+
+
+def _journal(settings: Settings) -> Iterator[Check]:
+    """An entry that is neither done nor rolled back while nobody dreams: a kill cut it off."""
+    heads = Journal(settings.paths.journal).heads()
+    cut_off = [head.name for head in heads if head.step in (Step.READY, Step.APPLYING)]
+    lock = try_lock(settings.paths.dream_lock) if cut_off else None
+    if lock is not None:
+        lock.close()
+    yield Check(
+        "journal",
+        lock is None,
+        f"{', '.join(cut_off)}: {'cut off' if lock else 'under way'}" if cut_off else f"{len(heads)} entries, none open",
+        "Restart the daemon, which brings it to an end: memoryd daemon --stop, then memoryd daemon --start",
+    )
 
 
 def _spool(settings: Settings) -> Iterator[Check]:

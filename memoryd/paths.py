@@ -83,6 +83,11 @@ class Paths:
         return self.run / "daemon.lock"
 
     @property
+    def start_problem(self) -> Path:
+        """Why the last daemon could not start, for the next session's start; absent when it could."""
+        return self.run / "start-problem"
+
+    @property
     def governance_cache(self) -> Path:
         """Ready SessionStart answers, read by the hook when no daemon answers in time."""
         return self.run / "governance"

@@ -14,6 +14,7 @@ from memoryd.config import is_internal
 from memoryd.errors import MemorydError
 from memoryd.files import append_line
 from memoryd.relay import relay_mcp, send_hook
+from memoryd.server.hook_events import MAX_RECORD_BYTES
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -57,8 +58,11 @@ def mcp(context: Context, /) -> None:
 @pass_context
 def hook(context: Context, /, event: str) -> None:
     """Hand a hook's standard input to the daemon and print its answer. Never fails the session: exit code 0."""
-    data = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read(MAX_RECORD_BYTES + 1)
     if is_internal():
+        return
+    if len(data) > MAX_RECORD_BYTES:
+        append_line(context.settings.paths.logs / "hooks.log", f"{event}: more than {MAX_RECORD_BYTES} bytes, dropped")
         return
     try:
         context.check()

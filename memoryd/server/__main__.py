@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 
 from memoryd.clock import SystemClock
-from memoryd.config import Settings, load_settings
+from memoryd.config import Settings, find_home, load_settings
 from memoryd.daemon import run_daemon
-from memoryd.errors import ConfigError
+from memoryd.errors import ConfigError, MemorydError
+from memoryd.files import write_atomic
+from memoryd.paths import Paths
 from memoryd.server.contract import ApiLike
 
 
@@ -24,8 +28,15 @@ def main() -> int:
         settings = load_settings()
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
+        _note_problem(error)
         return 2
     return run_daemon(settings, _make_api, SystemClock())
+
+
+def _note_problem(error: ConfigError) -> None:
+    """For the hook at the next session's start: else the user would not hear of it."""
+    with contextlib.suppress(MemorydError):  # the home folder itself may be what is wrong
+        write_atomic(Paths(find_home(os.environ)).start_problem, str(error).encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

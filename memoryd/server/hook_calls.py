@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd.config import OPTION_PREFIX, Settings
+from memoryd.config import OPTION_PREFIX, Settings, load_settings
 from memoryd.daydream.gate import is_excluded
+from memoryd.errors import ConfigError
 from memoryd.project import ProjectRegistry
 from memoryd.recall.inject import Injector, SessionEvent, hook_output
 from memoryd.state import State
@@ -101,7 +102,11 @@ class HookCalls:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 
     def _warning(self) -> str:
-        """One line for the person when day dreams fail: silence would look like 'nothing to remember'."""
+        """One line for the person when settings are broken or day dreams fail: silence would look like 'nothing to remember'."""
+        try:
+            load_settings(home=str(self._settings.home))
+        except ConfigError as error:
+            return f"memoryd goes on with the settings from before: {error}"
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:
             return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -125,3 +126,15 @@ def test_readiness_is_told_when_there_is_nothing_else_to_say(hooks: Hooks, daemo
     daemon(answer=b"")
     (hooks.data / "announce").write_text("memoryd is ready.")
     assert json.loads(hooks.run("SessionStart")) == {"systemMessage": "memoryd is ready."}
+
+
+def test_why_no_daemon_can_start_is_told_until_the_configuration_changes(ready: Hooks) -> None:
+    (ready.home / "run").mkdir(parents=True, exist_ok=True)
+    (ready.home / "run" / "start-problem").write_text("config.toml, line 3: floor is no number. Fix: write 0.5.")
+    assert "floor is no number" in json.loads(ready.run("SessionStart"))["systemMessage"]
+    assert ready.run("UserPromptSubmit") == b""
+    config = ready.home / "config.toml"
+    config.write_text("floor = 0.5\n")
+    later = time.time() + 60
+    os.utime(config, (later, later))
+    assert ready.run("SessionStart") == b""

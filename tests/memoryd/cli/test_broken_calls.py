@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from memoryd.cli import processes
 from memoryd.cli.app import app
 from memoryd.cli.output import visible
 from tests.memoryd.cli.conftest import Terminal
@@ -46,6 +47,13 @@ def test_with_a_broken_config_a_hook_ends_with_0_and_the_fault_is_logged(broken_
     result = run(broken_home, "hook", "Stop", data=b"{}")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "config.toml" in (broken_home / "logs" / "hooks.log").read_text("utf-8")
+
+
+def test_a_hook_with_too_much_on_its_input_is_dropped_and_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MAX_RECORD_BYTES", 10)
+    result = run(tmp_path, "hook", "Stop", data=b"x" * 100_000)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "more than 10 bytes" in (tmp_path / "logs" / "hooks.log").read_text("utf-8")
 
 
 @pytest.mark.parametrize("arguments", [("list", "--limit", "0", "--json"), ("--json", "nosuch"), ("--json", "list", "--nosuch")])

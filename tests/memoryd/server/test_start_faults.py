@@ -1,0 +1,98 @@
+"""What a user hears when the daemon can't start, or starts with a configuration that is broken since."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from memoryd import client as client_module
+from memoryd import daemon as daemon_module
+from memoryd import doctor
+from memoryd.client import ensure_daemon
+from memoryd.clock import SystemClock
+from memoryd.config import Settings
+from memoryd.daemon import run_daemon
+from memoryd.dream.journal import Journal, Kind, Step
+from memoryd.errors import DaemonUnavailable, StoreError
+from memoryd.files import try_lock
+from memoryd.server import __main__ as server
+from memoryd.server.api import Api
+from memoryd.testing import FakeClock
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_a_broken_config_is_noted_for_the_next_session_and_forgotten_at_a_sound_start(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMORYD_HOME", str(settings.home))
+    settings.home.mkdir(parents=True, exist_ok=True)
+    settings.paths.config.write_text("floor = 'high'\n")
+    assert server.main() == 2
+    told = settings.paths.start_problem.read_text()
+    assert "floor" in told and told in capsys.readouterr().err
+    monkeypatch.setattr(daemon_module, "_run_locked", lambda *_: 0)
+    assert run_daemon(settings, lambda _: pytest.fail("no API is made"), SystemClock()) == 0
+    assert not settings.paths.start_problem.exists()
+
+
+def test_a_config_that_breaks_while_the_daemon_runs_is_told_at_the_session_start(
+    settings: Settings, clock: FakeClock, tmp_path: Path
+) -> None:
+    api = Api(settings, clock)
+    payload = {"session_id": "s", "cwd": str(tmp_path)}
+    assert b"systemMessage" not in api.hook("SessionStart", payload, {})
+    settings.paths.config.write_text("no such setting = 1\n")
+    assert b"settings from before" in api.hook("SessionStart", payload, {})
+    api.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "fix"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "free some space"),
+        (StoreError("Can't write endpoint: No space left on device.", fix="Check free space."), "Check free space"),
+        (OSError(errno.EACCES, "Permission denied"), "memoryd doctor"),
+    ],
+)
+def test_a_daemon_that_cannot_write_ends_with_a_reason_and_no_traceback(
+    settings: Settings, fault: Exception, fix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> int:
+        raise fault
+
+    monkeypatch.setattr(daemon_module, "_run_locked", broken)
+    assert run_daemon(settings, lambda _: pytest.fail("no API is made"), SystemClock()) == 1
+    told = capsys.readouterr().err
+    assert fix in told
+    assert "Traceback" not in told
+
+
+def test_a_client_says_that_the_disk_is_full(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, 0))
+    monkeypatch.setattr(client_module, "PAUSE_SECONDS", 0.001)
+    with pytest.raises(DaemonUnavailable, match="disk of .* is full"):
+        ensure_daemon(settings, timeout=0.05, command=["false"])
+
+
+def test_the_doctor_tells_an_entry_that_was_cut_off_from_a_dream_under_way(settings: Settings, clock: FakeClock) -> None:
+    journal = Journal(settings.paths.journal)
+    name = journal.create(Kind.DREAM, [], {}, at=clock.now(), trigger="nightly")
+    journal.set_step(name, Step.APPLYING)
+
+    def found() -> tuple[bool, str]:
+        (check,) = doctor._journal(settings)  # all checks together start a daemon, which mends it
+        return check.ok, check.detail
+
+    assert found() == (False, f"{name}: cut off")
+    lock = try_lock(settings.paths.dream_lock)
+    assert lock is not None
+    with lock:
+        assert found() == (True, f"{name}: under way")
+    journal.set_step(name, Step.DONE)
+    assert found() == (True, "1 entries, none open")
