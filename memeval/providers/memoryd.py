@@ -34,7 +34,7 @@ from memoryd.clock import SystemClock
 from memoryd.config import Settings, setting_names, with_flags
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.errors import MemorydError
-from memoryd.protocols import Embedder, FloatArray
+from memoryd.protocols import Embedder, FloatArray, QueryTokens, TokenEncoder
 from memoryd.service import Orchestrator
 from memoryd.types import Evidence, Hit, Kind, MemoryItem, Query, Source
 
@@ -66,6 +66,29 @@ class _ShortEmbedder:
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         return self._inner.embed_queries(texts)
+
+
+class _ShortEncoder:
+    """The same for token vectors: the start of each text, read after the end of what was said before it."""
+
+    def __init__(self, inner: TokenEncoder, characters: int) -> None:
+        self._inner = inner
+        self._characters = characters
+
+    @property
+    def name(self) -> str:
+        return f"{self._inner.name}/{self._characters}"
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
+        size = self._characters
+        return self._inner.encode([text[:size] for text in texts], [context[-size:] for context in contexts])
+
+    def encode_query(self, text: str) -> QueryTokens:
+        return self._inner.encode_query(text)
 
 
 class _TextEmbedder(_ShortEmbedder):
@@ -115,7 +138,8 @@ class MemorydProvider(LocalProvider):
         with _as_provider_error("be set up"):
             self._settings = with_flags(Settings(home=Path()), **options.part("settings"))
             embedder = make_embedder(self._settings)
-            self._encoder = make_encoder(self._settings)
+            encoder = make_encoder(self._settings)
+        self._encoder = _ShortEncoder(encoder, self._characters) if encoder and self._characters else encoder
         self._embedder = _ShortEmbedder(embedder, self._characters)
         self._services: OrderedDict[str, Orchestrator] = OrderedDict()
         self._in_use: Counter[str] = Counter()
