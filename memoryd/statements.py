@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from memoryd.text import STOP_WORDS as ENGLISH_STOP_WORDS
 from memoryd.text import normalise, overlap, words
@@ -18,6 +19,7 @@ SAME_OVERLAP_SHORT = 0.6
 FLIP_OVERLAP = 0.7
 MIN_SHARED = 2
 PREFIX = 5
+READ_KEPT = 4_000
 
 
 class Relation(StrEnum):
@@ -130,8 +132,9 @@ def _stem(word: str) -> str:
     return word[:PREFIX]
 
 
+@lru_cache(maxsize=READ_KEPT)
 def read(text: str) -> Statement:
-    """What comparisons need of a text."""
+    """What comparisons need of a text. Kept for a while: one statement is compared with many."""
     text = _DENIAL.sub("", text)
     plain = [word for word in words(mask_values(text)) if word not in ENGLISH_STOP_WORDS and word not in _NEGATION_WORDS]
     return Statement(
