@@ -33,6 +33,7 @@ class Database:
 
     def __init__(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> None:
         self.path = path
+        self._durable = durable
         self._lock = threading.RLock()
         self._depth = 0
         try:
@@ -119,6 +120,19 @@ class Database:
                 self.execute("COMMIT")
             finally:
                 self._depth -= 1
+
+    @contextlib.contextmanager
+    def unsynced(self) -> Iterator[None]:
+        """What is written in the block survives a kill but perhaps no power cut; it does not wait for the disk."""
+        with self._lock:
+            if not self._durable or self._depth:  # inside a transaction SQLite allows no change
+                yield
+                return
+            self.execute("PRAGMA synchronous=NORMAL")
+            try:
+                yield
+            finally:
+                self.execute("PRAGMA synchronous=FULL")
 
     def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
         """An FTS5 tokenizer as a function from a text to its tokens, the same ones that an index holds."""

@@ -219,14 +219,15 @@ class State:
     # Sessions and injections
 
     def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
-        """Record that the session is alive."""
+        """Record that the session is alive. A hook waits for it, so it does not wait for the disk."""
         now = self._now()
-        self._db.execute(
-            "INSERT INTO session (session, project, cwd, transcript, started_at, ended_at, last_at)"
-            " VALUES (?, ?, ?, ?, ?, '', ?) ON CONFLICT(session) DO UPDATE SET project = excluded.project,"
-            " cwd = excluded.cwd, transcript = excluded.transcript, last_at = excluded.last_at, ended_at = ''",
-            (session, project, cwd, transcript, now, now),
-        )
+        with self._db.unsynced():
+            self._db.execute(
+                "INSERT INTO session (session, project, cwd, transcript, started_at, ended_at, last_at)"
+                " VALUES (?, ?, ?, ?, ?, '', ?) ON CONFLICT(session) DO UPDATE SET project = excluded.project,"
+                " cwd = excluded.cwd, transcript = excluded.transcript, last_at = excluded.last_at, ended_at = ''",
+                (session, project, cwd, transcript, now, now),
+            )
 
     def end_session(self, session: str) -> None:
         """Record the session's end."""
@@ -257,14 +258,17 @@ class State:
         return {row[0] for row in self._db.execute("SELECT memory FROM injection WHERE session = ?", (session,))}
 
     def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
-        """Record what a session was given."""
+        """Record what a session was given; a power cut may lose it, then it is given once more."""
         now = self._now()
         given = list(memories)
-        self._db.executemany(
-            "INSERT OR IGNORE INTO injection (session, memory, at, event) VALUES (?, ?, ?, ?)",
-            [(session, memory, now, event) for memory in given],
-        )
-        self.ledger.record_use(given, session, How.INJECTED)
+        if not given:
+            return
+        with self._db.unsynced():
+            self._db.executemany(
+                "INSERT OR IGNORE INTO injection (session, memory, at, event) VALUES (?, ?, ?, ?)",
+                [(session, memory, now, event) for memory in given],
+            )
+            self.ledger.record_use(given, session, How.INJECTED)
 
     def injections(self, session: str) -> dict[str, str]:
         """The hook by which the session was given each memory that it still sees, by id."""

@@ -189,3 +189,17 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 def test_a_private_folder_may_be_made_twice(tmp_path: Path) -> None:
     assert make_private_dir(tmp_path / "a") == make_private_dir(tmp_path / "a")
+
+
+def test_what_is_written_unsynced_is_there_and_later_writes_are_synced_again(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db")
+    db.execute("CREATE TABLE t (n)")
+    with pytest.raises(StoreError), db.unsynced():
+        assert db.value("PRAGMA synchronous") == 1
+        db.execute("INSERT INTO t VALUES (1)")
+        db.execute("no sql")
+    assert db.value("PRAGMA synchronous") == 2
+    with db.transaction(), db.unsynced():
+        db.execute("INSERT INTO t VALUES (2)")
+    assert db.execute("SELECT n FROM t") == [(1,), (2,)]
+    db.close()
