@@ -9,22 +9,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-from memoryd.client import Client, ensure_daemon
-from memoryd.config import Settings, load_settings
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import realistic  # noqa: E402
+from browsing import THEMES, WIDTHS, Store
 
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
 HEIGHT = 900
+__all__ = ["THEMES", "WIDTHS", "Store"]
 Opened = Callable[..., Any]
 
 
@@ -38,27 +31,6 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
-
-
-class Store:
-    """A home folder with a running daemon."""
-
-    def __init__(self, folder: Path, count: int) -> None:
-        self.settings: Settings = load_settings({}, home=str(folder / "home"), embedder="hash")
-        self.projects = folder / "projects"
-        self.settings.home.mkdir(parents=True)
-        self.settings.paths.config.write_text('embedder = "hash"\n', "utf-8")
-        self.items = realistic.fill(self.settings, self.projects, count) if count else []
-        ensure_daemon(self.settings)
-        self.client = Client(self.settings.paths)
-
-    def link(self, cwd: str = "") -> str:
-        """A fresh one-time link."""
-        return str(self.client.call("console_open", {"cwd": cwd})["url"])
-
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """An API method."""
-        return self.client.call(method, params)
 
 
 def _store(tmp_path_factory: pytest.TempPathFactory, name: str, count: int) -> Iterator[Store]:

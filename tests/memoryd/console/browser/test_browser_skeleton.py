@@ -1,9 +1,8 @@
 """Every page of the navigation, on an empty and on a full store, narrow and wide, light and dark."""
 
 import pytest
+from browsing import THEMES, WIDTHS
 
-THEMES = ("light", "dark")
-WIDTHS = (390, 1440)
 pytestmark = pytest.mark.slow
 
 
