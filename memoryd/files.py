@@ -29,6 +29,8 @@ else:
 TEMPORARY_PREFIX = ".tmp-"
 # Syncs that wait together share one commit of the file system's journal: eight files take little longer than one.
 SYNC_THREADS = 8
+# Files that are staged together: more would hold many temporaries, fewer would wait more often.
+STAGED = 250
 
 
 def make_private_dir(path: Path) -> Path:
@@ -123,6 +125,19 @@ def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_f
             sync_dir(target.parent)
     except OSError as error:
         raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
+
+
+def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
+    """`write_atomic` for many: each file is old or new whenever a kill comes, all are durable at the end. Raises StoreError."""
+    for start in range(0, len(files), STAGED):
+        part = files[start : start + STAGED]
+        with staged(part) as ready:
+            for (target, data), temporary in zip(part, ready, strict=True):
+                write_atomic(target, data, ready=temporary, sync_folder=False)
+    try:
+        sync_dirs(sorted({target.parent for target, _ in files}))
+    except OSError as error:
+        raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
 
 
 def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> bool:

@@ -19,7 +19,7 @@ from memoryd.codec import item_digest
 from memoryd.dream.journal import SEE_JOURNAL, Head, Journal, Kind, Place, Record, Step
 from memoryd.dream.plan import Change
 from memoryd.errors import BrokenFileError, InputError, MemorydError, StoreError
-from memoryd.files import write_atomic
+from memoryd.files import replace_all
 from memoryd.protocols import Clock
 from memoryd.service import Orchestrator
 from memoryd.stores import memory_file
@@ -216,9 +216,7 @@ class Applier:
     def _put(self, files: Mapping[str, bytes | None], records: Iterable[Record]) -> None:
         """Give the files these bytes, None: remove; then index them."""
         folder = self._service.folder
-        for path, data in sorted(files.items()):
-            if data is not None:
-                write_atomic(folder / path, data)
+        replace_all([(folder / path, data) for path, data in sorted(files.items()) if data is not None])
         for record in records:
             if files.get(record.after_path) is not None and record.target_mtime_ns:
                 os.utime(folder / record.after_path, ns=(record.target_mtime_ns, record.target_mtime_ns))

@@ -20,8 +20,6 @@ from memoryd.stores.trash import move, remove_empty_parents
 from memoryd.types import MemoryItem
 
 _TRIES = 100
-# Files that are staged together: more would hold many temporaries, fewer would wait more often.
-STAGED = 250
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from typing import TypeVar
 from memoryd import codec
 from memoryd.db import remove_database
 from memoryd.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
-from memoryd.files import locked
+from memoryd.files import STAGED, locked
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
 from memoryd.stores.browse import Key, page_of, span_of, tally_of
-from memoryd.stores.file_writer import STAGED, FileWriter
+from memoryd.stores.file_writer import FileWriter
 from memoryd.stores.literal import Entry, Known, LiteralIndex
 from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
 from memoryd.stores.sync import Synchroniser, SyncReport
