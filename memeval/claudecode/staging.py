@@ -20,6 +20,8 @@ import memoryd
 
 SHIPPED = (".claude-plugin", "plugin.json", ".mcp.json", "pyproject.toml", "hooks", "plugin", "commands", "skills", "agents")
 """Files and folders at the top of a plugin that the client or its hooks read; nothing else is copied."""
+FOR_PEOPLE = ("cli", "console", "demo", "doctor")
+"""Parts of memoryd that do nothing in a session."""
 _LEFT_OUT = ("__pycache__", ".DS_Store")
 
 
@@ -47,7 +49,8 @@ def stage(plugin: Path, root: Path) -> Staged:
         except OSError:  # another run was faster
             shutil.rmtree(fresh)
     code = Path(memoryd.__file__).parent
-    return Staged(folder, hashlib.sha256(f"{shipped}{_digest(code, sorted(code.rglob('*.py')))}".encode()).hexdigest())
+    acting = sorted(file for file in code.rglob("*.py") if file.relative_to(code).parts[0].removesuffix(".py") not in FOR_PEOPLE)
+    return Staged(folder, hashlib.sha256(f"{shipped}{_digest(code, acting)}".encode()).hexdigest())
 
 
 def _files(plugin: Path) -> Iterator[Path]:
