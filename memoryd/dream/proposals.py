@@ -96,15 +96,17 @@ class Proposals:
         """Drop what waits and has to do with a memory."""
         self._drop([p.id for p in self.waiting() if any(change.id == memory for change in p.changes)], {})
 
-    def refuse_group(self, actions: Sequence[tuple[Action, str]]) -> None:
-        """The user took this back: it is not done again."""
-        if any(action not in PASSING for action, _ in actions):
-            self._drop([], {proposal_id(actions): _dropped(actions)})
+    def refuse_groups(self, groups: Iterable[Sequence[tuple[Action, str]]]) -> None:
+        """The user took these back: they are not done again."""
+        lasting = [actions for actions in groups if any(action not in PASSING for action, _ in actions)]
+        if lasting:
+            self._drop([], {proposal_id(actions): _dropped(actions) for actions in lasting})
 
-    def allow_group(self, actions: Sequence[tuple[Action, str]]) -> None:
-        """The user wants it after all."""
-        stored = self._load()
-        if stored["refused"].pop(proposal_id(actions), None) is not None:
+    def allow_groups(self, groups: Iterable[Sequence[tuple[Action, str]]]) -> None:
+        """The user wants these after all."""
+        stored, wanted = self._load(), {proposal_id(actions) for actions in groups}
+        if wanted & stored["refused"].keys():
+            stored["refused"] = {id: ids for id, ids in stored["refused"].items() if id not in wanted}
             self._save(stored)
 
     def refused(self) -> Refused:

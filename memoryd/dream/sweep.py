@@ -231,8 +231,7 @@ class Sweep:
         by_group: dict[str, list[tuple[Action, str]]] = {}
         for record in records:
             by_group.setdefault(record.group or record.id, []).append((record.action, record.id))
-        for actions in by_group.values():
-            (self.proposals.allow_group if back else self.proposals.refuse_group)(actions)
+        (self.proposals.allow_groups if back else self.proposals.refuse_groups)(by_group.values())
 
     def erase(self, id: str) -> None:
         """Delete a memory from journal and proposals, with all that it stood or fell with. Waits for no dream: refuses then."""
