@@ -4,7 +4,8 @@ The folder holds `*.jsonl` logs and `gold.json`; `score_extraction.py` lies in i
 
     python benchmarks/extraction.py FOLDER                    whole sessions, with the weights as shipped
     python benchmarks/extraction.py FOLDER --mode turn        one call for each time the user speaks (mode chunk: as at import)
-    python benchmarks/extraction.py FOLDER --cross-validate   weights fitted without the session (group) that is measured
+    python benchmarks/extraction.py FOLDER --cross-validate session   weights fitted without the session that is measured
+    python benchmarks/extraction.py FOLDER --cross-validate project   … without all sessions of its project
     python benchmarks/extraction.py FOLDER --write            fit on all sessions and write heuristic/weights.py
 """
 
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,7 +35,7 @@ from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.types import Passage, Turn
 
-RIDGE = 8.0
+RIDGE = 12.0
 MATCH = 0.5
 CONTEXT_TURNS = 6
 # What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
@@ -43,7 +44,8 @@ POSITIVE = frozenset(
     "said twice|nearly said twice|restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
 )
 NEGATIVE = frozenset(
-    "length tiny|length short|pasted|first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|")
+    "length tiny|length short|pasted|list|middle|opening|long episode|"
+    "first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|")
 )
 
 
@@ -109,8 +111,11 @@ def passages(session: Session, mode: str) -> Iterator[Passage]:
 def predict(session: Session, weights: Weights, mode: str) -> list[str]:
     """Contents that the extractor proposes; what an earlier passage gave word for word counts once, as in the store."""
     extractor = HeuristicExtractor(weights)
-    found = [c.content for passage in passages(session, mode) for c in extractor.extract(passage).candidates]
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for passage in passages(session, mode):
+        extraction = extractor.extract(replace(passage, given=tuple(found)))
+        found |= dict.fromkeys(candidate.content for candidate in extraction.candidates)
+    return list(found)
 
 
 def session_units(session: Session) -> list[Unit]:
@@ -133,6 +138,7 @@ class Examples:
     matrix: np.ndarray
     labels: np.ndarray
     groups: np.ndarray
+    sessions: np.ndarray
 
 
 def examples(sessions: Sequence[Session], by_user: bool, scorer: ModuleType) -> Examples:
@@ -141,7 +147,7 @@ def examples(sessions: Sequence[Session], by_user: bool, scorer: ModuleType) -> 
     names = sorted({cue for _, unit in rows for cue in unit.cues})
     matrix = np.array([[1.0, *(float(n in unit.cues) for n in names)] for _, unit in rows])
     labels = np.array([float(is_hit(unit.text, s.gold, scorer)) for s, unit in rows])
-    return Examples(names, matrix, labels, np.array([s.group for s, _ in rows]))
+    return Examples(names, matrix, labels, np.array([s.group for s, _ in rows]), np.array([s.name for s, _ in rows]))
 
 
 def sign(name: str) -> int:
@@ -168,8 +174,8 @@ def regress(matrix: np.ndarray, labels: np.ndarray, ridge: float = RIDGE) -> np.
 
 
 def fit(data: Examples, without: str = "") -> dict[str, float]:
-    """Weight by cue, fitted on every group but one; cues whose sign came out wrong are left out."""
-    rows = data.groups != without
+    """Weight by cue, fitted on all but one group or session; cues whose sign came out wrong are left out."""
+    rows = (data.groups != without) & (data.sessions != without)
     signs = np.array([0, *(sign(n) for n in data.names)])
     keep = np.arange(len(signs))
     while True:
@@ -227,7 +233,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="session")
-    parser.add_argument("--cross-validate", action="store_true")
+    parser.add_argument("--cross-validate", choices=("session", "project"), help="leave that out when fitting")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--strict", action="store_true", help="leave quotes out of the comparison")
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -235,12 +241,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     scorer, sessions = load_scorer(args.folder), load_sessions(args.folder)
     shipped = Weights(weights_module.USER_WEIGHTS, weights_module.AGENT_WEIGHTS)
     weights = {s.name: shipped for s in sessions}
-    if args.cross_validate or args.write:
+    if args.write or args.cross_validate:
         user, agent = examples(sessions, True, scorer), examples(sessions, False, scorer)
         if args.write:
             write_weights(fit(user), fit(agent))
-        groups = {s.group: Weights(fit(user, s.group), fit(agent, s.group)) for s in sessions}
-        weights = {s.name: groups[s.group] for s in sessions}
+            return 0
+        folds = {s.name: s.group if args.cross_validate == "project" else s.name for s in sessions}
+        fitted = {fold: Weights(fit(user, fold), fit(agent, fold)) for fold in dict.fromkeys(folds.values())}
+        weights = {name: fitted[fold] for name, fold in folds.items()}
     began = time.perf_counter()
     predictions = {s.name: predict(s, weights[s.name], args.mode) for s in sessions}
     took = time.perf_counter() - began

@@ -238,7 +238,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What an extractor gets: new turns, with a few earlier ones for context only."""
+    """What an extractor gets: new turns, with a few earlier ones for context only.
+
+    `given` are the statements that the session gave before.
+    """
 
     turns: tuple[Turn, ...]
     context: tuple[Turn, ...] = ()
@@ -246,6 +249,7 @@ class Passage:
     project: str = ""
     cwd: str = ""
     transcript: str = ""
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
         if is_own_run(settings, piece.cwd, piece):
             skipped["own run"] += len(piece.turns)
         elif piece.turns:
-            passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path)))
+            given = tuple(candidate.content for candidate in draft.candidates())
+            plain = Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), given)
+            passage = redacted_passage(plain)
             extraction = extractor.extract(passage)
             usage, model = usage + extraction.usage, extraction.model
             candidates, refused = admissible(extraction)

@@ -6,7 +6,6 @@ What is not understood is counted under a reason and left out; nothing here rais
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from memoryd.clock import from_iso
+from memoryd.daydream.answers import answer_pairs
 from memoryd.daydream.memo import Memo
 from memoryd.daydream.redact import redact
 from memoryd.daydream.user_text import CONTINUED, clean, clean_user, foreign_run, is_client_text, strip_private, well_formed
@@ -29,7 +29,6 @@ _REJECTED = (
 )
 _SAID = "the user said:\n"
 _AFTER_SAID = "\n\nNote: The user's next message may contain a correction"
-_ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
 _DETAIL_KEYS = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern", "skill", "subject", "prompt")
 _DETAIL_CHARS = 500
 _DESCRIPTION_CHARS = 300
@@ -275,8 +274,8 @@ class EntryReader:
             yield from self._answers(tool, text, entry.get("toolUseResult"), base)
 
     def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
-        """The user's answers to AskUserQuestion; `detail` holds the question."""
-        for question, answer in _answer_pairs(tool, text, result):
+        """The user's answers to AskUserQuestion, an option with its description; `detail` holds the question."""
+        for question, answer in answer_pairs(tool, text, result):
             for turn in self._typed(answer, base, "answer"):
                 yield replace(turn, tool=tool, detail=self._safe(clean(question), _DETAIL_CHARS))
 
@@ -327,12 +326,3 @@ def _not_spoken(text: str, entry: Entry) -> str:
     if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:
         return "meta"
     return "harness" if _by_machine(entry) else ""
-
-
-def _answer_pairs(tool: str, text: str, result: Any) -> list[tuple[str, str]]:
-    if tool != "AskUserQuestion":
-        return []
-    answers = result.get("answers") if isinstance(result, Mapping) else None
-    if isinstance(answers, Mapping):
-        return [(_string(q), a if isinstance(a, str) else _joined(a)) for q, a in answers.items()]
-    return [(m.group(1), m.group(2)) for m in _ANSWER.finditer(text)]

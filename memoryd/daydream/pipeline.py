@@ -30,7 +30,7 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Extractor
 from memoryd.state import Job, Run, State
 from memoryd.types import Passage, Usage
-from memoryd.verdicts import Verdict
+from memoryd.verdicts import REFUSED, Verdict
 
 log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
@@ -163,7 +163,8 @@ class DayDream:
 
     def _digest(self, job: Job, place: _Place, piece: Piece, run: Run) -> tuple[Run, list[Verdict]]:
         """Extract and write; the run and the decisions as they are to be recorded."""
-        passage = redacted_passage(_passage(piece, place, job.transcript))
+        given = tuple(v.text for v in self._state.verdicts(place.session) if v.outcome != REFUSED)
+        passage = replace(redacted_passage(_passage(piece, place, job.transcript)), given=given)
         extractor = self._ready_extractor()
         try:
             extraction = extractor.extract(passage)

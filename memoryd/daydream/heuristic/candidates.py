@@ -9,9 +9,8 @@ from types import MappingProxyType
 from memoryd.daydream.heuristic.explicit import about_person, is_correction
 from memoryd.daydream.heuristic.score import Weights, probability
 from memoryd.daydream.heuristic.select import Scored
-from memoryd.daydream.heuristic.sentences import sentences
 from memoryd.daydream.heuristic.units import Unit
-from memoryd.text import CJK
+from memoryd.daydream.heuristic.wording import stated
 from memoryd.types import Candidate, Kind, Polarity, Scope, Source
 
 _PATH = re.compile(
@@ -83,7 +82,7 @@ def candidate(scored: Scored, weights: Weights) -> Candidate:
     chance = 0.9 if scored.sure else probability(scored.score)
     trusted = unit.by_user and not unit.pasted
     return Candidate(
-        content=worded(unit.text if unit.turn.via == "answer" else without_opening_questions(unit.text)),
+        content=stated(unit),
         kind=kind,
         polarity=polarity_of(unit, kind),
         source=Source.USER if trusted else Source.AGENT_STEP,
@@ -148,24 +147,6 @@ def importance_of(kind: Kind, scored: Scored) -> int:
     if scored.sure or kind is Kind.RULE or scored.score > 0.3:
         return 3
     return 2 if scored.score > -1.2 else 1
-
-
-def worded(text: str) -> str:
-    """As a sentence: a capital letter unless it starts with a name in code, a full stop."""
-    text = text.strip().rstrip(" :：,;，；-—")
-    head = text[:1]
-    if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
-        text = head.upper() + text[1:]
-    if not text or text[-1] in ".!?。！？…`\"')":
-        return text
-    return text + ("。" if CJK.match(text[-1]) else ".")
-
-
-def without_opening_questions(text: str) -> str:
-    """A rule that follows a question in one message says nothing about the question."""
-    parts = sentences(text)
-    asked = next((n for n, part in enumerate(parts) if not part.endswith(("?", "？"))), 0)
-    return " ".join(parts[asked:]) if asked else text
 
 
 def reason_of(unit: Unit, weights: Weights, sure: bool) -> str:

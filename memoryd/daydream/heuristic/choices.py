@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from memoryd.daydream.heuristic.sentences import plain, statements, without_code
-from memoryd.text import shorten
+from memoryd.daydream.heuristic.sentences import plain, sentences, statements, without_code
+from memoryd.text import one_line, shorten
+from memoryd.types import Turn
 
 _NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
 _PICK = re.compile(
@@ -54,3 +55,30 @@ def _with_detail(lines: list[str], index: int, pattern: re.Pattern[str]) -> str:
     below = statements("\n".join(lines[index + 1 : index + 8]))
     detail = below[0].text.rstrip(":") if below and len(title) < 80 and not below[0].text.endswith("?") else ""
     return shorten(f"{title}. {detail}" if title and detail else title or detail, _DETAIL_CHARS)
+
+
+_ASKS_LEAVE = re.compile(
+    r"\b(?:should|shall|may|can) (?:I|we)\b(?! (?:use|store|keep|support|name|call|put))|"
+    r"\b(?:do|would) you (?:want|like) (?:me|us)\b|"
+    r"\bready to\b|\bsoll ich\b|\bdois-je\b|\b(?:debo|quieres que)\b|\bмне (?:сделать|начать|продолжить)|"
+    r"(?:需|想)?要我|我(?:可以|应该)",
+    re.I,
+)
+_LEAVE = re.compile(
+    r"^\W*(?:(?:yes|no|ok(?:ay)?|sure|skip|go ahead|proceed|continue|later|not now|cancel|stop|wait|ja|nein|oui|non|sí|да|нет)\b|"
+    r"是的?|好的?|可以|不用|继续|跳过)",
+    re.I,
+)
+
+
+def only_permits(turn: Turn) -> bool:
+    """Whether an answer only says that a step may, or may not, be taken now."""
+    return bool(_ASKS_LEAVE.search(turn.detail) and _LEAVE.match(turn.text))
+
+
+def decided(turn: Turn) -> str:
+    """Question and answer as one statement; of the question only what is asked, where the answer explains itself."""
+    question = one_line(turn.detail)
+    asked = [part for part in sentences(question) if part.endswith(("?", "？"))]
+    explained = ": " in turn.text and asked
+    return one_line(f"{asked[0] if explained else question} {turn.text}")

@@ -105,13 +105,15 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "request": re.compile(
             r"^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|cool|thanks?|now|"
-            r"and|also|so|please|pls|hmm+|well|alright)?[\s,.]*"
-            r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:please |now |first |"
-            r"ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
+            r"and|also|so|p\w{0,3}l\w{0,2}ase|plz|pls|hmm+|well|alright)?[\s,.]*"
+            r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:p\w{0,3}l\w{0,2}ase |plz |"
+            r"pls |now |first |ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
             r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|"
             r"go ahead|do it|help|test|prepare|build|release|publish|bump|debug|analy[sz]e|document|describe|draft|print|"
             r"download|upload|copy|compare|count|measure|reproduce|inspect|send|wait|finish|complete|rerun|retry|execute|launch|"
+            r"set ?up|configure|refactor|figure out|work on|"
             r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate)\b"
+            r"|\bI(?:'d| would)?(?: also)? (?:need|want|like) you to\b|我?需要你|请你"
             r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|"
             r"^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
             _I,
@@ -137,7 +139,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "uncertain": re.compile(
-            r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|I guess|could be|possibly|probably|vielleicht|"
+            r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|(?:does ?n[o']t|not necessarily) mean|I guess|could be|"
+            r"possibly|probably|vielleicht|"
             r"peut-être|quizás|может быть|наверное)\b"
             r"|可能|也许|大概|不确定",
             _I,
@@ -151,6 +154,14 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "quote": re.compile(
             r"^(?:you (?:wrote|said|say|mentioned|told)|du (?:schriebst|sagtest)|tu as (?:écrit|dit)|dijiste|"
             r"ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]",
+            _I,
+        ),
+        # "Title: …", "High severity - …": the labels of a pasted report.
+        "label": re.compile(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
+        # A sentence whose subject stands in another one, and a cry: alone they say nothing.
+        "no subject": re.compile(
+            r"^(?:it|its|it'?s|they|they'?re|these|those)\b|^(?:[\w ,]{0,12})?\bwait\b|^[它他她]们?|"
+            r"^(?:es|ils?|elles?|они|оно)\b",
             _I,
         ),
         "terminal": re.compile(
@@ -253,18 +264,28 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
             _I,
         ),
+        # Said while looking for something.
+        "aloud": re.compile(
+            r"^(?:so|wait|hmm+|actually|oh|ah|aha|interesting(?:ly)?|ok(?:ay)?|but wait|looking at|i see|i understand|"
+            r"the fact that|found it|there it is|got it|hold on|also ist|donc|entonces|так|значит|所以|等等|看来|原来)\b",
+            _I,
+        ),
         # One of several ways that are only offered; the choice is what counts.
         "offer": re.compile(
             r"^(?:option|alternative|approach|variante?|opción|вариант|选项|方案)\s*(?:\d|[a-d]\b|[一二三四])", _I
         ),
         "promise": re.compile(
-            r"^(?:(?:ok|okay|sure|great|perfect)[,.! ]+)?(?:i'll|i will|i'm going to|i can) (?:help|start|begin|now|"
-            r"create|continue|check|look|investigate|read|do|take|try|make|set up)\b|^我(?:来|会帮|帮)|^я (?:помогу|"
-            r"создам)|^ich helfe|^je vais",
+            r"^(?:(?:ok|okay|sure|great|perfect|good|so|now|first|next|then)[,.! ]+)*(?:let me|let's|lets|i'll|i will|"
+            r"i'm going to|i need to|i should|i can now|i want to)\b|^(?:now )?(?:i've|i have) (?:now )?(?:added|set|updated|"
+            r"fixed|created|removed|made|committed|pushed|completed|finished|run|implemented)\b|"
+            r"\blet me\b|^i can (?:help|start|create|continue|check|look)\b|^(?:现在)?(?:让我|我(?:来|会帮|帮|先|将))|"
+            r"^(?:давай|я (?:помогу|создам|сейчас))|^ich (?:helfe|werde)|^lass mich|^je vais|^voy a",
             _I,
         ),
         # A sentence whose subject stands in another one; read alone it says nothing.
         "no subject": re.compile(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
+        # "My process has no terminal": read later, nobody knows whose.
+        "speaks of itself": re.compile(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
         "first person": re.compile(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
             _I,

@@ -94,6 +94,11 @@ def names_cause(text: str) -> bool:
     return bool(_CAUSE.match(text))
 
 
+def asks(text: str) -> bool:
+    """Whether the text ends as a question."""
+    return text.rstrip().endswith(("?", "？"))
+
+
 def is_correction(text: str) -> bool:
     """Whether the text denies a claim and gives the right value beside the wrong one ("No, it is on 5544, not on 5432.")."""
     if "?" in text or not _DENIAL_WORDS[0] <= len(text.split()) <= _DENIAL_WORDS[1]:

@@ -15,34 +15,40 @@ from memoryd.types import Turn
 class Limits:
     """What is kept of a passage.
 
-    A session of n lines has room for about `start + per_root * sqrt(n)` memories: long ones hold more, but fewer per
-    line. A passage out of the middle gets its part of that. `bar` is the least log odds; where there is room for less
-    than one memory it rises by `steep` times the log of the lack.
+    A session of n lines has room for about `start + per_root * sqrt(n)` memories, less those that it gave already: long
+    sessions hold more, but fewer per line. `bar` is the least log odds; where there is room for less than one memory it
+    rises by `steep` times the log of the lack, so that a very good statement is kept all the same.
     Two units are the same when the key words of one lie in the other's by `within`, or their token F1 is `alike`.
     """
 
     bar: float = -1.5
     start: float = 2.5
-    per_root: float = 0.24
+    per_root: float = 0.2
     steep: float = 0.3
     per_turn: int = 2
     within: float = 0.8
     alike: float = 0.35
 
-    def room(self, turns: Sequence[Turn]) -> float:
-        """How many memories the turns have room for, by their place in the log."""
-        lines = [turn.line for turn in turns if turn.line > 0] or [1, max(1, len(turns))]
-        first, last = min(lines), max(lines)
-        part = self.per_root * (math.sqrt(last) - math.sqrt(first - 1))
-        return part + (self.start if first <= OPENING_LINES else 0.0)
+    def room(self, turns: Sequence[Turn], given: int = 0) -> float:
+        """How many more memories the session has room for at the end of these turns, when it gave so many."""
+        last = max((turn.line for turn in turns), default=0) or len(turns)
+        return self.start + self.per_root * math.sqrt(last) - given
 
     def raised(self, room: float) -> float:
         """The bar for a passage with that room."""
-        return self.bar + self.steep * max(0.0, math.log(1.0 / max(room, 0.05)))
+        return self.bar + self.steep * max(0.0, math.log(1.0 / max(room, LEAST_ROOM)))
 
 
-# The lines with which a log opens (settings, snapshots) before anybody speaks.
-OPENING_LINES = 8
+LEAST_ROOM = 0.05
+# A log that is read at once shows what comes back later; while a session goes on each turn is judged alone, so with more care.
+WHOLE = Limits()
+LIVE = Limits(bar=-1.45, start=0.25, per_root=0.12)
+MOST_LIVE = 2
+
+
+def limits_for(parts: Sequence[object]) -> Limits:
+    """The limits for a passage in which the user spoke that often."""
+    return LIVE if len(parts) <= MOST_LIVE else WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +60,18 @@ class Scored:
     sure: bool = False
 
 
-def choose(scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skipped: Skipped) -> list[Scored]:
-    """The kept ones in the order of their place. Notes in `skipped` why others were left out."""
-    room = limits.room(turns)
+def choose(
+    scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skipped: Skipped, given: Sequence[frozenset[str]] = ()
+) -> list[Scored]:
+    """The kept ones in the order of their place. Notes in `skipped` why others were left out.
+
+    `given` are the key words of what the session gave before these turns.
+    """
+    room = limits.room(turns, len(given))
     places, bar = max(1, math.ceil(room) if room < 2 else round(room)), limits.raised(room)
     kept: list[Scored] = []
     for one in sorted(scored, key=lambda s: (not s.sure, -s.score)):
-        reason = _repeats(one, kept, limits) or ("" if one.sure else _refusal(one, kept, bar, places, limits))
+        reason = _repeats(one, kept, given, limits) or ("" if one.sure else _refusal(one, kept, bar, places, limits))
         if reason:
             skipped.add(one.unit, reason, one.score)
         else:
@@ -69,8 +80,10 @@ def choose(scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skip
     return sorted(kept, key=lambda s: order[id(s)])
 
 
-def _repeats(one: Scored, kept: Sequence[Scored], limits: Limits) -> str:
-    return "repeated" if any(same(one.unit.words, k.unit.words, limits) for k in kept) else ""
+def _repeats(one: Scored, kept: Sequence[Scored], given: Sequence[frozenset[str]], limits: Limits) -> str:
+    """A sure statement may repeat what was given: it may confirm or correct that."""
+    others = [k.unit.words for k in kept] + ([] if one.sure else list(given))
+    return "repeated" if any(same(one.unit.words, words, limits) for words in others) else ""
 
 
 def _refusal(one: Scored, kept: Sequence[Scored], bar: float, places: int, limits: Limits) -> str:

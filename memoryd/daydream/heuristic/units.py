@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memoryd.daydream.heuristic import cues
-from memoryd.daydream.heuristic.choices import offered, picked
+from memoryd.daydream.heuristic.choices import decided, offered, only_permits, picked
 from memoryd.daydream.heuristic.episodes import Episode
 from memoryd.daydream.heuristic.explicit import is_rule
 from memoryd.daydream.heuristic.sentences import Statement, joined, size, statements
-from memoryd.text import keywords, one_line
+from memoryd.text import keywords
 from memoryd.types import Turn, TurnKind
 
 PASTE_CHARS = 900
@@ -19,6 +19,9 @@ USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
 # Turns before and after in which a restatement is looked for: bounds the work for long stretches without the user.
 NEAR_TURNS = 12
+LONG_EPISODE = 15
+# A message with more statements than this lists or quotes.
+FEW_STATEMENTS = 6
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
     r"cool|nice|alright|"
@@ -34,12 +37,16 @@ _LEANS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement of one turn. `cues` names what speaks for or against it; `words` are its key words, for comparing."""
+    """A statement of one turn. `cues` names what speaks for or against it; `words` are its key words, for comparing.
+
+    `before` is the text of the assistant that a statement of the user answers.
+    """
 
     text: str
     turn: Turn
     cues: frozenset[str] = frozenset()
     words: frozenset[str] = field(default=frozenset(), compare=False)
+    before: str = field(default="", compare=False)
 
     @property
     def by_user(self) -> bool:
@@ -55,7 +62,7 @@ class Unit:
 def user_statements(turn: Turn) -> list[Statement]:
     """Statements of a message of the user. Short neighbours are joined; an answer is read with its question."""
     if turn.via == "answer":
-        return [Statement(one_line(f"{turn.detail} {turn.text}"))]
+        return [] if only_permits(turn) else [Statement(decided(turn))]
     parts = statements(turn.text)
     if len(turn.text) > PASTE_CHARS:
         return parts
@@ -108,9 +115,11 @@ def user_units(episode: Episode) -> list[Unit]:
         about |= {"answers question"} if asked else set()
         about |= {"first message"} if episode.first else set()
         parts = _with_choice(turn, user_statements(turn), episode.before)
+        about |= {"list"} if len(parts) > FEW_STATEMENTS else set()
         for index, statement in enumerate(parts):
             names = about | ({"starts turn"} if index == 0 else set()) | ({"alone"} if len(parts) == 1 else set())
-            out.append(_user_unit(turn, statement, names, echo))
+            unit = _user_unit(turn, statement, names, echo)
+            out.append(replace(unit, before=episode.before.text) if episode.before else unit)
     return out
 
 
@@ -129,6 +138,11 @@ def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozense
     if {"wish", "first message"} <= names and not is_rule(text):
         # What the opening message wants is the task.
         names = names - {"wish"} | {"noise task"}
+    if "noise request" in names:
+        names = names - {"wish"}
+    if turn.via == "answer":
+        # The question is the assistant's.
+        names = names - {"noise question", "noise request", "noise task", "first message"}
     if words and 0.4 <= len(words & echo) / len(words) < 0.7:
         names |= {"half echoed"}
     return Unit(text, turn, frozenset(names), words)
@@ -148,10 +162,12 @@ def agent_units(episode: Episode) -> list[Unit]:
         near = [i for i in range(max(0, number - NEAR_TURNS), min(len(turns), number + NEAR_TURNS + 1)) if i != number]
         elsewhere = frozenset().union(*(bags[i] for i in near))
         around = _Around(asked, wishes, elsewhere, [line for i in near for line in lines[i]])
+        place = ({"middle"} if 0 < number < len(turns) - 1 else set()) | ({"opening"} if episode.first else set())
+        place |= {"long episode"} if len(turns) >= LONG_EPISODE else set()
         for index, statement in enumerate(agent_statements(turn)):
             if is_rule(statement.text) and _from_tool(statement, tools):
                 continue
-            names = ({"second sentence"} if index == 1 else set()) | ({"long turn"} if len(turn.text) > 1500 else set())
+            names = place | ({"second sentence"} if index == 1 else set()) | ({"long turn"} if len(turn.text) > 1500 else set())
             out.append(_agent_unit(turn, statement, names, around))
     return [unit for unit in out if unit.words]
 

@@ -172,7 +172,7 @@ def test_a_repeated_statement_is_kept_once() -> None:
 
 def test_skipped_says_why() -> None:
     answer = HeuristicExtractor().extract(Passage(talk("U: fix the login page", "A: Want me to start with the form?")))
-    assert answer.skipped["task"] == 1 and answer.skipped["question"] == 1
+    assert answer.skipped["request"] == 1 and answer.skipped["question"] == 1
 
 
 def test_long_sessions_do_not_flood_memory() -> None:

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.daydream.heuristic.candidates import worded
 from memoryd.daydream.heuristic.episodes import episodes
 from memoryd.daydream.heuristic.explicit import is_correction, is_farewell
 from memoryd.daydream.heuristic.extractor import passage_units
@@ -13,6 +12,7 @@ from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.select import Limits
 from memoryd.daydream.heuristic.sentences import sentences, size, statements
 from memoryd.daydream.heuristic.skipped import Skipped
+from memoryd.daydream.heuristic.wording import worded
 from memoryd.types import Kind, Passage, Polarity, Source
 from tests.memoryd.daydream.talk import contents, talk
 
@@ -129,19 +129,26 @@ def test_a_cause_is_not_refuted_by_its_cure() -> None:
     assert refuted(units, parts) == set()
 
 
-def test_the_parts_of_a_session_have_no_more_room_than_the_whole() -> None:
+def test_what_a_session_gave_leaves_less_room_for_the_rest_of_it() -> None:
     limits = Limits()
     turns = talk(*(["A: text"] * 900))
-    whole = limits.room(turns)
-    parts = sum(limits.room(turns[start : start + 50]) for start in range(0, 900, 50))
-    assert parts == pytest.approx(whole, rel=0.01)
+    assert limits.room(turns, given=8) == pytest.approx(limits.room(turns) - 8)
+    assert limits.room(turns[:50]) < limits.room(turns)
 
 
 def test_where_there_is_little_room_the_bar_is_higher() -> None:
     limits = Limits()
     late = talk("A: text", "A: more", first=2000)
-    assert limits.raised(limits.room(late)) > limits.bar
-    assert limits.raised(limits.room(talk("A: text"))) == limits.bar
+    assert limits.raised(limits.room(late, given=11)) > limits.bar
+    assert limits.raised(limits.room(late)) == limits.bar
+
+
+def test_what_the_session_gave_before_is_not_proposed_again() -> None:
+    turns = talk("U: why does the login fail?", "A: The root cause is that `login.py` reads the token from `cache.json`.")
+    (first,) = HeuristicExtractor().extract(Passage(turns)).candidates
+    again = HeuristicExtractor().extract(Passage(turns, given=(first.content,)))
+    assert again.candidates == ()
+    assert [entry.reason for entry in again.refused if "root cause" in entry.text] == ["repeated"]
 
 
 @pytest.mark.parametrize(

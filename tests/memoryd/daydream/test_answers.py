@@ -1,0 +1,73 @@
+"""Answers to the client's questions: an option counts with its description, a mere permission does not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memoryd.daydream.answers import answer_pairs
+from memoryd.types import Turn, TurnKind
+from tests.memoryd.daydream.talk import contents
+
+QUESTION = "Where are profiles stored?"
+OPTIONS = [
+    {"label": "Local (Recommended)", "description": "In SQLite on the phone; the API does not change."},
+    {"label": "Server", "description": "Behind a new endpoint."},
+    {"label": "Both, with sync", "description": ""},
+]
+
+
+def pairs(answer: Any, options: Any = OPTIONS) -> list[tuple[str, str]]:
+    result = {"questions": [{"question": QUESTION, "options": options}], "answers": {QUESTION: answer}}
+    return answer_pairs("AskUserQuestion", "", result)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("Local (Recommended)", "Local: In SQLite on the phone; the API does not change."),
+        (
+            "Local (Recommended), Server",
+            "Local: In SQLite on the phone; the API does not change.; Server: Behind a new endpoint.",
+        ),
+        ("Both, with sync", "Both, with sync"),
+        ("neither, in the keychain", "neither, in the keychain"),
+        (["Server"], "Server: Behind a new endpoint."),
+    ],
+)
+def test_an_option_is_told_with_its_description(answer: Any, told: str) -> None:
+    assert pairs(answer) == [(QUESTION, told)]
+
+
+@pytest.mark.parametrize("options", [None, 5, ["x"], [{"label": 3}], [{"description": "no label"}]])
+def test_odd_options_leave_the_answer_as_it_is(options: Any) -> None:
+    assert pairs("Local", options) == [(QUESTION, "Local")]
+
+
+def test_another_tool_answers_nothing() -> None:
+    assert answer_pairs("WebFetch", '"May I?"="yes"', {"answers": {"May I?": "yes"}}) == []
+
+
+def answered(question: str, answer: str) -> tuple[Turn, ...]:
+    return (
+        Turn(TurnKind.USER, "set up the profiles", "u1", 1),
+        Turn(TurnKind.USER, answer, "u2", 9, via="answer", tool="AskUserQuestion", detail=question),
+    )
+
+
+def test_a_choice_becomes_a_statement_with_its_question() -> None:
+    told = contents(answered(f"We have an API already. {QUESTION}", "Local: In SQLite on the phone; the API does not change."))
+    assert told == f"{QUESTION} Local: In SQLite on the phone; the API does not change."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Should I run the migration now?", "Yes, run it: Applies all three steps"),
+        ("Do you want me to re-pair the key?", "No, not yet"),
+        (QUESTION, "what would change on the server?"),
+    ],
+)
+def test_a_permission_or_a_question_back_is_no_memory(question: str, answer: str) -> None:
+    assert contents(answered(question, answer)) == ""

@@ -1,0 +1,65 @@
+"""Memories are sentences that are understood without the conversation in which they were said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.daydream.heuristic.wording import corrected, without_questions
+from memoryd.statements import Relation, relate
+from memoryd.types import Source
+from tests.memoryd.daydream.talk import contents, found, talk
+
+CLAIM = "A: I checked the settings. The staging database listens on port 5432. I will use that."
+
+
+@pytest.mark.parametrize(
+    ("said", "stated"),
+    [
+        ("No, the staging database is on port 5544, not on 5432.", "The staging database is on port 5544, not on 5432."),
+        ("Actually, the build uses Node 22, not Node 20.", "The build uses Node 22, not Node 20."),
+        ("that's wrong: our API lives under /v2, not under /v1", "Our API lives under /v2, not under /v1."),
+        ("No, it's on port 5544, not on 5432.", "The staging database is on port 5544, not on 5432."),
+        ("Nope, it runs on 5544, not on 5432.", "The staging database runs on 5544, not on 5432."),
+        ("Nein, die Datenbank läuft auf Port 5544, nicht auf 5432.", "Die Datenbank läuft auf Port 5544, nicht auf 5432."),
+    ],
+)
+def test_a_correction_is_kept_as_a_statement_that_names_its_subject(said: str, stated: str) -> None:
+    (kept,) = found(talk("U: start the app please", CLAIM, f"U: {said}"))
+    assert kept.content == stated
+    assert kept.source is Source.USER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No test may be skipped in CI, not even flaky_login.",  # "no" belongs to the statement
+        "No, not 5432.",  # too little is left
+        "No, it is 5544, not 6000.",  # nobody claimed 6000: what "it" is can't be told
+    ],
+)
+def test_a_correction_that_can_not_be_reworded_soundly_stays_as_it_was_said(text: str) -> None:
+    assert corrected(text, CLAIM[3:]) == text
+
+
+def test_a_reworded_correction_still_replaces_what_it_corrects() -> None:
+    old, new = "The staging database listens on port 5432.", "The staging database is on port 5544, not on 5432."
+    assert relate(old, new) in (Relation.CORRECTED, Relation.CHANGED_VALUE)
+
+
+def test_questions_around_a_statement_are_left_out() -> None:
+    text = "What does upper bound mean here? Rebased commits are newer than the checkpoint. Does this make sense?"
+    assert without_questions(text) == "Rebased commits are newer than the checkpoint."
+    assert without_questions("Shall we? Yes please.") == "Shall we? Yes please."
+
+
+@given(st.text(max_size=200), st.text(max_size=300))
+def test_rewording_never_adds_words_but_those_of_the_corrected_text(text: str, before: str) -> None:
+    known = set((text + " " + before).casefold().split()) | {"is"}
+    assert set(corrected(text, before).casefold().split()) <= known
+
+
+def test_a_question_with_a_statement_is_kept_without_the_question() -> None:
+    text = "From now on run the linter with --strict before each commit. Is that clear?"
+    assert contents(talk(f"U: {text}", "A: Understood.")) == "From now on run the linter with --strict before each commit."
