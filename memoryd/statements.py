@@ -149,6 +149,12 @@ def read(text: str) -> Statement:
     )
 
 
+def shares_words(known: str, new: str) -> bool:
+    """A quick look before `relate` and `rephrases`: without this many words in common neither calls them the same."""
+    a, b = read(known), read(new)
+    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and overlap(a.stems, b.stems) >= SAME_OVERLAP_SHORT)
+
+
 def rephrases(known: str, new: str, least: float, *, known_dont: bool = False, new_dont: bool = False) -> bool:
     """Whether the words overlap by `least` while sense, values and limits agree; an exchanged word is no rephrasing."""
     a, b = read(known), read(new)
