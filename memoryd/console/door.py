@@ -34,13 +34,13 @@ class Door:
     async def _start(self, port: int) -> None:
         try:
             listening = bind(port)
+            self._port = listening.getsockname()[1]
+            listener = Listener(self._web(self._port), listening)
+            await listener.start()
         except OSError as error:
             fix = "Set console_port to another port, or to 0 for any free one."
             raise DaemonError(f"The console can't listen on port {port}: {error.strerror or error}.", fix=fix) from error
-        self._port = listening.getsockname()[1]
-        listener = Listener(self._web(self._port), listening)
         self._listener = listener
-        await listener.start()
 
     def _web(self, port: int) -> Any:
         found, faults = plugins.load(plugins.installed(), pages.PAGES)

@@ -1,0 +1,144 @@
+"""The console in a daemon: opened on request, at no cost before, closed with it."""
+
+import http.client
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+
+from memoryd.client import Client
+from memoryd.clock import SystemClock
+from memoryd.console.listener import bind
+from memoryd.daemon import run_daemon
+from memoryd.errors import DaemonError
+
+
+class OneProject:
+    """As much of an API as the frame of a page needs."""
+
+    def call(self, method, params):
+        if method == "project_names":
+            return {"projects": [{"id": "shop", "name": "shop"}], "current": "shop" if params.get("cwd") else ""}
+        raise DaemonError("nothing else is here")
+
+    def hook(self, event, payload, options):
+        return b""
+
+    def drain_spool_record(self, event, payload, options):
+        pass
+
+    def warm(self):
+        pass
+
+    def slots(self):
+        return ()
+
+    def tick(self):
+        return None
+
+    def busy(self):
+        return False
+
+    def close(self):
+        pass
+
+
+class Running:
+    def __init__(self, settings):
+        self.client = Client(settings.paths)
+        ready = threading.Event()
+        self.thread = threading.Thread(
+            target=run_daemon, args=(settings, lambda _: OneProject(), SystemClock(), ready.set), daemon=True
+        )
+        self.thread.start()
+        assert ready.wait(5)
+
+    def stop(self):
+        self.client.stop(5)
+        self.thread.join(5)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def running(settings):
+    made = Running(settings)
+    yield made
+    made.stop()
+
+
+def fetch(port, path, cookie=""):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request("GET", path, headers={"cookie": cookie})
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer, body
+
+
+def enter(url):
+    parts = urlsplit(url)
+    answer, _ = fetch(parts.port, f"{parts.path}?{parts.query}")
+    return parts.port, answer.status, str(answer.getheader("set-cookie")).partition(";")[0]
+
+
+def test_a_link_opens_the_project_of_the_folder_once(running):
+    opened = running.client.call("console_open", {"cwd": "/somewhere"})
+    port, status, cookie = enter(opened["url"])
+    assert (port, status) == (opened["port"], 303)
+    answer, body = fetch(port, "/no-such-page", cookie)
+    assert answer.status == 404
+    assert '<option value="shop" selected>' in body
+    assert enter(opened["url"])[1] == 401
+
+
+def test_a_second_link_uses_the_same_port_and_leaves_the_first_session(running):
+    first, second = (running.client.call("console_open") for _ in range(2))
+    assert first["port"] == second["port"]
+    port, _, cookie = enter(first["url"])
+    enter(second["url"])
+    assert fetch(port, "/no-such-page", cookie)[0].status == 404
+
+
+def test_the_port_is_closed_when_the_daemon_ends(settings):
+    daemon = Running(settings)
+    port = daemon.client.call("console_open")["port"]
+    daemon.stop()
+    with pytest.raises(OSError):
+        fetch(port, "/")
+
+
+def test_a_port_that_is_taken_is_a_plain_error(settings):
+    with bind(0) as taken:
+        daemon = Running(replace(settings, console_port=taken.getsockname()[1]))
+        with pytest.raises(DaemonError) as caught:
+            daemon.client.call("console_open")
+        daemon.stop()
+    assert "console_port" in caught.value.fix
+
+
+@pytest.mark.slow
+def test_an_open_page_does_not_keep_the_daemon_alive(settings):
+    daemon = Running(replace(settings, lease_minutes=0.6 / 60))
+    port, _, cookie = enter(daemon.client.call("console_open")["url"])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection.request("GET", "/no-such-page", headers={"cookie": cookie})
+    connection.getresponse().read()  # and the connection stays open, as a browser's does
+    begin = time.monotonic()
+    daemon.thread.join(10)
+    connection.close()
+    assert not daemon.thread.is_alive()
+    assert time.monotonic() - begin < 10
+
+
+def test_a_daemon_that_nobody_asks_for_a_console_loads_nothing_of_it():
+    code = (
+        "import sys, memoryd.daemon, memoryd.server.api, memoryd.server.connection\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('starlette', 'uvicorn', 'jinja2', 'markdown_it')"
+        " or name.startswith('memoryd.console')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout.strip() == "[]"
