@@ -45,8 +45,8 @@ e2e: $(STAMP) $(CLAUDE_BIN) ## drive the real Claude Code client against a scrip
 docs: $(STAMP) ## rewrite what the documents repeat from the code
 	$(BIN)/python docs/generate.py
 
-bench: $(STAMP) ## measure speed and size, and print tables
-	$(BIN)/python -m benchmarks
+bench: $(STAMP) ## measure speed and size, and print tables (BENCH=--quick: up to 10,000 memories)
+	$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
