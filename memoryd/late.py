@@ -17,7 +17,7 @@ from pathlib import Path
 from memoryd.codec import item_digest
 from memoryd.db import remove_database
 from memoryd.errors import IndexDamagedError
-from memoryd.protocols import TokenEncoder
+from memoryd.protocols import FloatArray, TokenEncoder
 from memoryd.router import is_turn
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
@@ -129,10 +129,10 @@ class LateIndex:
         """Begin to encode a query for `score`, which waits for it."""
         self._store.prepare(text)
 
-    def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
-        """Weighted MaxSim (see TokenStore.score); nothing while the index is rebuilt. Raises EmbeddingError."""
+    def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
+        """See TokenStore.matches; nothing while the index is rebuilt. Raises EmbeddingError."""
         with self._mending():
-            return self._store.score(text, ids, weight)
+            return self._store.matches(text, ids, weight)
         return {}
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:

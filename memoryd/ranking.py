@@ -15,12 +15,18 @@ from functools import cache
 from typing import Protocol
 
 from memoryd.config import Settings
+from memoryd.protocols import FloatArray
 from memoryd.router import (
+    NO_TIME,
+    AskedTime,
     LateWeights,
     Overlap,
     RelevanceModel,
     ScoreWeights,
+    asked_event,
     asked_kinds,
+    asked_span,
+    asks_past,
     fuse,
     is_foreign,
     is_turn,
@@ -33,10 +39,12 @@ from memoryd.router import (
     route,
     score_hit,
     signals_of,
+    span_around,
     term_weights,
     word_weight,
 )
-from memoryd.types import Backend, Hit, MemoryItem, Query, Route
+from memoryd.router.times import Span
+from memoryd.types import Backend, Hit, MemoryItem, Query, Route, Status
 
 CANDIDATES = 100
 # Sums of z-scores grow with the number of candidates: unscaled they all become 1, and recency alone decides.
@@ -45,6 +53,8 @@ SQUASH = 4.0
 LATE_SQUASH = 1.0
 # Share of the candidates that must have token vectors: with few, those would come first for that alone.
 ENCODED = 0.5
+# Share of an event's words that a memory must have to date it.
+TELLS_OF_EVENT = 0.6
 _FALLBACK = "nothing was found that way, so words and meaning were tried together"
 
 
@@ -81,14 +91,14 @@ class Meaning(Protocol):
 
 
 class Tokens(Protocol):
-    """Late interaction: MaxSim of given items, and what was said before and after them."""
+    """Late interaction: what the query's tokens find in given items, and what was said before and after them."""
 
-    def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> Mapping[str, float]:
-        """Weighted MaxSim of each item that has token vectors."""
+    def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> Mapping[str, FloatArray]:
+        """Weighted best cosine of each query token, for each item that has token vectors."""
         ...
 
     def prepare(self, text: str) -> None:
-        """Begin to encode a query that `score` will be asked for."""
+        """Begin to encode a query that `matches` will be asked for."""
         ...
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
@@ -131,21 +141,24 @@ class Ranker:
             return chosen, []
         if not query.text.strip():
             return chosen, sources.words.search(query, k)
+        query, time = _in_time(query, sources)
         if sources.tokens and self._orders_late(query, chosen.backend):
             sources.tokens.prepare(query.text)  # while the candidates are looked up
         lists = _candidates(query, chosen.backend, max(CANDIDATES, k), sources)
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
             lists = _candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
-        return chosen, self._rank(query, lists, chosen.backend, sources, k)
+        return chosen, self._rank(query, time, lists, chosen.backend, sources, k)
 
-    def _rank(self, query: Query, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
+    def _rank(self, query: Query, time: AskedTime, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
         found = signals_of(lists)
+        if time.past:
+            time = replace(time, successors=_take_in_predecessors(found, lists))
         late = sources.tokens if self._orders_late(query, backend) else None
         near = _take_in_neighbours(found, late) if late else {}
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
         items = sources.words.fetch(list(found), query)
-        asked = _Asked(query, items, {id: row for id, row in found.items() if id in items}, sources)
+        asked = _Asked(query, items, {id: row for id, row in found.items() if id in items}, sources, time)
         scores = self._late_scores(asked, near) if near else {}
         turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
         squash = LATE_SQUASH if scores else SQUASH
@@ -183,36 +196,45 @@ class Ranker:
         assert self._late is not None
         if sum(id in near for id in asked.items) < ENCODED * len(asked.items):
             return {}
-        similarity = asked.similarities(near)
-        if not similarity:
+        matches = asked.matches(near)
+        if not matches:
             return {}
         if self._late.uses("cosine"):
             asked.add_cosines(list(asked.items))
         if self._late.uses("coverage"):
             asked.add_coverages()
-        query, items = asked.query, asked.items
-        rows = late_features(query, query.now or datetime.now(UTC), items, asked.signals, similarity, near)
+        items = asked.items
+        rows = late_features(asked.query, items, asked.signals, matches, near, asked.time)
         return late_scores(rows, frozenset(id for id, item in items.items() if is_turn(item)), self._late)
 
     def _judge(self, asked: _Asked, ids: Sequence[str]) -> dict[str, float]:
         """The calibrated relevancy of each of these items."""
         if self._judges_cosine:
-            asked.add_cosines(ids)
+            asked.add_cosines([id for id in asked.items if id in ids or id in asked.time.successors.values()])
         foreign = is_foreign(asked.query.text)
         out = {}
-        for id in ids:
+        for id in dict.fromkeys([*ids, *(asked.time.successors.get(id, "") for id in ids)]):
+            if id not in asked.items:
+                continue
             cosine = asked.signals[id].get("cosine") if self._judges_cosine else None
             out[id] = self._model.estimate(asked.overlap(id), cosine, foreign=foreign)
-        return out
+        # What was replaced is as relevant to a question on the past as what has replaced it.
+        return {id: max(value, out.get(asked.time.successors.get(id, ""), 0.0)) for id, value in out.items()}
 
 
 class _Asked:
     """One query with its candidates: `signals` by id grow as they are needed."""
 
     def __init__(
-        self, query: Query, items: Mapping[str, MemoryItem], signals: dict[str, dict[str, float]], sources: Sources
+        self,
+        query: Query,
+        items: Mapping[str, MemoryItem],
+        signals: dict[str, dict[str, float]],
+        sources: Sources,
+        time: AskedTime = NO_TIME,
     ) -> None:
         self.query = query
+        self.time = time
         self.items = items
         self.signals = signals
         self._sources = sources
@@ -241,8 +263,8 @@ class _Asked:
             self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
         return self._overlaps[id]
 
-    def similarities(self, near: Mapping[str, tuple[str, str]]) -> Mapping[str, float]:
-        """MaxSim of the candidates and of their neighbours."""
+    def matches(self, near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
+        """What the query's tokens find in the candidates and in their neighbours."""
         assert self._sources.tokens is not None
         words = self._sources.words
         size = words.size()
@@ -252,7 +274,36 @@ class _Asked:
         def weight(word: str) -> float:
             return word_weight(size, words.document_frequency(word))
 
-        return self._sources.tokens.score(self.query.text, sorted(wanted), weight)
+        return self._sources.tokens.matches(self.query.text, sorted(wanted), weight)
+
+
+def _in_time(query: Query, sources: Sources) -> tuple[Query, AskedTime]:
+    """What the query says of time. One that asks how things were is also shown what no longer holds."""
+    span = asked_span(query.text, query.now or datetime.now(UTC)) or _span_of_event(query, sources)
+    past = asks_past(query.text) and query.as_of is None and query.valid_at is None
+    if past and query.statuses == (Status.ACTIVE,):
+        query = replace(query, statuses=(Status.ACTIVE, Status.SUPERSEDED))
+    return query, AskedTime(span, past)
+
+
+def _span_of_event(query: Query, sources: Sources) -> Span | None:
+    """`before the migration`: what lies before or after the memory that tells of it, if one does."""
+    event = asked_event(query.text)
+    if event is None:
+        return None
+    before, text = event
+    for hit in sources.words.search(replace(query, text=text, backend=None), 1):
+        if hit.parts.get("coverage", 0.0) >= TELLS_OF_EVENT:
+            return span_around(before, hit.item.valid_from or hit.item.created_at)
+    return None
+
+
+def _take_in_predecessors(found: dict[str, dict[str, float]], lists: Lists) -> dict[str, str]:
+    """Add what the candidates have replaced; old id -> new id."""
+    successors = {hit.item.supersedes: hit.item.id for hits in lists.values() for hit in hits if hit.item.supersedes}
+    for id in sorted(successors):
+        found.setdefault(id, {})
+    return successors
 
 
 def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> dict[str, tuple[str, str]]:

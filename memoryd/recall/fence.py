@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memoryd.text import one_line, shorten, token_count
-from memoryd.types import CHECK_TAG, MemoryItem, Trust
+from memoryd.types import CHECK_TAG, MemoryItem, Status, Trust
 
 TAG = "memoryd-recall"
 ITEM_CHARACTERS = 600
@@ -32,7 +32,8 @@ def item_line(item: MemoryItem) -> str:
     when = (item.valid_from or item.created_at).date().isoformat()
     text = shorten(harmless(item.content), ITEM_CHARACTERS)
     doubt = " (check: file changed)" if CHECK_TAG in item.tags else ""
-    return f"- [{item.id}] ({item.kind.value}, {when}, {_WHO[item.trust]}) {text}{doubt}"
+    ended = " (no longer holds)" if item.status is Status.SUPERSEDED else ""
+    return f"- [{item.id}] ({item.kind.value}, {when}, {_WHO[item.trust]}) {text}{doubt}{ended}"
 
 
 def fence(lines: Sequence[str], reason: str) -> str:

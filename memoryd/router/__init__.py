@@ -6,7 +6,16 @@
 """
 
 from memoryd.router.fusion import Fused, fuse, fuse_hits, signals_of
-from memoryd.router.late import LateWeights, is_turn, late_features, late_scores, load_late_weights, word_weight
+from memoryd.router.late import (
+    NO_TIME,
+    AskedTime,
+    LateWeights,
+    is_turn,
+    late_features,
+    late_scores,
+    load_late_weights,
+    word_weight,
+)
 from memoryd.router.relevance import (
     Overlap,
     RelevanceModel,
@@ -19,9 +28,16 @@ from memoryd.router.relevance import (
 )
 from memoryd.router.rules import RULES, explain, route
 from memoryd.router.score import ScoreWeights, asked_kinds, recency, score_hit, score_parts
+from memoryd.router.times import asked_event, asked_span, asks_past, span_around
 
 __all__ = [
+    "NO_TIME",
     "RULES",
+    "AskedTime",
+    "asked_event",
+    "asked_span",
+    "asks_past",
+    "span_around",
     "Fused",
     "LateWeights",
     "Overlap",

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,20 +21,24 @@ from memoryd.entities import find_entities
 from memoryd.errors import ConfigError
 from memoryd.router.fusion import SMALLEST_SPREAD, ZERO_WHEN_MISSING
 from memoryd.router.score import asked_kinds
-from memoryd.router.times import asked_span, asks_when, names_time
+from memoryd.router.times import Span, asks_when, is_open, names_time, within
 from memoryd.text import keywords
-from memoryd.types import Kind, MemoryItem, Query, Source
+from memoryd.types import Kind, MemoryItem, Query, Source, Status
 
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
 # Compared over the candidates; the other features hold or don't.
 SIMILARITIES = ("own", "pair", "around", "session")
 Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
-FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "short", "entity", "kind")
+FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "entity", "kind", "past")
 SHORT_WORDS = 12
+# What a date counts when the span has but one end, and when a statement only held in it but began before.
+OPEN_SHARE = 0.25
+HELD_SHARE = 1 / 3
 _SPEAKER = re.compile(r"(?P<name>\w[\w .'-]{0,40}?):\s")
 Row = Mapping[str, float]
 FloatArray = NDArray[np.float64]
+Matches = NDArray[np.float32]
 
 
 def is_turn(item: MemoryItem) -> bool:
@@ -56,6 +59,18 @@ class LateWeights:
         return bool(self.turn.get(name) or self.statement.get(name))
 
 
+@dataclass(frozen=True, slots=True)
+class AskedTime:
+    """What a query says of time: the span it names; whether it asks how things were; what each old statement gave way to."""
+
+    span: Span | None = None
+    past: bool = False
+    successors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+NO_TIME = AskedTime()
+
+
 def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
     """The weights in the file. Raises ConfigError when it is missing, of another format or knows other features."""
     try:
@@ -72,62 +87,85 @@ def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
 
 def late_features(
     query: Query,
-    now: datetime,
     items: Mapping[str, MemoryItem],
     signals: Mapping[str, Row],
-    similarity: Row,
+    matches: Mapping[str, Matches],
     neighbours: Mapping[str, tuple[str, str]],
+    time: AskedTime = NO_TIME,
 ) -> dict[str, dict[str, float]]:
     """Features of each item by its id.
 
-    `similarity` is MaxSim by id, also of neighbours that are no candidates. own: the item's; pair, around: the best of it
-    and its predecessor, both neighbours; session: the best of the candidates of its session (its own for statements).
+    `matches` is what each token of the query finds, by id, also of neighbours that are no candidates. own: the item's MaxSim;
+    pair, around, session: that of it with its predecessor, with both neighbours, with all candidates of its session, as if
+    they were one text (a statement stands for itself). answer: a turn whose predecessor asks. date: it began in the time that
+    is asked for, or (a third) held then. past: it no longer holds and the query asks how things were; such a
+    statement is found by what has replaced it, too.
     """
-    asked = _Asked(query, now)
-    best: dict[tuple[str, str], float] = {}
-    for id, item in items.items():
-        key = (item.project, item.session)
-        best[key] = max(best.get(key, -math.inf), similarity.get(id, -math.inf))
+    asked = _Asked(query, time)
+    sessions = _by_session(items, matches)
     out = {}
     for id, item in items.items():
         row = dict(asked.of(item))
         row.update({name: value for name, value in signals[id].items() if name in Z_FEATURES})
-        if id in similarity:
-            before, after = (similarity.get(other, -math.inf) for other in neighbours.get(id, ("", "")))
-            own = similarity[id]
-            row |= {"own": own, "pair": max(own, before), "around": max(own, before, after)}
-            row["session"] = best[item.project, item.session] if is_turn(item) else own
+        before, after = neighbours.get(id, ("", ""))
+        if before in items and items[before].content.rstrip().endswith("?"):
+            row["answer"] = 1.0
+        if id in matches:
+            own = np.maximum(matches[id], matches.get(time.successors.get(id, ""), matches[id]))
+            pair = np.maximum(own, matches.get(before, own))
+            around = np.maximum(pair, matches.get(after, own))
+            session = sessions[item.project, item.session] if is_turn(item) else own
+            row |= {"own": float(own.sum()), "pair": float(pair.sum())}
+            row |= {"around": float(around.sum()), "session": float(session.sum())}
         out[id] = row
+    return out
+
+
+def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches]) -> dict[tuple[str, str], Matches]:
+    """The best that each token finds in any candidate of the session."""
+    out: dict[tuple[str, str], Matches] = {}
+    for id, item in items.items():
+        if id in matches:
+            key = (item.project, item.session)
+            out[key] = np.maximum(out[key], matches[id]) if key in out else matches[id]
     return out
 
 
 class _Asked:
     """What a query asks for beside its words."""
 
-    def __init__(self, query: Query, now: datetime) -> None:
+    def __init__(self, query: Query, time: AskedTime) -> None:
         self._names = frozenset(keywords(query.text))
         self._entities = frozenset(name.casefold() for name in find_entities(query.text))
         self._kinds = asked_kinds(query.text)
-        self._span = asked_span(query.text, now)
+        self._time = time
         self._when = asks_when(query.text)
 
     def of(self, item: MemoryItem) -> dict[str, float]:
         """The features that hold for the item, as 1 (entity: the share of the query's names)."""
         speaker = _SPEAKER.match(item.content)
-        at = item.valid_from or item.created_at
         holds = {
             "speaker": speaker is not None and bool(self._names.intersection(keywords(speaker["name"]))),
-            "date": self._span is not None and self._span[0] <= at < self._span[1],
+            "past": self._time.past and item.status is Status.SUPERSEDED,
             "when": self._when and names_time(item.content),
             "question": item.content.rstrip().endswith("?"),
             "short": len(item.content.split()) <= SHORT_WORDS,
             "kind": item.kind in self._kinds,
         }
         out = {name: 1.0 for name, value in holds.items() if value}
+        if self._time.span is not None:
+            out["date"] = self._dated(item, self._time.span)
         if self._entities:
             content = item.content.casefold()
             out["entity"] = sum(name in content for name in self._entities) / len(self._entities)
         return out
+
+    def _dated(self, item: MemoryItem, span: Span) -> float:
+        start = item.valid_from or item.created_at
+        share = OPEN_SHARE if is_open(span) else 1.0
+        if within(span, start):
+            return share
+        return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
 
 
 def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> dict[str, float]:

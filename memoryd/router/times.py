@@ -1,6 +1,7 @@
-"""Times that a query names, as a range of days: `in May 2023`, `on 8 May`, `yesterday`, `last week`, `three days ago`.
+"""Times that a query names, as a range of days: `in May 2023`, `yesterday`, `three weeks ago`, `since March`, `before 8 May`.
 
-Rules for English only. What has no year, or is relative, counts from the time of the query.
+Rules for English only. What has no year, or is relative, counts from the time of the query. A side that a query
+leaves open ends at EVER; the day that is named always lies within, whether something was said before or after it.
 """
 
 from __future__ import annotations
@@ -11,26 +12,52 @@ from datetime import UTC, datetime, timedelta
 
 Span = tuple[datetime, datetime]
 DAY = timedelta(days=1)
+EVER = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
 # "a week ago" is seldom exact: this share of the distance is let through on both sides.
 MARGIN = 0.2
 _MONTHS = {name.casefold(): n for names in (calendar.month_name, calendar.month_abbr) for n, name in enumerate(names) if name}
 _MONTHS["sept"] = 9
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_WEEKDAYS = {name.casefold(): n for n, name in enumerate(calendar.day_name)}
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _YEAR = r"(?:,?\s*(?:of\s+)?(?P<year>(?:19|20)\d\d))"
 _NAMED = (
     re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)-(?P<day>\d\d)\b"),
     re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+(?P<month>{_MONTH})\b\.?{_YEAR}?", re.I),
     re.compile(rf"\b(?P<month>{_MONTH})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}?", re.I),
     re.compile(rf"\b(?P<month>{_MONTH})\.?{_YEAR}", re.I),
-    re.compile(rf"\b(?:in|during|since|of|last|early|late|mid)[\s-]+(?P<month>{_MONTH})\b", re.I),
-    re.compile(r"\b(?:in|during|of|since)\s+(?P<year>(?:19|20)\d\d)\b", re.I),
+    re.compile(
+        rf"\b(?:in|during|since|of|(?P<last>last)|early|late|mid|before|until|till|after|by)[\s-]+(?P<month>{_MONTH})\b", re.I
+    ),
+    re.compile(
+        rf"\b(?:in|during|since|(?P<last>last)|this|early|late|before|after)\s+(?:the\s+)?(?P<season>{'|'.join(_SEASONS)})\b{_YEAR}?",
+        re.I,
+    ),
+    re.compile(r"\bQ(?P<quarter>[1-4])\b(?:\s+(?P<year>(?:19|20)\d\d))?", re.I),
+    re.compile(r"\b(?:in|during|of|since|before|until|till|after|by)\s+(?P<year>(?:19|20)\d\d)\b", re.I),
 )
 _COUNTS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
 _COUNTS |= {"a": 1, "an": 1, "couple of": 2, "few": 3}
-_AGO = re.compile(rf"\b(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})\s+(?P<unit>day|week|month|year)s?\s+ago\b", re.I)
-_LAST = re.compile(r"\b(?P<which>last|past|previous|this)\s+(?P<unit>week|weekend|month|year)\b", re.I)
-_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
-_NEAR = (("day before yesterday", 2), ("yesterday", 1), ("today", 0), ("this morning", 0))
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})"
+_AGO = re.compile(rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+ago\b", re.I)
+_WITHIN = re.compile(rf"\b(?:last|past|previous)\s+{_COUNT}\s+(?P<unit>day|week|month|year)s?\b", re.I)
+_LAST = re.compile(r"\b(?P<which>last|past|previous|this)\s+(?P<unit>week|weekend|month|quarter|year)\b", re.I)
+_WEEKDAY = re.compile(rf"\b(?:last|past|this|on|since|before|after)\s+(?P<day>{'|'.join(_WEEKDAYS)})\b", re.I)
+_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "quarter": 91, "year": 365}
+_NEAR = (("day before yesterday", 2), ("yesterday", 1), ("last night", 1), ("today", 0), ("this morning", 0))
+_UP_TO = re.compile(r"\b(?:before|until|till|prior\s+to|up\s+to|by)\s*$", re.I)
+_FROM = re.compile(r"\b(?:since|after|from|following)\s*$", re.I)
+_OPENS = re.compile(r"^(?P<word>before|until|till|by|since|after)\b", re.I)
+_RANGE = re.compile(r"\b(?:between|from)\b(?P<first>.+?)\b(?:and|to|until|till)\b(?P<second>.+)", re.I)
+_EVENT = re.compile(
+    r"\b(?P<side>before|until|prior\s+to|after|since|following)\s+(?:we\s+|i\s+|you\s+|they\s+)?(?P<event>[^,.;?!]{3,80})", re.I
+)
+_PAST = re.compile(
+    r"^\W*(?:what|which|who|where|how|why|when)\b.{0,60}\b(?:did|was|were|used\s+to|had)\b.{0,80}"
+    r"\b(?:before|previously|originally|formerly|back\s+then|at\s+first|initially|prior\s+to|until|earlier)\b"
+    r"|^\W*(?:what|which|who|where|how)\b.{0,60}\b(?:used\s+to|did\s+we\s+(?:previously|originally|formerly|once))\b",
+    re.I,
+)
 _WHEN = re.compile(r"^\W*(?:when|what\s+(?:day|date|time|month|year)|which\s+(?:day|date|month|year)|how\s+long\s+ago)\b", re.I)
 _TIME_WORDS = re.compile(
     rf"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past)\s+(?:week|month|year|night|weekend|summer|winter|spring|fall"
@@ -45,47 +72,134 @@ def asks_when(text: str) -> bool:
     return _WHEN.search(text) is not None
 
 
+def asks_past(text: str) -> bool:
+    """Whether the query asks how something was, so that what no longer holds answers it: `what did we use before X?`."""
+    return _PAST.search(text) is not None
+
+
 def names_time(text: str) -> bool:
     """Whether a statement says when: a date, a weekday, `last week`."""
     return _TIME_WORDS.search(text) is not None
 
 
+def is_open(span: Span) -> bool:
+    """Whether the span has no beginning or no end."""
+    return span[0] == EVER[0] or span[1] == EVER[1]
+
+
+def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
+    """Whether any moment from `start` to `end` (None: the start alone) lies in the span; a whole day counts from its midnight."""
+    return start < span[1] and (end or start) >= span[0]
+
+
 def asked_span(text: str, now: datetime) -> Span | None:
     """From and until (exclusive, UTC) of the first time that the text names; None when it names none."""
+    if (match := _RANGE.search(text)) and (first := _single(f"in {match['first'].strip()}", now)):
+        second = _single(f"in {match['second'].strip()}", now)
+        if second and first[0][0] < second[0][1]:
+            return first[0][0], second[0][1]
+    found = _single(text, now)
+    return _opened(*found) if found else None
+
+
+def asked_event(text: str) -> tuple[bool, str] | None:
+    """Whether the query asks for what came before (else: after) something, and what that is: `before the migration`."""
+    match = _EVENT.search(text)
+    return (
+        (match["side"].casefold() in ("before", "until") or match["side"].casefold().startswith("prior"), match["event"].strip())
+        if match
+        else None
+    )
+
+
+def span_around(before: bool, at: datetime) -> Span:
+    """All that lies before or after a moment, its whole day included."""
+    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (EVER[0], midnight + DAY) if before else (midnight, EVER[1])
+
+
+def _single(text: str, now: datetime) -> tuple[Span, str, str] | None:
+    """A time with the text before it and its own."""
     for pattern in _NAMED:
         if match := pattern.search(text):
-            return _named(match.groupdict(), now)
+            span = _named(match.groupdict(), now)
+            return (span, text[: match.start()], match[0]) if span else None
     return _relative(text, now)
 
 
+def _opened(span: Span, before: str, own: str) -> Span:
+    word = (_OPENS.match(own) or {"word": ""})["word"].casefold()
+    if word in ("before", "until", "till", "by") or _UP_TO.search(before):
+        return EVER[0], span[0] + DAY
+    if word in ("since", "after") or _FROM.search(before):
+        return span[0], EVER[1]
+    return span
+
+
 def _named(parts: dict[str, str | None], now: datetime) -> Span | None:
+    if quarter := parts.get("quarter"):
+        return _months(3 * int(quarter) - 2, 3, parts, now)
+    if season := parts.get("season"):
+        return _months(_SEASONS[season.casefold()], 3, parts, now)
     name = parts.get("month")
     month = _MONTHS[name.casefold()] if name else int(parts.get("number") or 0)
-    year = int(parts.get("year") or (now.year if month <= now.month else now.year - 1))
     day = int(parts.get("day") or 0)
     if not month:
+        year = int(parts.get("year") or now.year)
         return _span(datetime(year, 1, 1, tzinfo=UTC), 365 + calendar.isleap(year))
-    if not 1 <= month <= 12 or day > calendar.monthrange(year, month)[1]:
+    if not day and month <= 12:
+        return _months(month, 1, parts, now)
+    year = int(parts.get("year") or (now.year if month <= now.month else now.year - 1))
+    if not 1 <= month <= 12 or not 1 <= day <= calendar.monthrange(year, month)[1]:
         return None
-    return _span(datetime(year, month, day or 1, tzinfo=UTC), 1 if day else calendar.monthrange(year, month)[1])
+    return _span(datetime(year, month, day, tzinfo=UTC), 1)
+
+
+def _months(month: int, count: int, parts: dict[str, str | None], now: datetime) -> Span:
+    """Whole months; without a year those that began last, or before this month for `last`."""
+    begun = month < now.month or (month == now.month and not parts.get("last"))
+    year = int(parts.get("year") or (now.year if begun else now.year - 1))
+    after = month - 1 + count
+    return datetime(year, month, 1, tzinfo=UTC), datetime(year + after // 12, after % 12 + 1, 1, tzinfo=UTC)
 
 
 def _span(start: datetime, days: int) -> Span:
     return start, start + days * DAY
 
 
-def _relative(text: str, now: datetime) -> Span | None:
+def _relative(text: str, now: datetime) -> tuple[Span, str, str] | None:
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     lowered = text.casefold()
     for word, back in _NEAR:
-        if word in lowered:
-            return _span(midnight - back * DAY, 1)
-    if match := _AGO.search(text):
-        count = match["count"].casefold()
-        days = (int(count) if count.isdecimal() else _COUNTS[count]) * _DAYS[match["unit"].casefold()]
-        margin = DAY * (1 + MARGIN * days)
-        return midnight - days * DAY - margin, midnight - days * DAY + margin
-    if match := _LAST.search(text):
-        back = _DAYS[match["unit"].casefold()] * (1 if match["which"].casefold() in ("past", "this") else 2)
-        return midnight - back * DAY, midnight + DAY
+        if (place := lowered.find(word)) >= 0:
+            return _span(midnight - back * DAY, 1), lowered[:place], word
+    for pattern, reading in ((_AGO, _ago), (_WITHIN, _lately), (_LAST, _last), (_WEEKDAY, _weekday)):
+        if match := pattern.search(text):
+            return reading(match, midnight), text[: match.start()], match[0]
     return None
+
+
+def _count(match: re.Match[str]) -> int:
+    count = match["count"].casefold()
+    return (int(count) if count.isdecimal() else _COUNTS[count]) * _DAYS[match["unit"].casefold()]
+
+
+def _ago(match: re.Match[str], midnight: datetime) -> Span:
+    margin = DAY * (1 + MARGIN * _count(match))
+    return midnight - _count(match) * DAY - margin, midnight - _count(match) * DAY + margin
+
+
+def _lately(match: re.Match[str], midnight: datetime) -> Span:
+    return midnight - _count(match) * DAY, midnight + DAY
+
+
+def _last(match: re.Match[str], midnight: datetime) -> Span:
+    back = _DAYS[match["unit"].casefold()] * (1 if match["which"].casefold() in ("past", "this") else 2)
+    return midnight - back * DAY, midnight + DAY
+
+
+def _weekday(match: re.Match[str], midnight: datetime) -> Span:
+    """The last such day before today, or today for `this`."""
+    back = (midnight.weekday() - _WEEKDAYS[match["day"].casefold()]) % 7
+    same = match[0].casefold().startswith("this")
+    return _span(midnight - (back if back or same else 7) * DAY, 1)

@@ -144,10 +144,14 @@ class TokenStore:
         return dict(self._db.execute("SELECT id, before FROM tokens WHERE id IN (SELECT value FROM json_each(?))", (_json(ids),)))
 
     def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
-        """Weighted MaxSim of the query with each of these memories; absent and unusable ones are left out.
+        """Weighted MaxSim of the query with each of these memories: the sum of its `matches`."""
+        return {id: float(match.sum()) for id, match in self.matches(text, ids, weight).items()}
 
-        Σ over the query's tokens of weight(word) · the best cosine with any token of the memory, over the sum of the
-        weights: 1 means that every token is there. Raises EmbeddingError.
+    def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
+        """For each of these memories what each token of the query finds in it; absent and unusable ones are left out.
+
+        weight(word) · the best cosine with any token of the memory, over the sum of the weights: the sum over
+        the tokens is 1 when every token is there. Raises EmbeddingError.
         """
         query = self._query(text)
         weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
@@ -157,8 +161,8 @@ class TokenStore:
             f"SELECT id, vectors FROM tokens WHERE id IN (SELECT value FROM json_each(?)) AND {_USABLE}",
             (_json(ids), self._encoder.name, self._width),
         )
-        scores = max_similarities(query.vectors, rows, self._width) @ (weights / weights.sum())
-        return {row[0]: float(score) for row, score in zip(rows, scores, strict=True) if np.isfinite(score)}
+        found = max_similarities(query.vectors, rows, self._width) * (weights / weights.sum())
+        return {row[0]: match for row, match in zip(rows, found, strict=True) if np.isfinite(match).all()}
 
     def prepare(self, text: str) -> None:
         """Begin to encode a query in another thread; a failure is told by `score`."""

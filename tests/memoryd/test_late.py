@@ -74,9 +74,9 @@ def test_a_neighbour_that_the_filter_refuses_is_no_hit(service):
 
 def test_forgotten_and_deleted_memories_leave_no_vectors(service):
     id = service.write(MemoryItem("the port is 8443"))
-    assert late(service).score("port", [id], lambda word: 1.0)
+    assert late(service).matches("port", [id], lambda word: 1.0)
     service.delete(id)
-    assert late(service).score("port", [id], lambda word: 1.0) == {}
+    assert late(service).matches("port", [id], lambda word: 1.0) == {}
 
 
 @pytest.mark.parametrize("harm", ["delete", "damage", "model"])
@@ -93,7 +93,7 @@ def test_a_lost_damaged_or_foreign_index_is_filled_again(tmp_path, harm):
     encoder = HashTokenEncoder(32) if harm == "model" else HashTokenEncoder()
     second = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
     second.catch_up()
-    assert late(second).score("port", [id], lambda word: 1.0)[id] > 0.5
+    assert late(second).matches("port", [id], lambda word: 1.0)[id].sum() > 0.5
     assert second.health().rebuilt == (("tokens",) if harm == "damage" else ())
     second.close()
 
@@ -102,7 +102,7 @@ def test_reindex_encodes_everything_again(service):
     id = service.write(MemoryItem("the port is 8443"))
     late(service)
     service.reindex()
-    assert late(service).score("port", [id], lambda word: 1.0)
+    assert late(service).matches("port", [id], lambda word: 1.0)
 
 
 class Slow(HashTokenEncoder):

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router.times import asked_span, asks_when, names_time
+from memoryd.router.times import asked_event, asked_span, asks_past, asks_when, is_open, names_time, span_around, within
 
 NOW = datetime(2025, 6, 18, 15, 0, tzinfo=UTC)
 
@@ -23,10 +23,85 @@ NOW = datetime(2025, 6, 18, 15, 0, tzinfo=UTC)
         ("what broke yesterday", (2025, 6, 17), (2025, 6, 18)),
         ("what broke last week", (2025, 6, 4), (2025, 6, 19)),
         ("what broke today", (2025, 6, 18), (2025, 6, 19)),
+        ("what broke last night", (2025, 6, 17), (2025, 6, 18)),
+        ("what broke last Monday", (2025, 6, 16), (2025, 6, 17)),
+        ("what broke on Wednesday", (2025, 6, 11), (2025, 6, 12)),
+        ("what broke this Wednesday", (2025, 6, 18), (2025, 6, 19)),
+        ("what broke last June", (2024, 6, 1), (2024, 7, 1)),
+        ("what broke in the summer", (2025, 6, 1), (2025, 9, 1)),
+        ("what broke last winter", (2024, 12, 1), (2025, 3, 1)),
+        ("what broke in Q4 2024", (2024, 10, 1), (2025, 1, 1)),
+        ("what broke in the last 10 days", (2025, 6, 8), (2025, 6, 19)),
+        ("what broke between March and May", (2025, 3, 1), (2025, 6, 1)),
+        ("what broke from 3 May to 5 May 2025", (2025, 5, 3), (2025, 5, 6)),
     ],
 )
 def test_named_times_are_spans_of_days(text, start, end):
     assert asked_span(text, NOW) == (datetime(*start, tzinfo=UTC), datetime(*end, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("what did we use before March 2025?", (2025, 2, 27), (2025, 3, 20)),
+        ("everything until 8 May", (2025, 5, 8), (2025, 5, 9)),
+        ("what changed since May?", (2025, 6, 18), (2025, 4, 30)),
+        ("what changed after 8 May?", (2025, 5, 8), (2025, 5, 7)),
+        ("what changed since yesterday?", (2025, 6, 17), (2025, 6, 16)),
+    ],
+)
+def test_before_and_since_leave_a_side_open_and_keep_the_day_itself(text, inside, outside):
+    span = asked_span(text, NOW)
+    assert is_open(span)
+    assert within(span, datetime(*inside, 23, 59, tzinfo=UTC))
+    assert not within(span, datetime(*outside, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What did we use before the migration?", (True, "the migration")),
+        ("Which port was it prior to the move to Postgres, roughly?", (True, "the move to Postgres")),
+        ("What broke after we upgraded webpack?", (False, "upgraded webpack")),
+        ("What broke?", None),
+    ],
+)
+def test_events_are_named_by_what_follows_before_and_after(text, found):
+    assert asked_event(text) == found
+
+
+@given(st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)), st.booleans())  # noqa: DTZ001 - hypothesis wants naive bounds
+def test_what_happened_on_the_day_of_an_event_is_never_lost(at, before):
+    span = span_around(before, at)
+    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    assert within(span, midnight) and within(span, at) and within(span, midnight.replace(hour=23, minute=59))
+
+
+@given(
+    st.dates(date(2000, 1, 2), date(2025, 6, 18)),
+    st.sampled_from(["on", "before", "until", "since", "after"]),
+    st.integers(0, 23),
+)
+def test_evidence_of_the_named_day_lies_in_the_span_whatever_the_word(day, word, hour):
+    span = asked_span(f"what happened {word} {day.isoformat()}?", NOW)
+    assert within(span, datetime(day.year, day.month, day.day, hour, tzinfo=UTC))
+
+
+def test_questions_about_the_past_are_told_from_those_about_order():
+    for text in (
+        "What did we use before uv?",
+        "Which port was it originally?",
+        "how did we used to deploy",
+        "What was it until May?",
+    ):
+        assert asks_past(text), text
+    for text in (
+        "Run the tests before you commit",
+        "What must be done before a release?",
+        "When did it break?",
+        "what is due before May",
+    ):
+        assert not asks_past(text), text
 
 
 def test_a_distance_has_a_margin():

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memoryd.config import load_settings
+from memoryd.recall.fence import item_line
+from memoryd.service import Orchestrator
+from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
+from memoryd.types import Kind, MemoryItem, Query, Status
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(params=["maxsim", "hybrid"])
+def service(tmp_path, request):
+    settings = load_settings({}, home=str(tmp_path), embedder="hash", rank=request.param)
+    service = Orchestrator(settings, FakeClock(NOW), HashEmbedder(1024), encoder=HashTokenEncoder())
+    yield service
+    service.close()
+
+
+def fact(text: str, month: int, day: int = 10, hour: int = 9) -> MemoryItem:
+    at = datetime(2025, month, day, hour, tzinfo=UTC)
+    return MemoryItem(text, kind=Kind.FACT, project="p", created_at=at, valid_from=at)
+
+
+def texts(service, question, k=3):
+    assert service.settle(5)
+    return [hit.item.content for hit in service.search(Query(question, project="p"), k)]
+
+
+def test_what_was_used_before_is_shown_with_what_has_replaced_it_and_marked(service):
+    old = service.write(fact("packages are installed with pip", 1))
+    service.supersede(old, fact("packages are installed with uv", 6))
+    service.write(fact("the mail server listens on port 25", 6))
+    found = texts(service, "What did we use for packages before uv?")
+    assert "packages are installed with pip" in found[:2]
+    assert "no longer holds" in item_line(service.get(old))
+
+
+def test_other_questions_never_see_what_no_longer_holds(service):
+    old = service.write(fact("packages are installed with pip", 1))
+    service.supersede(old, fact("packages are installed with uv", 6))
+    assert texts(service, "What are packages installed with?") == ["packages are installed with uv"]
+    assert service.get(old).status is Status.SUPERSEDED
+
+
+@pytest.mark.parametrize("service", ["maxsim"], indirect=True)
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Which error did the deploy give in March?", "the deploy gave error 11"),
+        ("Which error did the deploy give last summer?", "the deploy gave error 77"),
+        ("Which error did the deploy give before the migration to kubernetes?", "the deploy gave error 11"),
+        ("Which error did the deploy give after the migration to kubernetes?", "the deploy gave error 77"),
+    ],
+)
+def test_the_time_that_a_question_names_decides_between_equals(service, question, first):
+    service.write_many(
+        [
+            fact("the deploy gave error 11", 3),
+            fact("the migration to kubernetes was done", 5),
+            fact("the deploy gave error 77", 7),
+            *(fact(f"the worker {n} sends mail", 9) for n in range(4)),
+        ]
+    )
+    errors = [text for text in texts(service, question, 6) if "gave error" in text]
+    assert errors[0] == first
+
+
+@pytest.mark.parametrize("hour", [0, 12, 23])
+def test_evidence_of_the_day_that_is_asked_for_comes_first_at_any_hour(service, hour):
+    service.write_many([fact("the deploy gave error 11", 3, 8, hour), fact("the deploy gave an error", 9)])
+    assert "the deploy gave error 11" in texts(service, "Which error did the deploy give on 8 March 2025?")
