@@ -34,6 +34,7 @@ from memeval.claudecode.preflight import client_version, probe_models
 from memeval.claudecode.process import Processes
 from memeval.claudecode.progress import make_progress
 from memeval.claudecode.sandbox import check_root, default_root
+from memeval.claudecode.scoring import check_embedder
 from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.staging import interpreter, outside_path, stage
 from memeval.config import parse_yaml
@@ -155,6 +156,7 @@ def _perform(
         families = benches.with_tasks(families, asked.selection, screen.note)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
+        check_embedder(asked.conditions.embedder)
         if not values["no_probe"]:
             probe_models(client, environment, [model for _, model in asked.cells], root)
         if not values["resume"]:

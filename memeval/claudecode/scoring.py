@@ -63,6 +63,13 @@ def _relevancy(step: Step, found: Sequence[Retrieved], embedder: str) -> float |
         return relevancy(model.embed_query(text), model.embed(texts)) if texts else None
 
 
+def check_embedder(name: str) -> None:
+    """Raises ConfigError or another MemevalError when it can't be used, before a session is paid whose answer it measures."""
+    if name:
+        with _embedding:
+            _embedder(name).embed_query("ready")
+
+
 @cache
 def _embedder(name: str) -> RememberingEmbedder:
     return make_embedder(name)

@@ -157,6 +157,14 @@ def test_what_is_wrong_is_told_before_any_question_is_asked(world: FakeWorld, va
     assert not (world.folder / "results" / "ledger.jsonl").exists()
 
 
+def test_an_embedder_that_is_not_there_is_told_before_any_question_is_asked(world: FakeWorld) -> None:
+    world.questions(2)
+    done = world.bench("-b", "forty", "--base-url", world.address, "--embedder", "none-such")
+    assert done.returncode == 2, done.stderr
+    assert "none-such" in done.stderr
+    assert world.calls() == []
+
+
 def test_a_client_that_is_not_there_is_told(world: FakeWorld) -> None:
     world.questions(2)
     (world.folder / "claude").unlink()
