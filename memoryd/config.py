@@ -47,7 +47,7 @@ class Settings:
     claude_command: str = "claude"
     claude_model: str = "haiku"
     daily_token_budget: int = 200_000
-    chunk_tokens: int = 6_000
+    chunk_tokens: int = 8_000
     embedder: str = "bge-small"
     embedding_base_url: str = ""
     embedding_api_key: str = ""

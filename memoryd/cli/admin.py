@@ -13,7 +13,7 @@ from memoryd import doctor as checks
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.clock import SystemClock
 from memoryd.config import EXTRACTORS, with_flags
-from memoryd.daydream.draft import dry_run
+from memoryd.daydream.draft import dry_run, prompts
 from memoryd.daydream.extractors import make_extractor
 from memoryd.errors import InputError
 
@@ -86,26 +86,60 @@ def doctor(ctx: click.Context) -> None:
 @click.option("--transcript", type=click.Path(path_type=Path), help="A session log (.jsonl); default: all known sessions.")
 @click.option("--extractor", type=click.Choice(EXTRACTORS), help="Overrule the setting (with --dry-run).")
 @click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; write nothing, need no daemon.")
+@click.option("--record", type=click.Path(path_type=Path), help="A dry run that keeps the model's answers in this folder.")
+@click.option("--replay", type=click.Path(path_type=Path), help="A dry run with answers from such a folder; no model.")
+@click.option("--print-prompt", is_flag=True, help="Print exactly what a model would be sent; no model is asked.")
 @json_option
 @pass_context
-def daydream(context: Context, /, transcript: Path | None, extractor: str | None, dry: bool) -> None:
+def daydream(
+    context: Context,
+    /,
+    transcript: Path | None,
+    extractor: str | None,
+    dry: bool,
+    record: Path | None,
+    replay: Path | None,
+    print_prompt: bool,
+) -> None:
     """Read sessions now and keep what is worth keeping."""
-    if dry:
-        _dry_run(context, transcript, extractor)
+    if sum((record is not None, replay is not None, print_prompt)) > 1:
+        raise InputError("--record, --replay and --print-prompt exclude one another.", fix="Give one of them.")
+    if print_prompt:
+        _print_prompts(context, transcript)
+        return
+    if dry or record or replay:
+        _dry_run(context, transcript, extractor, record, replay)
         return
     if extractor:
-        raise InputError("--extractor works with --dry-run only.", fix="Set 'extractor' in config.toml to change it for good.")
+        raise InputError("--extractor works with a dry run only.", fix="Set 'extractor' in config.toml to change it for good.")
     context.call("daydream", transcript=str(transcript.absolute()) if transcript else None)
     result = _wait_for_daydreams(context)
     if not context.show(result):
         context.output.line(f"done; {len(result['failing'])} failing")
 
 
-def _dry_run(context: Context, /, transcript: Path | None, extractor: str | None) -> None:
+def _named(transcript: Path | None) -> Path:
     if transcript is None:
-        raise InputError("--dry-run needs --transcript FILE.", fix="Name a session's .jsonl file.")
-    settings = with_flags(context.settings, extractor=extractor)
-    result = dry_run(transcript, make_extractor(settings), settings, SystemClock().now())
+        raise InputError("This needs --transcript FILE.", fix="Name a session's .jsonl file.")
+    return transcript
+
+
+def _print_prompts(context: Context, /, transcript: Path | None) -> None:
+    requests = list(prompts(_named(transcript), context.settings))
+    if context.show({"requests": requests}):
+        return
+    for number, request in enumerate(requests, 1):
+        context.output.line(f"=== request {number} of {len(requests)} ===", "bold")
+        context.output.line(request)
+    if not requests:
+        context.output.line("Nothing would be sent.")
+
+
+def _dry_run(
+    context: Context, /, transcript: Path | None, extractor: str | None, record: Path | None, replay: Path | None
+) -> None:
+    path, settings = _named(transcript), with_flags(context.settings, extractor=extractor)
+    result = dry_run(path, make_extractor(settings, record=record, replay=replay), settings, SystemClock().now())
     if context.show(result):
         return
     for candidate in result["candidates"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,9 +14,10 @@ from memoryd.config import Settings
 from memoryd.daydream.decided import counts
 from memoryd.daydream.extractors import limits_for
 from memoryd.daydream.gate import admissible, is_own_run, summed
+from memoryd.daydream.model_extract import messages_for, print_prompt
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.reconcile import Action, reconcile, to_item
-from memoryd.daydream.transcript import read_all
+from memoryd.daydream.transcript import Piece, read_all
 from memoryd.protocols import Extractor
 from memoryd.types import Candidate, MemoryItem, Passage, Usage
 
@@ -31,8 +33,7 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
             skipped["own run"] += len(piece.turns)
         elif piece.turns:
             given = tuple(candidate.content for candidate in draft.candidates())
-            plain = Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), given)
-            passage = redacted_passage(plain)
+            passage = _passage(piece, path, given)
             extraction = extractor.extract(passage)
             usage, model = usage + extraction.usage, extraction.model
             candidates, refused = admissible(extraction)
@@ -51,6 +52,20 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
             "cost_usd": usage.cost_usd,
         },
     }
+
+
+def prompts(path: Path, settings: Settings) -> Iterator[str]:
+    """Exactly what a model would be sent for the log, piece by piece; no model is asked. Raises TranscriptError.
+
+    An answer that does not follow the schema is sent back once, with the fault; that is all that may come on top.
+    """
+    for piece in read_all(path, limits=limits_for(settings, "model")):
+        if piece.turns and not is_own_run(settings, piece.cwd, piece):
+            yield print_prompt(messages_for(_passage(piece, path), settings.chunk_tokens))
+
+
+def _passage(piece: Piece, path: Path, given: tuple[str, ...] = ()) -> Passage:
+    return redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), given))
 
 
 class _Draft:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from memoryd.config import Settings
 from memoryd.daydream.transcript import ReadLimits
+from memoryd.errors import InputError
 from memoryd.protocols import Extractor
 
 HEURISTIC = "heuristic"
@@ -28,15 +30,25 @@ def limits_for(settings: Settings, extractor: str) -> ReadLimits:
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if extractor == HEURISTIC else max(1, settings.chunk_tokens))
 
 
-def make_extractor(settings: Settings, environ: Mapping[str, str] | None = None) -> Extractor:
-    """The chosen extractor; its libraries are loaded here and not before. Raises ConfigError when a key is missing."""
+def make_extractor(
+    settings: Settings, environ: Mapping[str, str] | None = None, record: Path | None = None, replay: Path | None = None
+) -> Extractor:
+    """The chosen extractor; its libraries are loaded here and not before. Raises ConfigError when a key is missing.
+
+    `record` is a folder for a model's answers, `replay` one from which they come instead of from the model; for
+    these the heuristic, which asks no model, raises InputError.
+    """
     name = choose(settings)
+    if name == HEURISTIC and (record or replay):
+        raise InputError("The heuristic extractor asks no model.", fix="Add --extractor openai or --extractor claude.")
     if name == HEURISTIC:
         from memoryd.daydream.heuristic import HeuristicExtractor
 
         return HeuristicExtractor()
     from memoryd.daydream.model_extract import ModelExtractor
-    from memoryd.llm import ClaudeLLM, OpenAILLM
+    from memoryd.llm import ClaudeLLM, OpenAILLM, RecordingLLM, ReplayLLM
 
+    if replay:
+        return ModelExtractor(ReplayLLM(replay), settings, name)
     llm = OpenAILLM(settings, environ) if name == "openai" else ClaudeLLM(settings, environ)
-    return ModelExtractor(llm, settings, name)
+    return ModelExtractor(RecordingLLM(llm, record) if record else llm, settings, name)

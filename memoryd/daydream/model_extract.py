@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
@@ -95,12 +96,22 @@ class ModelExtractor:
 
     def messages(self, passage: Passage) -> list[Message]:
         """What is sent: the instructions, and the redacted passage as data."""
-        session = redact(render(redacted_passage(passage), self._budget)).text
-        return [Message("system", load_prompt()), Message("user", f"<session>\n{session}\n</session>")]
+        return messages_for(passage, self._budget)
 
     def print_prompt(self, passage: Passage) -> str:
         """The exact text that would leave the machine, for people who want to see it."""
-        return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in self.messages(passage))
+        return print_prompt(self.messages(passage))
+
+
+def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
+    """The instructions, and the redacted passage as data within the budget, tool noise cut first."""
+    session = redact(render(redacted_passage(passage), budget_tokens)).text
+    return [Message("system", load_prompt()), Message("user", f"<session>\n{session}\n</session>")]
+
+
+def print_prompt(messages: Sequence[Message]) -> str:
+    """The exact text of the messages, each under its role."""
+    return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in messages)
 
 
 def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]:

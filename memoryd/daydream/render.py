@@ -84,6 +84,8 @@ def _who(turn: Turn) -> str:
 
 
 def _said(turn: Turn, limits: Limits) -> str:
+    if turn.via == "answer" and turn.text.strip():
+        return middle_cut(f"(asked: {one_line(turn.detail)}) {turn.text.strip()}", limits.user)
     if turn.kind in (TurnKind.USER, TurnKind.COMPACTION):
         return middle_cut(turn.text.strip(), limits.user)
     if turn.kind is TurnKind.ASSISTANT:
