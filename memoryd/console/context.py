@@ -80,6 +80,7 @@ class Context:
         """A template with what base.html needs (navigation, projects, flashes, csrf) and the given values."""
         frame = {
             "nav": self.around.nav,
+            "at": self.url,
             "here": self.url if self.method != "POST" else "/",
             "projects": await self._projects(),
             "project": self.project,

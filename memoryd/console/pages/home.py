@@ -11,7 +11,7 @@ from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.sessions import ALL
 
 SESSIONS = 5
-LEARNT = 5
+LEARNT = 3
 REREAD = "Read again with 'memoryd daydream'; 'memoryd log' says more."
 LOOK = "See 'memoryd doctor'."
 
