@@ -44,7 +44,8 @@ WARM_UP = 15
 SINGLE_WRITES = 60
 EMBEDDED_WRITES = 192
 SYNCED_FILES = 50
-LOG_MB = 4
+LOG_MB = 20
+FIRST_LOG_MB = 1
 IDLE_SECONDS = 3.0
 READY_SECONDS = 30.0
 SCANS = 3
@@ -55,6 +56,7 @@ SHOWN: dict[str, tuple[str, str, bool]] = {
     "python_ms": ("ms", "bare python process (baseline)", False),
     "sync_ms": ("ms", "one file written and synced (baseline)", False),
     "write_queued": ("/s", "write, queued: durable and found by words, 1,000 a call", True),
+    "write_cpu_ms": ("ms", "the same, CPU of one memory", True),
     "write_ms": ("ms", "write, one at a time, p50", True),
     "write_embedded": ("/s", "write until its vectors are there", True),
     "scan_ms": ("ms", "all files read for the words of a query (baseline)", True),
@@ -62,6 +64,7 @@ SHOWN: dict[str, tuple[str, str, bool]] = {
     "cold_ms": ("ms", "daemon: first recall by meaning after that", True),
     "recall_ms": ("ms", "daemon: recall, p50", True),
     "recall_p95_ms": ("ms", "daemon: recall, p95", True),
+    "recall_cpu_ms": ("ms", "daemon: CPU of one recall, in one project or all", True),
     "project_ms": ("ms", "daemon: recall in one project of twenty, p50", True),
     "hook_ms": ("ms", "daemon: answer to a prompt's hook, p50", True),
     "hook_p95_ms": ("ms", "daemon: answer to a prompt's hook, p95", True),
@@ -69,6 +72,7 @@ SHOWN: dict[str, tuple[str, str, bool]] = {
     "idle_cpu": ("%", "daemon: CPU when idle", False),
     "json_mb": ("MB/s", "JSON of a session log parsed (baseline)", False),
     "daydream_mb": ("MB/s", "day dream: a session log read, extracted, kept", True),
+    "daydream_cpu_mb": ("MB/s", "the same, in a second of CPU", True),
     "dream_s": ("s", "dream: planning", True),
     "dream_mib": ("MiB", "dream: peak of the planning process", True),
     "index_mb": ("MB", "index on disk", True),
@@ -97,17 +101,18 @@ def folder_mb(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
-def measure(settings: Settings, size: int) -> Figures:
+def measure(settings: Settings, size: int, parts: Sequence[str]) -> Figures:
     """All figures of one size; the store is made in the settings' home."""
     out = baselines(settings.home)
     out |= filling(settings, size)
     out |= {"index_mb": folder_mb(settings.paths.index), "markdown_mb": folder_mb(settings.paths.memories)}
-    out |= through_daemon(settings)
-    out |= scanning(settings)
-    out |= with_models(settings)
-    out |= day_dream(settings)
-    out |= reindexing(settings, size, out["models"])
-    return out | dreaming(size)
+    for name in parts:
+        start = time.perf_counter()
+        out |= PARTS[name](settings, size)
+        print(f"  {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    if {"reindex_alone_s", "models"} <= out.keys():
+        out["reindex_s"] = out["reindex_alone_s"] + size / out["models"]
+    return out
 
 
 def baselines(home: Path) -> Figures:
@@ -125,17 +130,19 @@ def filling(settings: Settings, size: int) -> Figures:
     embedder, encoder = synthetic.reused(settings)
     service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
     service.catch_up()
-    made, rates = synthetic.items(size), []
+    made, rates, used = synthetic.items(size), [], 0.0
     while batch := list(islice(made, 1_000)):
+        cpu = time.process_time()
         rates.append(len(batch) / seconds(lambda batch=batch: service.write_many(batch)))
+        used += time.process_time() - cpu
         service.settle(600)
     single, _ = milliseconds(service.write, synthetic.items(SINGLE_WRITES, first=10_000_000))
     service.settle(600)
     service.close()
-    return {"write_queued": statistics.median(rates[-10:]), "write_ms": single}
+    return {"write_queued": statistics.median(rates[-10:]), "write_ms": single, "write_cpu_ms": 1000 * used / size}
 
 
-def with_models(settings: Settings) -> Figures:
+def with_models(settings: Settings, _size: int) -> Figures:
     """Writing with the real models, until the vectors are there; and the models alone."""
     embedder, encoder = make_embedder(settings), make_encoder(settings)
     warm(embedder)
@@ -158,28 +165,31 @@ def with_models(settings: Settings) -> Figures:
     return {"write_embedded": len(new) / took, "models": len(texts) / alone}
 
 
-def day_dream(settings: Settings) -> Figures:
-    """One session log through the pipeline into this store."""
+def day_dream(settings: Settings, _size: int) -> Figures:
+    """One session log through the pipeline into this store, after a small one that loads what is loaded at first use."""
     embedder, encoder = synthetic.reused(settings)
     service, state = (
         Orchestrator(settings, SystemClock(), embedder, encoder=encoder),
         State(settings.paths.state_db, SystemClock()),
     )
-    path = settings.home / "session.jsonl"
-    with path.open("wb") as stream:
-        write_log(stream, Log(), LOG_MB * MB, 0)
-    state.enqueue(str(path), "bench", "/src", "SessionEnd")
-    job = state.due_job()
-    assert job is not None
     dreamer = DayDream(service, state, settings, SystemClock())
-    took = seconds(lambda: dreamer.run_job(job))
+    for name, size in (("first", FIRST_LOG_MB), ("session", LOG_MB)):
+        path = settings.home / f"{name}.jsonl"
+        with path.open("wb") as stream:
+            write_log(stream, Log(), size * MB, 0)
+        state.enqueue(str(path), name, "/src", "SessionEnd")
+        job = state.due_job()
+        assert job is not None
+        cpu = time.process_time()
+        took = seconds(lambda job=job: dreamer.run_job(job))
+        cpu = time.process_time() - cpu
     service.close()
     state.close()
     parsed = seconds(lambda: [orjson.loads(line) for line in path.open("rb")])
-    return {"daydream_mb": LOG_MB / took, "json_mb": LOG_MB / parsed}
+    return {"daydream_mb": LOG_MB / took, "daydream_cpu_mb": LOG_MB / cpu, "json_mb": LOG_MB / parsed}
 
 
-def reindexing(settings: Settings, size: int, models: float) -> Figures:
+def reindexing(settings: Settings, _size: int) -> Figures:
     """All indexes from the Markdown alone, with stand-ins for the models."""
     embedder, encoder = synthetic.reused(settings)
     service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
@@ -191,10 +201,10 @@ def reindexing(settings: Settings, size: int, models: float) -> Figures:
     took = seconds(reindex)
     count = service.health().memories
     service.close()
-    return {"reindex": count / took, "reindex_s": took + count / models}
+    return {"reindex": count / took, "reindex_alone_s": took}
 
 
-def dreaming(size: int) -> Figures:
+def dreaming(_settings: Settings, size: int) -> Figures:
     """Planning a dream, in a process of its own for its peak of memory."""
     command = [sys.executable, "-m", "benchmarks.dream", "--sizes", str(size), "--json", "--no-labelled"]
     done = subprocess.run(command, capture_output=True, check=True, cwd=Path(__file__).parents[1])
@@ -205,7 +215,7 @@ def dreaming(size: int) -> Figures:
 # Through the daemon
 
 
-def through_daemon(settings: Settings) -> Figures:
+def through_daemon(settings: Settings, _size: int) -> Figures:
     """Start, recall, hook, memory and idle CPU of a daemon over this store."""
     client = Client(settings.paths)
     texts = synthetic.Texts(seed=99)
@@ -217,13 +227,14 @@ def through_daemon(settings: Settings) -> Figures:
         for question in questions[:WARM_UP]:
             recall(client, question, "all")
             recall(client, question, "project-3")
-        asked = questions[WARM_UP + 1 :]
+        asked, pid = questions[WARM_UP + 1 :], client.ping()[1]
+        before = cpu_seconds(pid)
         out["recall_ms"], out["recall_p95_ms"] = milliseconds(lambda q: recall(client, q, "all"), asked)
         out["project_ms"], _ = milliseconds(lambda q: recall(client, q, "project-3"), asked)
+        out["recall_cpu_ms"] = 1000 * (cpu_seconds(pid) - before) / (2 * len(asked))
         out["hook_ms"], out["hook_p95_ms"] = milliseconds(lambda q: prompt(settings, q), asked[:60])
-        daemon = client.call("memory_status")["daemon"]
-        out["rss_mib"] = daemon["rss_bytes"] / 2**20
-        out["idle_cpu"] = idle_cpu(daemon["pid"])
+        out["rss_mib"] = client.call("memory_status")["daemon"]["rss_bytes"] / 2**20
+        out["idle_cpu"] = idle_cpu(pid)
         return out
     finally:
         client.stop()
@@ -259,22 +270,23 @@ def prompt(settings: Settings, question: str) -> None:
 
 
 def idle_cpu(pid: int) -> float:
-    """Per cent of one core over some seconds without requests; 0 where that can't be told."""
+    """Per cent of one core over some seconds without requests."""
+    time.sleep(IDLE_SECONDS)
+    before = cpu_seconds(pid)
+    time.sleep(IDLE_SECONDS)
+    return 100 * (cpu_seconds(pid) - before) / IDLE_SECONDS
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time that a process has used; 0 where that can't be told."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
-    time.sleep(IDLE_SECONDS)
-    before = _ticks(stat)
-    time.sleep(IDLE_SECONDS)
-    return 100 * (_ticks(stat) - before) / os.sysconf("SC_CLK_TCK") / IDLE_SECONDS
-
-
-def _ticks(stat: Path) -> int:
     fields = stat.read_text().rpartition(") ")[2].split()
-    return int(fields[11]) + int(fields[12])
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def scanning(settings: Settings) -> Figures:
+def scanning(settings: Settings, _size: int) -> Figures:
     """The baseline of recall: what reading all files for a query's words costs."""
     texts = synthetic.Texts(seed=99)
 
@@ -284,6 +296,16 @@ def scanning(settings: Settings) -> Figures:
         sorted(found, reverse=True)
 
     return {"scan_ms": milliseconds(scan, [texts.question() for _ in range(SCANS)])[0]}
+
+
+PARTS: dict[str, Callable[[Settings, int], Figures]] = {
+    "daemon": through_daemon,
+    "scan": scanning,
+    "models": with_models,
+    "daydream": day_dream,
+    "reindex": reindexing,
+    "dream": dreaming,
+}
 
 
 # Output
@@ -305,6 +327,8 @@ def table(results: dict[int, Figures]) -> str:
     sizes = sorted(results)
     lines = [f"{'':58}" + "".join(f"{size:>12,}" for size in sizes) + "   growth"]
     for name, (unit, what, grows) in SHOWN.items():
+        if any(name not in results[size] for size in sizes):
+            continue
         values = [results[size][name] for size in sizes]
         growth = exponent(sizes, values) if grows and len(sizes) > 1 else ""
         lines.append(f"{what + ', ' + unit:58}" + "".join(f"{value:>12,.1f}" for value in values) + f"   {growth}")
@@ -315,6 +339,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories, with commas")
+    parser.add_argument("--parts", default=",".join(PARTS), help="which of: %(default)s (the store is always made)")
     parser.add_argument("--rank", help="maxsim, hybrid or bm25 (default: the default ranking)")
     parser.add_argument("--folder", type=Path, help="where to put the scratch homes (default: the system's)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
@@ -325,7 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="memoryd-bench-", dir=options.folder, ignore_cleanup_errors=True) as folder:
             start = time.perf_counter()
-            results[size] = measure(load_settings(home=str(Path(folder) / "home")), size)
+            results[size] = measure(load_settings(home=str(Path(folder) / "home")), size, options.parts.split(","))
             print(f"{size:,} memories: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(table(results))

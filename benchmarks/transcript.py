@@ -85,13 +85,14 @@ def write_log(stream: BinaryIO, log: Log, size: int, line_bytes: int) -> None:
 
 def read_all(path: Path, cursor: Cursor) -> dict[str, Any]:
     """Seconds, turns, bytes read and the last cursor of one pass."""
-    start, turns, before = time.perf_counter(), 0, _bytes_read()
+    start, cpu, turns, before = time.perf_counter(), time.process_time(), 0, _bytes_read()
     last, more = cursor, True
     while more:
         piece = read_transcript(path, last)
         last, more, turns = piece.cursor, piece.more, turns + len(piece.turns)
-    took = time.perf_counter() - start
-    return {"seconds": took, "turns": turns, "read": _bytes_read() - before, "new": last.offset - cursor.offset, "cursor": last}
+    took, cpu = time.perf_counter() - start, time.process_time() - cpu
+    figures = {"seconds": took, "cpu": cpu, "turns": turns, "read": _bytes_read() - before, "new": last.offset - cursor.offset}
+    return {**figures, "cursor": last}
 
 
 def _bytes_read() -> int:
@@ -128,6 +129,7 @@ def measure(megabytes: int, line_megabytes: int) -> dict[str, Any]:
             "mb": round(size / MB),
             "line_mb": line_megabytes,
             "mb_per_second": round(size / MB / first["seconds"], 1),
+            "mb_per_cpu_second": round(size / MB / first["cpu"], 1),
             "turns": first["turns"],
             "peak_mib": out["peak_mib"],
             "baseline_mib": baseline,
