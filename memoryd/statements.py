@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from memoryd.preferences import another_choice, reversed_order
 from memoryd.text import STOP_WORDS as ENGLISH_STOP_WORDS
 from memoryd.text import normalise, overlap, words
 
@@ -177,6 +178,8 @@ def relate_read(a: Statement, b: Statement, *, known_dont: bool = False, new_don
     flipped = speaks_for(a, known_dont) != speaks_for(b, new_dont)
     if a.norm == b.norm:
         return Relation.NEGATED if flipped else Relation.SAME
+    if reversed_order(a.text, b.text):
+        return Relation.NEGATED
     if _replaces(a, b):
         return Relation.CORRECTED
     if _replaces(b, a):
@@ -187,6 +190,8 @@ def relate_read(a: Statement, b: Statement, *, known_dont: bool = False, new_don
             return Relation.NEGATED if _enough(a, b) and alike >= FLIP_OVERLAP else Relation.DIFFERENT
         if alike >= (SAME_OVERLAP_SHORT if b.stems <= a.stems else SAME_OVERLAP):
             return Relation.SAME
+    if not flipped and another_choice(a.text, b.text):
+        return Relation.CHANGED_WORD
     return Relation.DIFFERENT if flipped or a.limits != b.limits else _changed(a, b)
 
 

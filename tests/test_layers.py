@@ -15,7 +15,7 @@ LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
         {"config", "config_file", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
-         "ledger", "verdicts", "entities", "openai_api", "statements"},
+         "ledger", "verdicts", "preferences", "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "late", "ranking", "handwork"},
         {"daydream", "dream", "recall"},

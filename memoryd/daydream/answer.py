@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from memoryd.daydream.render import EVIDENCE_KINDS
+from memoryd.statements import read
 from memoryd.text import keywords, one_line
 from memoryd.types import Candidate, Kind, Passage, Polarity, Refused, Scope, Source, Turn, TurnKind
 
@@ -215,6 +216,9 @@ def restrain(candidate: Candidate) -> Candidate:
         changes = {"kind": Kind.FACT, "polarity": Polarity.KNOW}
     if candidate.source is Source.TOOL:
         changes["polarity"] = Polarity.KNOW
+    if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
+        # "Use emojis" under "don't" would come to say the opposite.
+        changes["content"] = f"To avoid: {candidate.content}"
     if candidate.scope is Scope.USER:
         changes["scope"] = Scope.PROJECT
     return replace(candidate, **changes)
