@@ -89,6 +89,6 @@ def checked(request: pytest.FixtureRequest) -> Callable[..., None]:
         page.faults.clear()
         folder = os.environ.get("CONSOLE_SCREENSHOTS")
         if folder and name:
-            page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+            page.screenshot(path=f"{folder}/{name}.png", full_page=True, timeout=60_000)
 
     return check
