@@ -13,20 +13,27 @@ import json
 import math
 import random
 import resource
+import statistics
+import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from memoryd.daemon import SWITCH_SECONDS
+from memoryd.dream.pause import collector_paused
 from memoryd.dream.plan import Action
 from memoryd.dream.planner import make_plan
 from memoryd.protocols import FloatArray
 from memoryd.types import Kind, MemoryItem, Source
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
+PAUSE = 0.005
 DIMENSIONS = 384
 PROJECTS = 20
 COPIES = 0.1
@@ -99,11 +106,44 @@ def measure(size: int, words: bool) -> dict[str, Any]:
     """Seconds and counts of one plan."""
     items, vectors = memories(size)
     start = time.perf_counter()
-    plan = make_plan(items, now=NOW, vectors=None if words else vectors)
+    with collector_paused(), waiting_thread() as stops:
+        plan = make_plan(items, now=NOW, vectors=None if words else vectors)
     seconds = time.perf_counter() - start
     created = sum(change.action is Action.CREATE for change in plan.changes)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"memories": size, "seconds": round(seconds, 2), "merged": created, "dropped": plan.dropped, "peak_mb": round(peak)}
+    return {
+        "memories": size,
+        "seconds": round(seconds, 2),
+        "merged": created,
+        "dropped": plan.dropped,
+        "peak_mb": round(peak),
+    } | {
+        "longest_stop_ms": round(1000 * max(stops)),
+        "median_stop_ms": round(1000 * statistics.median(stops), 1),
+    }
+
+
+@contextmanager
+def waiting_thread() -> Iterator[list[float]]:
+    """How much too late a thread was that wanted to run every 5 ms, as one that answers a hook does; seconds."""
+    stops, done = [0.0], threading.Event()
+
+    def wait() -> None:
+        while not done.is_set():
+            start = time.perf_counter()
+            done.wait(PAUSE)
+            stops.append(max(0.0, time.perf_counter() - start - PAUSE))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield stops
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(before)
 
 
 def exponent(rows: Sequence[dict[str, Any]]) -> float:
@@ -144,9 +184,8 @@ def main() -> None:
         return
     for row in rows:
         print(
-            "{memories:>8} memories  {seconds:>8.2f} s  {merged:>6} merged  {dropped:>6} dropped  {peak_mb:>6} MB peak".format(
-                **row
-            )
+            "{memories:>8} memories  {seconds:>8.2f} s  {merged:>6} merged  {dropped:>6} dropped  {peak_mb:>6} MB peak"
+            "  another thread waits {median_stop_ms} ms (median), {longest_stop_ms} ms (worst)".format(**row)
         )
     print(f"growth: seconds ~ memories^{report['exponent']}")
     for name, score in report["labelled"].items():

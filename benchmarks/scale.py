@@ -74,6 +74,7 @@ SHOWN: dict[str, tuple[str, str, bool]] = {
     "daydream_mb": ("MB/s", "day dream: a session log read, extracted, kept", True),
     "daydream_cpu_mb": ("MB/s", "the same, in a second of CPU", True),
     "dream_s": ("s", "dream: planning", True),
+    "dream_stop_ms": ("ms", "dream: longest wait of another thread meanwhile", True),
     "dream_mib": ("MiB", "dream: peak of the planning process", True),
     "index_mb": ("MB", "index on disk", True),
     "markdown_mb": ("MB", "Markdown on disk", True),
@@ -209,7 +210,7 @@ def dreaming(_settings: Settings, size: int) -> Figures:
     command = [sys.executable, "-m", "benchmarks.dream", "--sizes", str(size), "--json", "--no-labelled"]
     done = subprocess.run(command, capture_output=True, check=True, cwd=Path(__file__).parents[1])
     row = json.loads(done.stdout)["plans"][0]
-    return {"dream_s": row["seconds"], "dream_mib": row["peak_mb"]}
+    return {"dream_s": row["seconds"], "dream_mib": row["peak_mb"], "dream_stop_ms": row["longest_stop_ms"]}
 
 
 # Through the daemon
