@@ -1,12 +1,11 @@
 """Attacks on the console: from other sites, from other names, through text, through paths, through sheer size."""
 
 import asyncio
-import re
 import socket
 import threading
-from html.parser import HTMLParser
 
 import pytest
+from auditing import harm
 
 from memoryd.codec import item_to_dict
 from memoryd.console.listener import Listener, bind
@@ -16,6 +15,7 @@ from memoryd.types import EPOCH, MemoryItem
 
 HOST = "127.0.0.1:4242"
 ORIGIN = f"http://{HOST}"
+ROUTE = ("backend", "rule", "reason")
 ID = "mem_0123456789ab"
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -145,34 +145,6 @@ def test_pages_are_not_kept_by_the_browser_and_scripts_are(console):
 
 
 # Text
-
-
-class Auditor(HTMLParser):
-    """Collects what could run, load or lead somewhere bad."""
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        if tag in FORBIDDEN or (tag == "script" and not str(values.get("src")).startswith("/static/")):
-            self.found.append(tag)
-        for name, value in attributes:
-            leads = name in ("href", "src", "action", "formaction")
-            if name.startswith("on") or name in ("style", "srcdoc") or (leads and not SAFE.match(value or "")):
-                self.found.append((tag, name, value))
-
-
-ROUTE = ("backend", "rule", "reason")
-FORBIDDEN = {"img", "svg", "iframe", "object", "embed", "base", "style", "b", "video", "audio"}
-SAFE = re.compile(r"/(?![/\\])|#|https?://|mailto:")
-
-
-def harm(html):
-    auditor = Auditor()
-    auditor.feed(html)
-    return auditor.found
 
 
 def test_the_auditor_sees_what_it_has_to():

@@ -1,0 +1,31 @@
+"""Looks at a page as a browser does: what in it could run, load or lead somewhere bad?"""
+
+import re
+from html.parser import HTMLParser
+
+FORBIDDEN = {"img", "svg", "iframe", "object", "embed", "base", "style", "b", "video", "audio"}
+SAFE = re.compile(r"/(?![/\\])|#|https?://|mailto:")
+
+
+class Auditor(HTMLParser):
+    """Collects what could run, load or lead somewhere bad."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag in FORBIDDEN or (tag == "script" and not str(values.get("src")).startswith("/static/")):
+            self.found.append(tag)
+        for name, value in attributes:
+            leads = name in ("href", "src", "action", "formaction")
+            if name.startswith("on") or name in ("style", "srcdoc") or (leads and not SAFE.match(value or "")):
+                self.found.append((tag, name, value))
+
+
+def harm(html):
+    """Everything bad in a page or a piece of one."""
+    auditor = Auditor()
+    auditor.feed(html)
+    return auditor.found
