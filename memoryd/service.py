@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from memoryd.config import Settings
 from memoryd.errors import EmbeddingError, NotFoundError
 from memoryd.files import remove_stale_temporaries
 from memoryd.handwork import HandWork, merged_from
-from memoryd.indexer import BackgroundIndexer, DerivedIndex, IndexHealth, MeaningIndex, bring_in_step
+from memoryd.indexer import BackgroundIndexer, DerivedIndex, IndexHealth, MeaningIndex, T, bring_in_step
 from memoryd.late import LateIndex
 from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder, FloatArray, TokenEncoder
@@ -331,8 +331,12 @@ class Orchestrator:
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
         """Memories linked with this one, nearest first."""
         self.require(id)
+        return self.in_graph(lambda graph: graph.related(id, depth=depth, types=types, k=k))
+
+    def in_graph(self, work: Callable[[GraphStore], T]) -> T:
+        """What some work on the graph gives; the graph is up to date."""
         self._link_waiting(list(self._unlinked))
-        return self._graph.use(lambda graph: graph.related(id, depth=depth, types=types, k=k))
+        return self._graph.use(work)
 
     def vectors(self) -> dict[str, FloatArray]:
         """The unit vectors of all memories that have one, by id."""

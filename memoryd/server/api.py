@@ -25,6 +25,7 @@ from memoryd.recall.inject import Injector
 from memoryd.server.admin_calls import AdminCalls
 from memoryd.server.contract import Slot
 from memoryd.server.dream_calls import DreamCalls
+from memoryd.server.graph_calls import GraphCalls
 from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
@@ -69,6 +70,7 @@ ADMIN_METHODS = (
     "import_transcripts",
 )
 VIEW_METHODS = ("project_names", "overview", "evidence", "merge")
+GRAPH_METHODS = ("graph", "names")
 SETTINGS_METHODS = ("settings", "change_settings")
 DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals", "forget_project")
 SESSION_METHODS = ("sessions", "session_report")
@@ -119,6 +121,8 @@ class Api:
         methods |= {name: getattr(sessions, name) for name in SESSION_METHODS}
         views = ViewCalls(self._service, self._state, self._registry, memory, self._clock)
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}
+        graphs = GraphCalls(self._service, memory)
+        methods |= {name: getattr(graphs, name) for name in GRAPH_METHODS}
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)

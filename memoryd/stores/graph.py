@@ -19,6 +19,7 @@ from memoryd.entities import find_entities, normalise_entity
 from memoryd.errors import NotFoundError
 from memoryd.migrations import Migrations
 from memoryd.rows import create_index_sql, create_table_sql, from_payload, seconds, to_row, upsert_sql, where
+from memoryd.stores.graph_around import Surroundings, around
 from memoryd.stores.graph_walk import Neighbours, Reached, damping, walk
 from memoryd.text import keywords
 from memoryd.types import Backend, Hit, LinkType, MemoryItem, Query, Related, Status
@@ -214,6 +215,17 @@ class GraphStore:
         found = self._items((node for node in reached.values() if node.via), query)
         best = islice(found, max(0, k))
         return [Related(item, node.score, self._names(node.path), node.via) for node, item in best if node.via]
+
+    def around(
+        self, about: str, query: Query | None = None, *, types: Sequence[LinkType] = (), depth: int = 1, most: int = 60
+    ) -> Surroundings:
+        """What lies around a memory (its id) or an entity (its name), for showing. Raises NotFoundError for an unknown one."""
+        key = about if is_id(about) else normalise_entity(about).casefold()
+        if self._db.value("SELECT 1 FROM node WHERE key = ?", (key,)) is None:
+            near = ", ".join(name for name, _ in self.entities(about.strip(), 5))
+            fix = f"Did you mean: {near}?" if near else "Look for it with 'memoryd list' or 'memoryd search'."
+            raise NotFoundError(f"Nothing in memory mentions '{about[:80]}'.", fix=fix)
+        return around(self._db, key, query or _ANY_BUT_BLACKLISTED, types, depth, most)
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
         condition, parameters = where(query)
