@@ -1,0 +1,117 @@
+"""Timeline, dreams and settings as a person uses them: read, take back, change, on every width and in both themes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from browsing import THEMES, WIDTHS, Store
+
+pytestmark = pytest.mark.slow
+SAID = (
+    "Always run make check before a commit.",
+    "We decided to keep the mail queue in redis, because the old way broke twice.",
+    "Could you look at the tests of the parser first, please?",
+    "<script>document.title='owned'</script> is what the page printed.",
+    "Never edit docs/setup.md by hand.",
+)
+RULES = ("Run the linter before each commit.", "Before each commit, run the linter.")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Some memories, a session that was read, two rules that say the same, and one proposal that waits."""
+    store = Store(tmp_path_factory.mktemp("small"), 60)
+    folder = store.projects / "harbour-api"
+    lines = []
+    for number, text in enumerate(SAID):
+        message = {"role": "user", "content": text}
+        line = {"type": "user", "uuid": f"u{number}", "sessionId": "s-read", "cwd": str(folder), "message": message}
+        lines.append(json.dumps(line | {"timestamp": f"2026-11-02T10:0{number}:00Z"}))
+    (folder / "s-read.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    store.call("daydream", transcript=str(folder / "s-read.jsonl"))
+    for name, project, pinned in (("a", "shop", False), ("b", "shop", False), ("c", "tram", False), ("d", "tram", True)):
+        write_rule(store, name, project, RULES[name in "bd"], pinned)
+    store.call("sync")
+    for _ in range(200):
+        if not store.call("jobs")["waiting"]:
+            break
+    assert store.call("dream", dry_run=False)["entry"]
+    yield store
+    store.client.stop()
+
+
+def write_rule(store: Store, name: str, project: str, text: str, pinned: bool) -> None:
+    path = store.settings.paths.memories / f"project-{project}" / f"s-{name}" / f"mem_00000000000{name}.md"
+    path.parent.mkdir(parents=True)
+    head = f"id: mem_00000000000{name}\nkind: rule\npolarity: do\nscope: project\nproject: {project}\n"
+    head += f"session: s-{name}\nsource: user\n"
+    head += f"confidence: 0.8\ncreated_at: 2026-10-0{1 + (name in 'bd')}T00:00:00Z\nstatus: active\n"
+    path.write_text(f"---\n{head}{'pinned: true' if pinned else 'pinned: false'}\n---\n{text}\n", "utf-8")
+
+
+def pages(store: Store) -> list[tuple[str, str]]:
+    entry = store.call("journal")["entries"][-1]["id"]
+    project = store.call("projects")["projects"][0]["id"]
+    return [
+        ("sessions", "/sessions"),
+        ("session", "/sessions/s-read"),
+        ("learnt", "/sessions/changes"),
+        ("dreams", "/dreams"),
+        ("dream", f"/dreams/{entry}"),
+        ("undo", f"/dreams/{entry}/undo"),
+        ("settings", "/settings"),
+        ("forget", f"/settings/forget/{project}"),
+    ]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_each_page_can_be_used_by_all(opened, checked, small, width, theme):
+    page = opened("small", width, theme)
+    for name, path in pages(small):
+        page.goto(page.base + path)
+        assert page.locator("h1").count() == 1, path
+        assert page.title() != "owned"
+        checked(page, f"trust-{name}-{width}-{theme}")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_dream_is_taken_back_and_brought_back_by_keyboard(opened, checked, small, script):
+    entry = small.call("journal")["entries"][-1]["id"]
+    page = opened("small", script=script)
+    page.goto(f"{page.base}/dreams/{entry}")
+    page.get_by_role("link", name="back…").press("Enter")
+    page.get_by_role("button", name="Take back").press("Enter")
+    page.wait_for_url("**/dreams/undo-*")
+    assert small.call("get_memory", id="mem_00000000000a")["memory"]["status"] == "active"
+    page.get_by_role("link", name="Take all of it back…").press("Enter")
+    page.get_by_role("button", name="Take back").press("Enter")
+    page.wait_for_url("**/dreams/undo-*")
+    assert small.call("get_memory", id="mem_00000000000a")["memory"]["status"] == "superseded"
+
+
+def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened, checked, small):
+    page = opened("small", 390)
+    page.goto(f"{page.base}/settings")
+    page.get_by_label("session budget", exact=True).fill("450")
+    page.get_by_label("session budget", exact=True).press("Enter")
+    assert "Saved: session_budget." in page.get_by_role("status").first.inner_text()
+    assert "session_budget = 450" in small.settings.paths.config.read_text("utf-8")
+    page.get_by_label("floor", exact=True).fill("7")
+    page.get_by_role("button", name="Save handing over", exact=True).click()
+    assert "floor" in page.get_by_role("alert").inner_text()
+    assert page.get_by_label("floor", exact=True).input_value() == "7"
+    page.faults.clear()  # the browser logs the answer 400
+    checked(page, "trust-wrong-setting-390-light")
+    page.goto(f"{page.base}/settings")
+    page.get_by_role("button", name="session budget: back to the default").click()
+    assert "session_budget" not in small.settings.paths.config.read_text("utf-8")
+
+
+def test_everything_is_downloaded(opened, small):
+    page = opened("small")
+    page.goto(f"{page.base}/settings")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename.endswith(".tar.gz")
