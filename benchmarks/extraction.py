@@ -235,6 +235,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="session")
     parser.add_argument("--cross-validate", choices=("session", "project"), help="leave that out when fitting")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--save", type=Path, help="keep the predictions in this file, for benchmarks.extraction_errors --before")
     parser.add_argument("--strict", action="store_true", help="leave quotes out of the comparison")
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args(argv)
@@ -252,6 +253,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     predictions = {s.name: predict(s, weights[s.name], args.mode) for s in sessions}
     took = time.perf_counter() - began
+    if args.save:
+        args.save.write_text(json.dumps(predictions, ensure_ascii=False, indent=1), encoding="utf-8")
     report(predictions, sessions, scorer, args.strict, args.verbose)
     volume = sum((args.folder / f"{s.name}.jsonl").stat().st_size for s in sessions) / 1e6
     print(f"mode {args.mode}  {took:.2f} s for {volume:.1f} MB of logs: {volume / took:.1f} MB/s")
