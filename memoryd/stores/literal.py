@@ -16,6 +16,7 @@ import orjson
 from memoryd import rows
 from memoryd.db import Database
 from memoryd.errors import BrokenFileError, IndexDamagedError, StoreError
+from memoryd.stores.browse import BROWSE_INDEX, count_of
 from memoryd.stores.literal_search import LiteralSearch
 from memoryd.stores.terms import index_text, searchable
 from memoryd.types import Hit, MemoryItem, Query
@@ -100,6 +101,7 @@ class LiteralIndex:
             self.db.execute("PRAGMA cache_size=-32000")
             self._create()
             self.check_schema()
+            self.db.execute(BROWSE_INDEX)
         except StoreError:
             self.db.close()
             raise
@@ -257,8 +259,7 @@ class LiteralIndex:
 
     def count(self, query: Query) -> int:
         """How many items pass the query's filters; its text is not looked at."""
-        condition, parameters = rows.where(query)
-        return int(self.db.value(f"SELECT count(*) FROM memory WHERE {condition}", parameters))
+        return count_of(self.db, query)
 
     def active_texts(self) -> Iterator[tuple[str, str]]:
         """Path and text of every active item."""
