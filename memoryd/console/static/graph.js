@@ -1,12 +1,12 @@
 // Draws the neighbourhood that the page holds as data. The list below the picture says the same.
 const { forceSimulation, forceLink, forceManyBody, forceCollide, forceX, forceY } = globalThis.d3;
+const NARROW = 600;
+const holder = document.getElementById("graph");
+const narrow = (holder?.parentElement.clientWidth ?? 0) < NARROW;
 const SVG = "http://www.w3.org/2000/svg";
 const TICKS = 320;
 const LETTER = 6.4;
-const LABEL_LETTERS = 26;
 const STEP = 1.35;
-
-const holder = document.getElementById("graph");
 
 function make(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
@@ -15,18 +15,18 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
+const letters = narrow ? 16 : 26;
 const size = (node) => (node.distance === 0 ? 11 : 5 + Math.min(4, Math.sqrt(node.links)));
-const short = (text) => (text.length > LABEL_LETTERS ? `${text.slice(0, LABEL_LETTERS - 1)}…` : text);
+const short = (text) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
 
 // The layout is settled before it is shown: nothing moves, and the same data give the same picture.
 function settle(nodes, edges) {
-  const narrow = holder.clientWidth < 600;
   const simulation = forceSimulation(nodes)
-    .force("link", forceLink(edges).id((node) => node.key).distance(narrow ? 60 : 85).strength(0.5))
-    .force("charge", forceManyBody().strength(narrow ? -170 : -260).distanceMax(450))
-    .force("collide", forceCollide((node) => size(node) + 10))
-    .force("x", forceX(0).strength(narrow ? 0.13 : 0.05))
-    .force("y", forceY(0).strength(narrow ? 0.05 : 0.12))
+    .force("link", forceLink(edges).id((node) => node.key).distance(narrow ? 38 : 85).strength(0.5))
+    .force("charge", forceManyBody().strength(narrow ? -75 : -260).distanceMax(450))
+    .force("collide", forceCollide((node) => size(node) + (narrow ? 4 : 10)))
+    .force("x", forceX(0).strength(narrow ? 0.22 : 0.05))
+    .force("y", forceY(0).strength(narrow ? 0.06 : 0.12))
     .stop();
   simulation.tick(TICKS);
 }
@@ -80,7 +80,7 @@ function spoken(node) {
 // A label is drawn where it covers no node and no other label, the nearest nodes first; the rest show theirs when pointed at.
 function place(nodes) {
   const taken = nodes.map((node) => box(node.x - size(node), node.y - size(node), 2 * size(node), 2 * size(node)));
-  const order = [...nodes].sort((a, b) => a.distance - b.distance || b.links - a.links);
+  const order = nodes.filter((node) => !narrow || nodes.length < 12 || node.kind === "name" || node.distance === 0).sort((a, b) => a.distance - b.distance || b.links - a.links);
   for (const node of order) {
     const width = short(node.label).length * LETTER;
     for (const left of node.x < 0 ? [true, false] : [false, true]) {
@@ -103,6 +103,7 @@ function overlap(a, b) {
 
 // Pointing at a node, or focusing it, says it in full and lights what it is tied to.
 function tell(svg, told, nodes, lines, drawnNodes, drawnEdges) {
+  const hint = told.textContent;
   const light = (node) => {
     svg.classList.toggle("busy", Boolean(node));
     const near = new Set([node]);
@@ -112,7 +113,7 @@ function tell(svg, told, nodes, lines, drawnNodes, drawnEdges) {
       if (mine) near.add(edge.source).add(edge.target);
     });
     nodes.forEach((other, at) => drawnNodes[at].classList.toggle("lit", near.has(other)));
-    told.textContent = node ? spoken(node) : "";
+    told.textContent = node ? spoken(node) : hint;
   };
   nodes.forEach((node, at) => {
     const element = drawnNodes[at];
