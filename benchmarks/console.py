@@ -2,7 +2,8 @@
 
     python -m benchmarks.console [--memories 100000] [--runs 40] [--home DIR] [--json FILE]
 
-`--home` keeps the filled store there for the next run. Times are from the request to the last byte, without drawing.
+`--home` keeps the filled store there for the next run. Times are from the request to the last byte, without drawing; `cpu`
+is what the daemon computed for a request on average, on all its threads: it hardly depends on what else the machine does.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import re
 import statistics
 import tempfile
@@ -74,14 +76,25 @@ def pages(browser: Browser) -> Iterator[tuple[str, Callable[[int], str]]]:
     yield "home, one project", lambda _: "/?project=project-3"
 
 
-def measure(browser: Browser, address: Callable[[int], str], runs: int) -> dict[str, float]:
-    """Milliseconds at the median and at 95 %, and the largest body in bytes as it is sent."""
+def cpu_of(pid: int) -> float:
+    """Milliseconds that a process has computed, ended threads included; 0 where it can't be told."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return 0.0
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) * 1_000 / os.sysconf("SC_CLK_TCK")
+
+
+def measure(browser: Browser, address: Callable[[int], str], runs: int, pid: int) -> dict[str, float]:
+    """Milliseconds at the median and at 95 %, of the daemon's processor in all, and the largest body in bytes as it is sent."""
     times, sizes = [], []
+    before = cpu_of(pid)
     for number in range(runs):
         begin = time.perf_counter()
         sizes.append(len(browser.get(address(number))))
         times.append((time.perf_counter() - begin) * 1_000)
-    return {"p50": statistics.median(times), "p95": sorted(times)[int(0.95 * (runs - 1))], "bytes": max(sizes)}
+    cpu = (cpu_of(pid) - before) / runs
+    return {"p50": statistics.median(times), "p95": sorted(times)[int(0.95 * (runs - 1))], "cpu": cpu, "bytes": max(sizes)}
 
 
 def warm(client: Client) -> None:
@@ -108,9 +121,12 @@ def run(settings: Settings, memories: int, runs: int) -> dict[str, dict[str, flo
         browser = Browser(url)
         for name, address in pages(browser):
             browser.get(address(0))
-            out[name] = measure(browser, address, runs)
+            out[name] = measure(browser, address, runs, client.ping()[1])
             told = out[name]
-            print(f"{name:32} p50 {told['p50']:7.1f} ms   p95 {told['p95']:7.1f} ms   {told['bytes']:7.0f} bytes", flush=True)
+            print(
+                f"{name:32} p50 {told['p50']:7.1f} ms   p95 {told['p95']:7.1f} ms   cpu {told['cpu']:6.1f} ms   {told['bytes']:7.0f} bytes",
+                flush=True,
+            )
         return out
     finally:
         client.stop()
