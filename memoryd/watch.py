@@ -64,13 +64,14 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Whether the folder was not watched before and is now."""
+        """Whether the folder came or went since the last look, so that no event may have told what is in it now."""
         identity = _identity(self._folder)
         if identity == self._watched and not self._lost.is_set():
             return False
+        was_watched = self._watched != (0, 0)
         self._unwatch()
         if identity == (0, 0):
-            return False
+            return was_watched  # this look may come before the event, which is then dropped with the watch
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
@@ -116,7 +117,7 @@ class MemoryWatcher:
     def _run(self) -> None:
         while not self._stopping.is_set():
             if self._watch():
-                self._add(self._folder)  # what happened before the watch began
+                self._add(self._folder)
             if paths := self._settled():
                 self._hand_over(paths)
 

@@ -241,11 +241,12 @@ def test_the_lease_ends_a_daemon_that_nobody_uses(run):
 
 @pytest.mark.parametrize("reason", ["connection", "busy", "due"])
 def test_the_lease_does_not_end_a_daemon_in_use(run, reason):
-    with run(lease_minutes=0.1 / 60) as daemon:
-        if reason == "busy":
-            daemon.api.busy = lambda: True
-        if reason == "due":
-            daemon.api.tick = lambda: 0.05
+    api = FakeApi()
+    if reason == "busy":
+        api.busy = lambda: True
+    if reason == "due":
+        api.tick = lambda: 0.05
+    with run(lambda _: api, lease_minutes=0.1 / 60) as daemon:
         if reason == "connection":
             with connect(read_endpoint(daemon.paths), 5) as connection:
                 connection.sendall(b"memoryd/1 rpc\n")
