@@ -89,6 +89,7 @@ def test_a_checkout_holds_the_start_and_nothing_else(tmp_path: Path, options_of:
         assert first.folder == second.folder
 
 
+@pytest.mark.slow
 def test_the_resolve_rate_follows_from_the_memory_alone(tmp_path: Path, options_of: OptionsOf) -> None:
     family = SampleCode("sample-code", options_of())
     on, off = run_arm(family, tmp_path / "on", True), run_arm(family, tmp_path / "off", False)
@@ -100,6 +101,7 @@ def test_the_resolve_rate_follows_from_the_memory_alone(tmp_path: Path, options_
     assert learning.summary(off)["continual"]["curve"] == {"1": 1.0, "2": 0.0, "3": 0.0, "4": 0.0}
 
 
+@pytest.mark.slow
 def test_tasks_asked_again_give_forgetting_and_the_score(tmp_path: Path, options_of: OptionsOf) -> None:
     family = SampleCode("sample-code", options_of(again="yes"))
     records = run_arm(family, tmp_path, True)
