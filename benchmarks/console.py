@@ -123,10 +123,8 @@ def run(settings: Settings, memories: int, runs: int) -> dict[str, dict[str, flo
             browser.get(address(0))
             out[name] = measure(browser, address, runs, client.ping()[1])
             told = out[name]
-            print(
-                f"{name:32} p50 {told['p50']:7.1f} ms   p95 {told['p95']:7.1f} ms   cpu {told['cpu']:6.1f} ms   {told['bytes']:7.0f} bytes",
-                flush=True,
-            )
+            speed = f"p50 {told['p50']:7.1f} ms   p95 {told['p95']:7.1f} ms   cpu {told['cpu']:6.1f} ms"
+            print(f"{name:32} {speed}   {told['bytes']:7.0f} bytes", flush=True)
         return out
     finally:
         client.stop()
