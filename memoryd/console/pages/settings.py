@@ -17,6 +17,7 @@ FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
 # A session in a browser must not decide which program is run.
 BY_HAND = frozenset({"home", "claude_command"})
 NAME = 200
+FLAGS = {True: "on", False: "off"}
 
 
 async def index(ctx: Context) -> Reply:
@@ -28,7 +29,7 @@ async def _page(ctx: Context, *, error: MemorydError | None = None, typed: Mappi
     told, projects = await asyncio.gather(ctx.call("settings"), ctx.try_call("projects"))
     for entry in _entries(told):
         entry["text"] = (typed or {}).get(entry["name"], _text(entry["value"]))
-        entry["default_text"] = _text(entry["default"])
+        entry["default_text"] = FLAGS.get(entry["default"], "") if entry["kind"] == "flag" else _text(entry["default"])
         entry["by_hand"] = entry["name"] in BY_HAND
     values = {"told": told, "known": projects, "wrong": error, "formats": list(FORMATS)}
     return await ctx.page("settings.html", status=400 if error else 200, **values)

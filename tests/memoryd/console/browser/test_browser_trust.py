@@ -30,24 +30,28 @@ def small(tmp_path_factory):
         lines.append(json.dumps(line | {"timestamp": f"2026-11-02T10:0{number}:00Z"}))
     (folder / "s-read.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     store.call("daydream", transcript=str(folder / "s-read.jsonl"))
-    for name, project, pinned in (("a", "shop", False), ("b", "shop", False), ("c", "tram", False), ("d", "tram", True)):
-        write_rule(store, name, project, RULES[name in "bd"], pinned)
-    store.call("sync")
+    write_twice(store, "ab", "shop")
     for _ in range(200):
         if not store.call("jobs")["waiting"]:
             break
     assert store.call("dream", dry_run=False)["entry"]
+    store.call("change_settings", values={"dream_max_items": "0"})  # from here on each merge is asked first
+    for names, project in (("cd", "tram"), ("ef", "dots")):
+        write_twice(store, names, project)
+    store.call("dream", dry_run=False)
     yield store
     store.client.stop()
 
 
-def write_rule(store: Store, name: str, project: str, text: str, pinned: bool) -> None:
-    path = store.settings.paths.memories / f"project-{project}" / f"s-{name}" / f"mem_00000000000{name}.md"
-    path.parent.mkdir(parents=True)
-    head = f"id: mem_00000000000{name}\nkind: rule\npolarity: do\nscope: project\nproject: {project}\n"
-    head += f"session: s-{name}\nsource: user\n"
-    head += f"confidence: 0.8\ncreated_at: 2026-10-0{1 + (name in 'bd')}T00:00:00Z\nstatus: active\n"
-    path.write_text(f"---\n{head}{'pinned: true' if pinned else 'pinned: false'}\n---\n{text}\n", "utf-8")
+def write_twice(store: Store, names: str, project: str) -> None:
+    """A rule in two sessions' files."""
+    for number, name in enumerate(names):
+        path = store.settings.paths.memories / f"project-{project}" / f"s-{name}" / f"mem_00000000000{name}.md"
+        path.parent.mkdir(parents=True)
+        head = f"id: mem_00000000000{name}\nkind: rule\npolarity: do\nscope: project\nproject: {project}\nsession: s-{name}\n"
+        head += f"source: user\nconfidence: 0.8\ncreated_at: 2026-10-0{number + 1}T00:00:00Z\nstatus: active\n"
+        path.write_text(f"---\n{head}---\n{RULES[number]}\n", "utf-8")
+    store.call("sync")
 
 
 def pages(store: Store) -> list[tuple[str, str]]:
@@ -89,6 +93,18 @@ def test_a_dream_is_taken_back_and_brought_back_by_keyboard(opened, checked, sma
     page.get_by_role("button", name="Take back").press("Enter")
     page.wait_for_url("**/dreams/undo-*")
     assert small.call("get_memory", id="mem_00000000000a")["memory"]["status"] == "superseded"
+
+
+def test_one_proposal_is_accepted_and_the_rest_refused(opened, small):
+    first, second = [proposal["id"] for proposal in small.call("proposals")["proposals"]]
+    page = opened("small")
+    page.goto(f"{page.base}/dreams")
+    page.get_by_role("button", name=f"Accept {first}").click()
+    page.wait_for_url("**/dreams/accept-*")
+    page.goto(f"{page.base}/dreams")
+    page.get_by_role("button", name=f"Refuse {second}").click()
+    assert page.get_by_text("Nothing waits for you.").is_visible()
+    assert small.call("proposals")["proposals"] == []
 
 
 def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened, checked, small):
