@@ -30,19 +30,21 @@ Handlers
 
 Templates (memoryd/console/templates, Jinja2; everything is escaped; a missing name is an error)
 - `{% extends "base.html" %}`, blocks `title`, `main`, `scripts`; `{% import "macros.html" as m %}`.
-- Given on every page: `project`, `projects`, `here`, `query` (dict of the address), `csrf`, `theme`, `flashes`, `nav`.
+- Given on every page: `project`, `projects`, `here`, `query` (dict of the address), `pairs` (the same with names that come
+  several times), `csrf`, `theme`, `flashes`, `nav`. `status=` of `ctx.page` is the HTTP status: call your value otherwise.
 - Filters: `markdown` (safe HTML of a memory), `day`, `minute`, `thousands`, `money`, `segment` (for a part of an address).
   Functions: `static("graph.js")`, `link("/memories", query, page=2)`.
-- macros.html: `csrf`, `button` (a form with one button), `chip`, `status`, `kind`, `memory_row`, `table`, `pager`,
-  `empty`, `problem`, `field`, `select`, `stat`, `details`.
+- macros.html: `csrf`, `button` (a form with one button), `chip`, `status`, `kind`, `facts`, `memory_row`, `table`,
+  `pager`, `empty`, `problem`, `field`, `select`, `stat`, `details`.
 - No inline script or style, no `style=`, no `on…=`: the Content-Security-Policy forbids them. Scripts are ES modules in
   static/, loaded with <script type="module" src="{{ static('x.js') }}"> in block `scripts`; a page works without them.
   Data for a script goes into <script type="application/json" id="..."> with `|tojson`, or is fetched with
   Accept: application/json (`ctx.wants_json`).
 - Colours, spaces and sizes are custom properties of static/style.css; both themes and 360 px are part of done.
 
-Tests: `tests/memoryd/console/conftest.py` has `console` (application, fake or real API, a client without a network) and
-`browser/conftest.py` a real daemon with a store, and Chromium. Each page gets: empty store, 5,000 memories, a fault of its
+Tests: `tests/memoryd/console/conftest.py` has `console` (scripted answers) and `real_console` (a real API), both without a
+network; `auditing.harm` finds what a page must not hold; `browser/conftest.py` has a real daemon with a store, and Chromium
+(shared names come from `browsing`, as `conftest` is ambiguous). Each page gets: empty store, 5,000 memories, a fault of its
 call, stored XSS in what it shows, axe-core, 390 and 1440 px, light and dark.
 '''
 
