@@ -36,7 +36,9 @@ def main() -> int:
 def _note_problem(error: ConfigError) -> None:
     """For the hook at the next session's start: else the user would not hear of it."""
     with contextlib.suppress(MemorydError):  # the home folder itself may be what is wrong
-        write_atomic(Paths(find_home(os.environ)).start_problem, str(error).encode("utf-8", "replace"))
+        paths = Paths(find_home(os.environ))
+        if paths.home.is_dir():
+            write_atomic(paths.start_problem, str(error).encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":
