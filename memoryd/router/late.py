@@ -35,6 +35,7 @@ SHORT_WORDS = 12
 # What a date counts when the span has but one end, and when a statement only held in it but began before.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SPEAKER = re.compile(r"(?P<name>\w[\w .'-]{0,40}?):\s")
 Row = Mapping[str, float]
 FloatArray = NDArray[np.float64]
@@ -148,11 +149,12 @@ class _Asked:
             "speaker": speaker is not None and bool(self._names.intersection(keywords(speaker["name"]))),
             "past": self._time.past and item.status is Status.SUPERSEDED,
             "when": self._when and names_time(item.content),
-            "question": item.content.rstrip().endswith("?"),
             "short": len(item.content.split()) <= SHORT_WORDS,
             "kind": item.kind in self._kinds,
         }
         out = {name: 1.0 for name, value in holds.items() if value}
+        if "?" in item.content:
+            out["question"] = question_share(item.content)
         if self._time.span is not None:
             out["date"] = self._dated(item, self._time.span)
         if self._entities:
@@ -166,6 +168,12 @@ class _Asked:
         if within(span, start):
             return share
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
+
+
+def question_share(text: str) -> float:
+    """Share of a text's words, 0..1, that stand in sentences which end with a question mark."""
+    words = [(len(sentence.split()), sentence.rstrip().endswith("?")) for sentence in _SENTENCE_END.split(text)]
+    return sum(count for count, asks in words if asks) / max(1, sum(count for count, _ in words))
 
 
 def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> dict[str, float]:

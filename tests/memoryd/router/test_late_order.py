@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.errors import ConfigError
+from memoryd.router import LateWeights, late_features, late_scores, load_late_weights
+from memoryd.router.late import FEATURES, Z_FEATURES, question_share
+from memoryd.types import Evidence, Kind, MemoryItem, Query, Source
+
+AT = datetime(2025, 3, 1, tzinfo=UTC)
+WEIGHTS = load_late_weights()
+
+
+def turn(id: str, text: str, session: str = "s") -> MemoryItem:
+    return MemoryItem(text, id, Kind.NOTE, session=session, source=Source.IMPORT, created_at=AT, evidence=Evidence(lines=(id,)))
+
+
+def found(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float32)
+
+
+def features(items, matches, near=None, text="Which port?"):
+    by_id = {item.id: item for item in items}
+    return late_features(Query(text), by_id, {id: {} for id in by_id}, matches, near or {})
+
+
+def test_a_word_said_before_and_one_said_now_count_together():
+    rows = features(
+        [turn("a", "the gateway?"), turn("b", "8443"), turn("c", "bye")],
+        {"a": found(0.5, 0.1), "b": found(0.1, 0.5), "c": found(0.0, 0.0)},
+        {"a": ("", "b"), "b": ("a", "c"), "c": ("b", "")},
+    )
+    assert rows["b"]["own"] == pytest.approx(0.6)
+    assert rows["b"]["pair"] == pytest.approx(1.0)
+    assert rows["a"]["pair"] == pytest.approx(0.6)
+    assert rows["a"]["around"] == pytest.approx(1.0)
+    assert rows["c"]["session"] == pytest.approx(1.0)
+    assert rows["b"]["answer"] == 1.0
+    assert "answer" not in rows["c"]
+
+
+def test_a_statement_gains_nothing_by_its_session():
+    rows = features([MemoryItem("x", "a", session="s"), MemoryItem("y", "b", session="s")], {"a": found(1.0), "b": found(0.2)})
+    assert rows["b"]["session"] == rows["b"]["own"]
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("Why?", 1.0), ("I moved. Where to?", 0.5), ("I moved.", 0.0), ("", 0.0), ("Is it a or b? It is b", 5 / 8)],
+)
+def test_the_share_of_words_in_questions(text, share):
+    assert question_share(text) == pytest.approx(share)
+
+
+@given(st.text())
+def test_the_share_is_a_share_for_any_text(text):
+    assert 0 <= question_share(text) <= 1
+
+
+rows = st.dictionaries(
+    st.text("abc", min_size=1, max_size=3),
+    st.dictionaries(st.sampled_from(FEATURES), st.floats(-1e6, 1e6, allow_nan=False), max_size=6),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(rows, st.randoms())
+def test_scores_are_finite_numbers_whatever_is_missing_and_in_whatever_order(rows, random):
+    turns = frozenset(id for id in rows if random.random() < 0.5)
+    scores = late_scores(rows, turns, WEIGHTS)
+    assert scores.keys() == rows.keys()
+    assert np.isfinite(list(scores.values())).all()
+    assert late_scores(dict(reversed(rows.items())), turns, WEIGHTS) == scores
+
+
+@given(rows)
+def test_what_is_higher_in_the_one_feature_that_counts_comes_first(rows):
+    weights = LateWeights("t", {"own": 1.0}, {"own": 1.0})
+    values = {id: row.get("own") for id, row in rows.items()}
+    scores = late_scores(rows, frozenset(), weights)
+    known = {id: value for id, value in values.items() if value is not None}
+    assert all(scores[a] >= scores[b] - 1e-9 for a in known for b in known if known[a] > known[b])
+
+
+def test_a_candidate_without_vectors_stands_where_its_words_place_it():
+    similar = {"own": 0.5, "pair": 0.5, "around": 0.5, "session": 0.5, "bm25": 1.0}
+    rows = {"a": similar, "b": {**similar, "own": 0.4, "bm25": 0.5}, "new": {"bm25": 9.0}}
+    scores = late_scores(rows, frozenset(), WEIGHTS)
+    assert max(scores, key=scores.__getitem__) == "new"
+
+
+def test_the_weights_file_names_known_features_only(tmp_path):
+    assert set(WEIGHTS.turn) | set(WEIGHTS.statement) <= set(FEATURES)
+    assert WEIGHTS.uses("own") and not WEIGHTS.uses("cosine")
+    assert set(Z_FEATURES) < set(FEATURES)
+    bad = tmp_path / "late.json"
+    bad.write_text('{"format": 1, "version": "x", "turn": {"unknown": 1}, "statement": {}}')
+    with pytest.raises(ConfigError, match="unknown"):
+        load_late_weights(bad)
