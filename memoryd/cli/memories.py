@@ -154,14 +154,19 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool, project: str 
             context.output.line(f"{result['status']}  {result['id']}{back}")
 
 
+def _typed(question: str) -> str:
+    try:
+        return str(click.prompt(question, default="", show_default=False, err=True))
+    except click.Abort:  # nobody is there to ask
+        return ""
+
+
 def _forget_project(context: Context, /, project: str, yes: bool, *, alone: bool) -> None:
     if not alone:
         raise InputError("--project goes with neither ids nor --purge.", fix="Leave them out.")
     found = context.call("forget_project", project=project, dry_run=True)
-    if not yes:
-        asked = f"Hide {found['memories']} memories of {found['name']}? Type its name"
-        if click.prompt(asked, default="", show_default=False, err=True) != found["name"]:
-            raise InputError("That is not its name: nothing was forgotten.", fix="Repeat the command, or give --yes.")
+    if not yes and _typed(f"Hide {found['memories']} memories of {found['name']}? Type its name") != found["name"]:
+        raise InputError("Its name was not typed: nothing was forgotten.", fix="Repeat the command, or give --yes.")
     result = context.call("forget_project", timeout=3600.0, project=found["project"])
     if not context.show(result):
         context.output.line(f"{result['memories']} memories of {result['name']} are forgotten", "bold")

@@ -49,9 +49,11 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
 
 
 def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
-    """The lines next to a change; the rest of the stretch is a gap."""
+    """The lines next to a change; the rest of the stretch is a gap, if it is longer than the sign for it."""
     head = [] if first else lines[:AROUND]
     tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
+    if len(head) + len(tail) + 1 >= len(lines):
+        head, tail = lines, []
     yield from ((" ", line) for line in head)
     if len(head) + len(tail) < len(lines):
         yield GAP, ""
