@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memoryd.db import Database, Row
 from memoryd.stores import literal_search
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.types import MemoryItem, Query, Status
-from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
+from tests.memoryd.stores.markdown_samples import NOW, an_id, an_item, ids, open_store
 
 CONTENTS = (
     "Use pnpm instead of npm in this repository.",
@@ -161,3 +164,22 @@ def test_a_changed_item_is_found_by_its_new_words_only(tmp_path: Path) -> None:
     store.write(replace(item, content="second phrase"))
     assert ids(store, "first wording") == []
     assert ids(store, "second") == [an_id(1)]
+
+
+def test_looking_up_ids_does_not_walk_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path)
+    store.write_many([an_item(number) for number in range(1, 30)])
+    plans: list[str] = []
+    real = Database.execute
+
+    def explained(db: Database, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        if sql.startswith("SELECT") and "json_each" in sql:
+            plans.extend(row[3] for row in real(db, f"EXPLAIN QUERY PLAN {sql}", parameters))
+        return real(db, sql, parameters)
+
+    monkeypatch.setattr(Database, "execute", explained)
+    query = Query(text="redis cache", project="app", now=NOW)
+    assert len(store.fetch([an_id(1), an_id(2)], query)) == 2
+    assert len(store.search(query, 5)) == 5
+    assert any("id=?" in plan for plan in plans)
+    assert not [plan for plan in plans if "memory_status" in plan or "memory_project" in plan or plan.startswith("SCAN m")]
