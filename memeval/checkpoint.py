@@ -30,11 +30,11 @@ def now() -> str:
 
 def is_running(folder: Path) -> bool:
     """Whether a runner holds the run's lock now; in a folder that may not be written there is none."""
-    if not os.access(folder, os.W_OK):
+    if not os.access(folder, os.W_OK) or not (folder / "run.lock").exists():
         return False
     lock = RunLock(folder / "run.lock")
     try:
-        lock.acquire()
+        lock.acquire(tries=1)
     except RunError:
         return True
     lock.release()

@@ -6,9 +6,11 @@ there whole or not at all once the next one is appended.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sys
+import time
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +20,8 @@ if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
+
+RETRY_SECONDS = 0.02
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -66,17 +70,15 @@ class RunLock:
         self._path = path
         self._stream: IO[bytes] | None = None
 
-    def acquire(self) -> None:
-        """Take it at once. Raises RunError when another runner has it."""
+    def acquire(self, tries: int = 3) -> None:
+        """Take it. Raises RunError when another runner has it; one that only looks whether it is held lets go between tries."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         stream = self._path.open("ab+")
-        try:
-            _lock(stream)
-        except OSError:
+        if not _locked(stream, tries):
             stream.close()
             raise RunError(
                 f"Another runner works on {self._path.parent.name}.", fix="Wait for it to end, or give another run id."
-            ) from None
+            )
         self._stream = stream
 
     def release(self) -> None:
@@ -84,6 +86,16 @@ class RunLock:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+
+
+def _locked(stream: IO[bytes], tries: int) -> bool:
+    for number in range(tries):
+        if number:
+            time.sleep(RETRY_SECONDS)
+        with contextlib.suppress(OSError):
+            _lock(stream)
+            return True
+    return False
 
 
 def _lock(stream: IO[bytes]) -> None:

@@ -124,13 +124,13 @@ class _Daemon:
         await self._end(connections, endpoint, tasks)
         return self._code
 
-    async def _open_console(self, cwd: str) -> dict[str, Any]:
+    async def _open_console(self, cwd: str, results: str) -> dict[str, Any]:
         """The first request loads the console's libraries, in a thread: the loop goes on meanwhile."""
         async with self._opening:
             if self._door is None:
                 door = await in_thread(lambda: self._core.guarded("console", _load_door), "load console")
                 self._door = door(self._core)
-            return await self._door.open(cwd)
+            return await self._door.open(cwd, results)
 
     def _stop(self, why: str) -> None:
         if not self._stopped.is_set():

@@ -12,7 +12,7 @@ from memeval.cli.root import Context, pass_context, tell
 from memeval.errors import MemevalError
 from memeval.files import write_atomic
 from memeval.html.site import write_run, write_site
-from memeval.reporting.compare import compare, comparison_table
+from memeval.reporting.compare import compare, comparison_table, question_pairs, question_table
 from memeval.reporting.export import FORMATS, export
 from memeval.reporting.failures import THRESHOLD, failures, failures_table, summary
 from memeval.reporting.ledger import ledger_table
@@ -59,14 +59,21 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
 @click.option("--seed", type=int, default=stats.SEED, show_default=True, help="Of the permutations and the bootstrap.")
+@click.option("--questions", is_flag=True, help="Of two runs every question by the (first) metric, too.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
-def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, markdown: bool) -> None:
+def compare_runs(
+    ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, questions: bool, markdown: bool
+) -> None:
     """Runs of one benchmark, pair by pair: wins, losses, ties, interval of the difference, p-values."""
-    made = compare(load_runs(ctx.results, runs), metrics, seed=seed)
+    found = load_runs(ctx.results, runs)
+    made = compare(found, metrics, seed=seed)
     for warning in made.warnings:
         click.echo(f"Note: {warning}", err=True)
     _show(comparison_table(made), markdown=markdown)
+    if questions and len(found) == 2:
+        pairs = question_pairs(found[0], found[1], made.rows[0].metric)
+        _show(question_table(pairs, *made.runs), markdown=markdown)
 
 
 @click.command("failures")

@@ -14,9 +14,10 @@ from memeval.assembly import Plan, Surroundings
 from memeval.checkpoint import ORDER, Run
 from memeval.cli import options
 from memeval.cli.output import print_table, with_interval
-from memeval.cli.progress import headline, make_progress
+from memeval.cli.progress import make_progress
 from memeval.cli.root import Context, pass_context, stopped_by_signals, tell
 from memeval.errors import BudgetError, MemevalError, RunError, StoppedError
+from memeval.reporting.tally import headline
 from memeval.results.files import read_result
 from memeval.runner import Work
 from memeval.settings import GRANULARITIES, Settings

@@ -19,9 +19,12 @@ _LINKS = frozenset({"href", "src", "action"})
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is markup already; a template engine that knows `__html__` leaves it as it is."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
 
 
 Child = object

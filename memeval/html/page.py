@@ -47,7 +47,7 @@ def table(columns: tuple[str, ...], rows: Iterable[Sequence[Child]], numbers: fr
     kinds = ["n" if name in numbers else None for name in columns]
     head = el("tr", [el("th", name, cls=kind, scope="col") for name, kind in zip(columns, kinds, strict=True)])
     body = [el("tr", [el("td", cell, cls=kind) for cell, kind in zip(row, kinds, strict=True)]) for row in rows]
-    return el("div", el("table", el("thead", head), el("tbody", body)), cls="scroll")
+    return el("div", el("table", el("thead", head), el("tbody", body)), cls="scroll", tabindex="0")
 
 
 def tile(name: str, value: str, note: str = "") -> Html:

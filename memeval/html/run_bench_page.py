@@ -93,17 +93,23 @@ def read_summary(file: Path) -> Mapping[str, Any]:
 
 def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> str:
     """The whole page. `links` has the page of each run id."""
-    by_benchmark: dict[str, list[CellView]] = defaultdict(list)
-    for cell in cells:
-        by_benchmark[cell.benchmark].append(cell)
     return page(
         f"run_bench {group}",
         el("p", el("a", "All runs", href="index.html"), cls="small"),
         el("h1", f"run_bench {group}"),
         el("p", "Claude Code with and without memory, on the same tasks.", cls="soft"),
-        [_benchmark(name, members, links, _comparisons(summary, name)) for name, members in by_benchmark.items()],
-        list(_spread(summary)),
+        list(sections(cells, links, summary)),
     )
+
+
+def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> Iterator[Html]:
+    """What the page says of each benchmark, then of the repeats."""
+    by_benchmark: dict[str, list[CellView]] = defaultdict(list)
+    for cell in cells:
+        by_benchmark[cell.benchmark].append(cell)
+    for name, members in by_benchmark.items():
+        yield _benchmark(name, members, links, _comparisons(summary, name))
+    yield from _spread(summary)
 
 
 def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:

@@ -40,16 +40,16 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         f"{run.benchmark} with {run.provider}",
         el("p", el("a", "All runs", href=index), cls="small"),
         el("h1", f"{run.benchmark} with {run.provider}"),
-        el("p", f"Run {run.run_id}. {_sentence(run)}", cls="soft"),
-        el("div", list(_tiles(run, metric)), cls="tiles"),
-        el("div", list(_charts(run, metric)), cls="grid"),
+        el("p", f"Run {run.run_id}. {sentence(run)}", cls="soft"),
+        el("div", list(tiles(run, metric)), cls="tiles"),
+        el("div", list(charts(run, metric)), cls="grid"),
         el("h2", "All metrics"),
         el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
            cls="soft small"),
-        list(_metrics(run)),
+        list(metrics(run)),
         list(claude_code(run)),
         el("h2", "How it was made"),
-        _made(run),
+        made(run),
         el("h2", "Questions"),
         el("p", f"Right, partly and wrong are by {metric}." if metric else "Nothing was scored.", cls="soft small"),
         _filters(run, metric),
@@ -58,7 +58,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
     )  # fmt: skip
 
 
-def _metrics(run: RunResult) -> Iterator[Html]:
+def metrics(run: RunResult) -> Iterator[Html]:
     """Metrics of answers with all they have; rankings by cut-off, their intervals and denominators behind a line."""
     everything = metrics_table(run)
     answers = [row for row in everything.rows if "." not in row[0]]
@@ -73,14 +73,16 @@ def _table(content: Table) -> Html:
     return table(content.columns, content.rows, content.numbers)
 
 
-def _sentence(run: RunResult) -> str:
+def sentence(run: RunResult) -> str:
+    """Who answered, who judged, when."""
     model, judge = run.answering_model, run.judge_model
     answered = f"Answered by {model}" if model else "Retrieval only, nothing was answered"
     judged = f", judged by {judge}" if model and judge else ""
     return f"{answered}{judged}. Finished {run.finished_at}." if run.finished_at else f"{answered}{judged}."
 
 
-def _tiles(run: RunResult, metric: str | None) -> Iterator[Html]:
+def tiles(run: RunResult, metric: str | None) -> Iterator[Html]:
+    """The numbers that matter most."""
     if metric is not None:
         cell = run.metrics[metric]
         yield tile(metric, f"{percent(cell.value)} %", f"95 % interval {interval(cell.low, cell.high)}")
@@ -105,7 +107,8 @@ def _latency(run: RunResult, phase: str, name: str) -> float | None:
     return number(run.find("times", "latency", phase, name))
 
 
-def _charts(run: RunResult, metric: str | None) -> Iterator[Html]:
+def charts(run: RunResult, metric: str | None) -> Iterator[Html]:
+    """Cards with what there is to draw."""
     if metric is not None and run.metrics[metric].by_type:
         yield card(f"{metric} by question type", bars(type_bars(run, metric), f"{metric} by question type, per cent"),
                    note="Per cent, with 95 % intervals.")  # fmt: skip
@@ -162,7 +165,8 @@ def _costs(run: RunResult) -> Html:
     return table(columns, rows, frozenset(columns[1:]))
 
 
-def _made(run: RunResult) -> Html:
+def made(run: RunResult) -> Html:
+    """How it came about, and everything that is recorded."""
     commit = run.find("provenance", "git", "commit")
     dirty = " with changes" if run.find("provenance", "git", "dirty") else ""
     pairs = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from memeval.html.index_page import index_page
 from memeval.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
 from memeval.html.run_page import run_page
 from memeval.reporting.ledger import result_files
-from memeval.reporting.runs import RunResult, read_run
+from memeval.reporting.runs import RunResult, light, read_run
 from memeval.results.files import ResultsDir
-from memeval.types import EMPTY
 
 FOLDER = "html"
 
@@ -88,7 +86,4 @@ def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dic
 def _light(run: RunResult, folder: Path) -> RunResult:
     """The run's page is written; what the index needs of it is kept, which is all but the texts of the questions."""
     write_run(run, folder)
-    questions = tuple(
-        replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=EMPTY, seconds=EMPTY) for one in run.questions
-    )
-    return replace(run, questions=questions, data={key: value for key, value in run.data.items() if key != "questions"})
+    return light(run)

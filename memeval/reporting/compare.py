@@ -12,10 +12,12 @@ from itertools import combinations
 
 from memeval import stats
 from memeval.errors import RunError
-from memeval.reporting.numbers import interval, p_value, percent, points
+from memeval.reporting.numbers import NONE, interval, p_value, percent, points
 from memeval.reporting.primary import primary_metric
 from memeval.reporting.runs import RunResult
 from memeval.reporting.table import Table
+
+OUTCOMES = ("win", "loss", "tie", "left out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,46 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
     if len(set(keys)) > 1:
         told.append("The runs have different questions; only those that both of a pair have scored are compared.")
     return told
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPair:
+    """One question in both runs; `outcome` is win, loss or tie of the first run, else "left out"."""
+
+    key: str
+    type: str
+    text: str
+    first: float | None
+    second: float | None
+    outcome: str
+
+
+def question_pairs(first: RunResult, second: RunResult, metric: str) -> list[QuestionPair]:
+    """Every question of either run, as `compare` counts it; wins first, then losses, ties and what is left out."""
+    left, right = first.values(metric), second.values(metric)
+    asked = {question.key: question for run in (second, first) for question in run.questions}
+    pairs = [
+        QuestionPair(key, one.type, one.text, left.get(key), right.get(key), _outcome(left.get(key), right.get(key)))
+        for key, one in asked.items()
+    ]
+    return sorted(pairs, key=lambda pair: (OUTCOMES.index(pair.outcome), pair.key))
+
+
+def _outcome(first: float | None, second: float | None) -> str:
+    if first is None or second is None:
+        return "left out"
+    return "tie" if first == second else "win" if first > second else "loss"
+
+
+def question_table(pairs: Sequence[QuestionPair], first: str, second: str) -> Table:
+    """One line for each question."""
+    columns = ("question", "type", first, second, "outcome", "asked")
+    rows = [(one.key, one.type, _value(one.first), _value(one.second), one.outcome, one.text) for one in pairs]
+    return Table(columns, tuple(rows), frozenset({first, second}))
+
+
+def _value(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
 
 
 def comparison_table(comparison: RunComparison) -> Table:

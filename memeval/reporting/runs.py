@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from memeval.errors import RunError
 from memeval.reporting.numbers import is_number
 from memeval.results.files import ResultsDir, read_result
+from memeval.types import EMPTY
 
 Value = TypeVar("Value")
 RATIOS = frozenset({"efficiency"})
@@ -225,6 +226,14 @@ def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "th
         data=data,
         path=path,
     )
+
+
+def light(run: RunResult) -> RunResult:
+    """The run without the texts of its questions, of which there can be many megabytes."""
+    questions = tuple(
+        replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=EMPTY, seconds=EMPTY) for one in run.questions
+    )
+    return replace(run, questions=questions, data={key: value for key, value in run.data.items() if key != "questions"})
 
 
 def _metric_order(name: str) -> tuple[bool, str, int]:

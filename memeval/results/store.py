@@ -65,17 +65,21 @@ class QuestionRow:
 
 
 class RunStore:
-    """Opens (or creates) run.db. Raises RunError when the file is no such database."""
+    """Opens (or creates) run.db. Raises RunError when the file is no such database.
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    With `read_only` nothing is written, neither schema nor journal mode: for looking at a run of another process.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self.path = path
         if not create and not path.exists():
             raise RunError(f"There is no run at {path.parent}.", fix="`memeval status` lists the runs.")
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = RLock()
-        self._db = _connect(path)
+        if not read_only:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = _connect(path, read_only)
         try:
-            if os.access(path.parent, os.W_OK):
+            if os.access(path.parent, os.W_OK) and not read_only:
                 self._db.execute("PRAGMA journal_mode=WAL")
                 self._db.execute("PRAGMA synchronous=NORMAL")
                 migrate(self._db, str(path))
@@ -229,7 +233,7 @@ class RunStore:
             return self._db.execute(sql, values).fetchall()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     """In a folder that may not be written only to read, which needs a run that ended tidily: else a part lies in the WAL."""
     name, uri = str(path), False
     if not os.access(path.parent, os.W_OK):
@@ -239,6 +243,8 @@ def _connect(path: Path) -> sqlite3.Connection:
                 f"{path.parent} may not be written, and its run did not end tidily.", fix="Copy the folder, read it there."
             )
         name, uri = f"{path.resolve().as_uri()}?immutable=1", True
+    elif read_only:
+        name, uri = f"{path.resolve().as_uri()}?mode=ro", True
     return sqlite3.connect(name, isolation_level=None, check_same_thread=False, timeout=30.0, uri=uri)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from pathlib import Path
 
 import click
 
@@ -11,17 +12,27 @@ from memoryd.cli.root import Context, json_option, pass_context
 
 @click.command()
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
+@click.option(
+    "--results",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of benchmark results that it shows (default: `results` in this folder, if there is one).",
+)
 @json_option
 @pass_context
-def console(context: Context, /, no_browser: bool) -> None:
+def console(context: Context, /, no_browser: bool, results: Path | None) -> None:
     """Open memory in a browser: look, search, correct, settle what waits for you."""
-    result = context.call("console_open")
+    result = context.call("console_open", results=_results(results))
     if context.show(result):
         return
     opened = not no_browser and webbrowser.open(result["url"])
     context.output.line(result["url"])
     told = "opened in the browser" if opened else "open it in a browser"
     context.output.note(f"{told}; the link is good for one use within {result['seconds']} s")
+
+
+def _results(named: Path | None) -> str:
+    folder = named or Path("results")
+    return str(folder.resolve()) if folder.is_dir() else ""
 
 
 COMMANDS = (console,)

@@ -24,11 +24,11 @@ class Door:
         self._listener: Listener | None = None
         self._port = 0
 
-    async def open(self, cwd: str = "") -> dict[str, Any]:
+    async def open(self, cwd: str = "", results: str = "") -> dict[str, Any]:
         """A one-time link, good for `seconds`. Starts the listener when there is none. Raises MemorydError."""
         if self._listener is None:
             await self._start(self._core.settings.console_port)
-        ticket = self._sessions.issue(await self._project(cwd))
+        ticket = self._sessions.issue(await self._project(cwd), results)
         return {"url": f"http://{LOOPBACK}:{self._port}/open?ticket={ticket}", "port": self._port, "seconds": int(TICKET_SECONDS)}
 
     async def _start(self, port: int) -> None:

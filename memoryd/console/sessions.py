@@ -29,10 +29,14 @@ class Flash:
 
 @dataclass
 class Session:
-    """One browser that was let in. `project` is an id or "all"; `theme` one of THEMES."""
+    """One browser that was let in. `project` is an id or "all"; `theme` one of THEMES.
+
+    `results` is the folder of benchmark results that the person named on the command line; empty: none.
+    """
 
     project: str = ALL
     theme: str = "auto"
+    results: str = ""
     flashes: list[Flash] = field(default_factory=list)
     used: float = 0.0
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
@@ -64,6 +68,7 @@ class Session:
 class _Ticket:
     until: float
     project: str
+    results: str
 
 
 class Sessions:
@@ -74,14 +79,14 @@ class Sessions:
         self._tickets: dict[bytes, _Ticket] = {}
         self._sessions: dict[bytes, Session] = {}
 
-    def issue(self, project: str = ALL) -> str:
+    def issue(self, project: str = ALL, results: str = "") -> str:
         """A ticket that opens one session within a minute."""
         now = self._clock()
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket.until > now}
         while len(self._tickets) >= MOST_TICKETS:
             del self._tickets[next(iter(self._tickets))]
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_key(ticket)] = _Ticket(now + TICKET_SECONDS, project)
+        self._tickets[_key(ticket)] = _Ticket(now + TICKET_SECONDS, project, results)
         return ticket
 
     def redeem(self, ticket: str) -> str | None:
@@ -92,7 +97,7 @@ class Sessions:
         while len(self._sessions) >= MOST_SESSIONS:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].used)]
         token = secrets.token_urlsafe(32)
-        self._sessions[_key(token)] = Session(project=known.project, used=self._clock())
+        self._sessions[_key(token)] = Session(project=known.project, results=known.results, used=self._clock())
         return token
 
     def get(self, token: str) -> Session | None:

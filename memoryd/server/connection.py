@@ -176,7 +176,7 @@ class Connection:
             self._core.stop("asked by a client")
             return {"pid": os.getpid()}
         if method == "console_open" and self._core.open_console is not None:
-            return await self._core.open_console(str(params.get("cwd") or ""))
+            return await self._core.open_console(*(str(params.get(name) or "") for name in ("cwd", "results")))
         return await self._core.call(method, params)
 
 

@@ -63,7 +63,7 @@ class Core:
         self.last_used = asyncio.get_running_loop().time()
         self.warm = False
         self.listening = ""
-        self.open_console: Callable[[str], Awaitable[dict[str, Any]]] | None = None
+        self.open_console: Callable[[str, str], Awaitable[dict[str, Any]]] | None = None
         self._clock = clock
         self._since = clock.now()
         self._started = self.last_used

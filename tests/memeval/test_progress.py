@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import io
 
-from memeval.cli.progress import LiveProgress, PlainProgress, Tally
+from memeval.cli.progress import LiveProgress, PlainProgress
+from memeval.reporting.tally import Tally
 from memeval.results.store import Status
 from memeval.types import Phase
 

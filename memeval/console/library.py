@@ -1,0 +1,149 @@
+"""The results of one folder. A file is read again only when it has changed; texts of questions are not kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import RLock
+
+from memeval.console.live import Progress, progress
+from memeval.errors import RunError, UnknownRunError
+from memeval.html.run_bench_page import CellView, cell_view, grouped
+from memeval.reporting.compare import QuestionPair, RunComparison, compare, question_pairs
+from memeval.reporting.ledger import result_files
+from memeval.reporting.runs import RunResult, light, read_run
+from memeval.results.files import ResultsDir
+
+WHOLE_RUNS = 4
+COMPARISONS = 16
+UNFINISHED = 50
+
+Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A result file as it was read: the run without texts, or what is wrong with it."""
+
+    stamp: Stamp
+    run: RunResult | None
+    cell: CellView | None = None
+    problem: str = ""
+
+
+class Library:
+    """Safe to use from several threads."""
+
+    def __init__(self, root: Path) -> None:
+        self.results = ResultsDir(root)
+        self._known: dict[Path, Known] = {}
+        self._whole: OrderedDict[tuple[Path, Stamp], RunResult] = OrderedDict()
+        self._comparisons: OrderedDict[tuple[object, ...], RunComparison] = OrderedDict()
+        self._lock = RLock()
+
+    # Finished runs
+
+    def runs(self) -> dict[str, RunResult]:
+        """Every run by id, of its newest result, without the texts of questions."""
+        return {run_id: known.run for run_id, known in self._newest().items() if known.run is not None}
+
+    def problems(self) -> list[str]:
+        """What is wrong with the files that could not be read."""
+        return [known.problem for known in self._refreshed().values() if known.problem]
+
+    def cells(self) -> dict[str, list[CellView]]:
+        """The cells of run_bench commands, by command."""
+        return grouped(known.cell for known in self._newest().values() if known.cell is not None)
+
+    def run(self, run_id: str) -> RunResult:
+        """A whole run. Raises UnknownRunError."""
+        with self._lock:
+            known = self._newest().get(run_id)
+            if known is None or known.run is None or known.run.path is None:
+                raise UnknownRunError(f"There is no result of a run '{run_id}' here.", fix="Choose one from the list.")
+            key = (known.run.path, known.stamp)
+            if key not in self._whole:
+                # Its path is forgotten: what lies beside the file is not served.
+                self._whole[key] = replace(read_run(known.run.path), path=None)
+            self._whole.move_to_end(key)
+            while len(self._whole) > WHOLE_RUNS:
+                self._whole.popitem(last=False)
+            return self._whole[key]
+
+    def compared(self, first: str, second: str, metric: str = "") -> tuple[RunComparison, list[QuestionPair]]:
+        """Two runs with the paired test, and question by question. Raises RunError."""
+        one, two = self.run(first), self.run(second)
+        key = (first, one.finished_at, second, two.finished_at, metric)
+        with self._lock:
+            made = self._comparisons.get(key)
+        made = made or compare([one, two], (metric,) if metric else ())
+        with self._lock:
+            self._comparisons[key] = made
+            while len(self._comparisons) > COMPARISONS:
+                self._comparisons.popitem(last=False)
+        return made, question_pairs(one, two, made.rows[0].metric)
+
+    def _newest(self) -> dict[str, Known]:
+        newest: dict[str, Known] = {}
+        for known in self._refreshed().values():
+            if known.run is not None:
+                before = newest.get(known.run.run_id)
+                if before is None or before.run is None or before.run.finished_at <= known.run.finished_at:
+                    newest[known.run.run_id] = known
+        return newest
+
+    def _refreshed(self) -> dict[Path, Known]:
+        with self._lock:
+            there = {path: stamp for path in result_files(self.results) if (stamp := self._stamp(path)) is not None}
+            self._known = {
+                path: known if (known := self._known.get(path)) is not None and known.stamp == stamp else _read(path, stamp)
+                for path, stamp in there.items()
+            }
+            return dict(self._known)
+
+    def _stamp(self, path: Path) -> Stamp | None:
+        """None for what is gone, or for a link that leads out of the folder."""
+        try:
+            if not path.resolve().is_relative_to(self.results.root.resolve()):
+                return None
+            told = path.stat()
+        except OSError:
+            return None
+        return told.st_mtime_ns, told.st_size
+
+    # Runs that go on
+
+    def unfinished(self) -> list[Progress]:
+        """Runs that have a store but no result, the newest first; those that go on before those that stopped."""
+        finished = self._newest().keys()
+        found = []
+        for run_id in self.results.run_ids():
+            if (folder := self._folder(run_id)) is None or run_id in finished:
+                continue
+            try:
+                found.append(progress(folder))
+            except RunError:  # it ends or is removed just now, or is of another version: `memeval status` tells
+                continue
+        found.sort(key=lambda one: one.begun, reverse=True)
+        return sorted(found, key=lambda one: one.state != "running")[:UNFINISHED]
+
+    def progress(self, run_id: str) -> Progress:
+        """How far a run is. Raises RunError."""
+        folder = self._folder(run_id) if run_id in self.results.run_ids() else None
+        if folder is None:
+            raise UnknownRunError(f"There is no run '{run_id}' here.", fix="Choose one from the list.")
+        return progress(folder)
+
+    def _folder(self, run_id: str) -> Path | None:
+        folder = self.results.root / "runs" / run_id
+        return folder if (folder / "run.db").resolve().is_relative_to(self.results.root.resolve()) else None
+
+
+def _read(path: Path, stamp: Stamp) -> Known:
+    try:
+        run = read_run(path)
+    except RunError as error:
+        return Known(stamp, None, problem=str(error))
+    cell = cell_view(replace(run, path=None))
+    return Known(stamp, light(run), cell)

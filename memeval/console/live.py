@@ -1,0 +1,86 @@
+"""How far a run is, whatever process works on it. Only reads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from memeval.checkpoint import is_running
+from memeval.reporting.tally import Tally
+from memeval.results.store import RunStore, Status
+from memeval.types import Phase
+
+PHASES = (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
+RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A phase: how many pieces of work are done (failed ones too) of how many."""
+
+    phase: str
+    done: int
+    failed: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A run as it stands. `note` has the first metric so far with its interval; `parts` counts sessions sent in batches."""
+
+    run_id: str
+    state: str
+    benchmark: str
+    provider: str
+    begun: str
+    stages: tuple[Stage, ...]
+    parts: int
+    note: str
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def progress(folder: Path) -> Progress:
+    """How far the run in a folder is. Raises RunError when it can't be read."""
+    running = is_running(folder)  # asked first: what ends in between is told as running once more, never as stopped
+    with RunStore(folder / "run.db", read_only=True) as store:
+        settings = store.meta("settings") or {}
+        finished = store.meta("finished_at") is not None
+        return Progress(
+            run_id=folder.name,
+            state=RUNNING if running else FINISHED if finished else STOPPED,
+            benchmark=str(settings.get("benchmark") or ""),
+            provider=str(settings.get("provider") or ""),
+            begun=str(store.meta("created_at") or ""),
+            stages=_stages(store, bool(settings.get("answering_model"))),
+            parts=sum(bool(key.part) for key in store.keys(Phase.INGEST)),
+            note=_note(store),
+        )
+
+
+def _stages(store: RunStore, answers: bool) -> tuple[Stage, ...]:
+    rows, counts = store.questions(), store.counts()
+    cases = len({row.case_id for row in rows})
+    stages = []
+    for phase in PHASES:
+        there = counts.get(phase, {})
+        if phase is Phase.ANSWER and not answers and not there:
+            continue
+        total = cases if phase is Phase.INGEST else len(rows)
+        stages.append(Stage(str(phase), sum(there.values()), there.get(Status.FAILED, 0), total))
+    return tuple(stages)
+
+
+def _note(store: RunStore) -> str:
+    tally = Tally(0, 0)
+    for record in store.records(Phase.EVALUATE):
+        scores = {
+            str(score["metric"]): float(score["value"])
+            for score in record.payload.get("scores", [])
+            if isinstance(score, dict) and isinstance(score.get("value"), int | float)
+        }
+        tally.add(record.status, scores, 0.0)
+    return tally.text()

@@ -1,0 +1,31 @@
+// A run that goes on: shows what its stream tells, and the result when it has ended.
+const box = document.getElementById("live");
+if (box && box.dataset.state === "running") follow(box);
+
+function follow(target) {
+  const part = (name) => target.querySelector(`[data-live="${name}"]`);
+  const source = new EventSource(target.dataset.events);
+  part("told").textContent = "This page follows the run.";
+  source.addEventListener("progress", (event) => show(target, part, JSON.parse(event.data)));
+  source.addEventListener("end", (event) => {
+    source.close();
+    const { state, message } = JSON.parse(event.data);
+    target.dataset.state = state;
+    part("told").textContent = message || (state === "finished" ? "Finished." : "It was stopped.");
+    if (state === "finished") location.reload();
+  });
+}
+
+function show(target, part, progress) {
+  for (const stage of progress.stages) {
+    const bar = target.querySelector(`[data-stage="${CSS.escape(stage.phase)}"]`);
+    const count = target.querySelector(`[data-count="${CSS.escape(stage.phase)}"]`);
+    if (!bar || !count) continue;
+    bar.max = stage.total || 1;
+    bar.value = stage.done;
+    count.textContent = `${stage.done} of ${stage.total}${stage.failed ? `, ${stage.failed} failed` : ""}`;
+  }
+  part("parts").hidden = !progress.parts;
+  part("parts").textContent = `${progress.parts} sessions replayed or sent in parts`;
+  part("note").textContent = progress.note || "nothing is scored yet";
+}

@@ -1,0 +1,239 @@
+"""The page of memeval in the console: leaderboards, runs, comparisons, grids and runs that go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.metadata import EntryPoint
+
+import pytest
+from console_client import Console
+
+from memeval.checkpoint import Run
+from memeval.console.library import Library
+from memeval.console.live import progress
+from memeval.console.pages import PAGE, stream
+from memeval.results.files import ResultsDir
+from memeval.results.store import Key, QuestionRow, Record, Status
+from memeval.settings import Settings
+from memeval.types import Phase
+from memoryd.console import pages, plugins
+from memoryd.errors import NotFoundError
+from tests.memeval.result_files import Asked, many, result, write
+
+HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
+
+
+def opened(results) -> Console:
+    """A console that was opened with this folder of results."""
+    console = Console((*pages.PAGES, PAGE))
+    console.client.get("/open", params={"ticket": console.sessions.issue(results=str(results) if results else "")})
+    return console
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two runs of one benchmark."""
+    write(tmp_path, result("run-a", many(60, 40)))
+    write(tmp_path, result("run-b", many(60, 20), provider={"name": "dense"}))
+    return tmp_path
+
+
+def unhurt(answer) -> str:
+    assert answer.status_code == 200, answer.text
+    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
+    return str(answer.text)
+
+
+def test_the_entry_point_gives_a_page_that_fits_beside_the_others():
+    found, faults = plugins.load([EntryPoint("results", "memeval.console.pages:PAGE", plugins.GROUP)], pages.PAGES)
+    assert found == [PAGE] and not faults
+
+
+def test_the_leaderboard_has_the_best_first_with_intervals_and_leads_to_the_runs(folder):
+    text = unhurt(opened(folder).get("/results"))
+    assert text.index('href="/results/run-a"') < text.index('href="/results/run-b"')
+    assert "66.7" in text and "33.3" in text and "95 % interval" in text
+
+
+def test_a_run_shows_its_metrics_and_its_questions_page_by_page(folder):
+    console = opened(folder)
+    text = unhurt(console.get("/results/run-a"))
+    assert "Question 0?" in text and "Question 49?" in text and "Question 50?" not in text and "page 1 of 2" in text
+    assert "Question 59?" in unhurt(console.get("/results/run-a", page=2))
+    wrong = unhurt(console.get("/results/run-a", mark="wrong", type="temporal"))
+    assert "3 of 60 questions" in wrong and "Question 44?" in wrong
+    assert "1 of 60 questions" in unhurt(console.get("/results/run-a", words="question 59?"))
+    assert console.get("/results/run-a", mark="odd").status_code == 400
+    assert console.get("/results/run-a", metric="nothing").status_code == 400
+
+
+def test_a_link_to_one_question_finds_its_page(folder):
+    from memeval.html.questions import anchor
+    from memeval.reporting import load_run
+
+    last = load_run(ResultsDir(folder), "run-a").questions[-1]
+    text = unhurt(opened(folder).get("/results/run-a", at=anchor(last)))
+    assert f'id="{anchor(last)}"' in text and "page 2 of 2" in text
+
+
+def test_two_runs_are_compared_by_the_paired_test_and_question_by_question(folder):
+    console = opened(folder)
+    text = unhurt(console.get("/results/_compare", first="run-a", second="run-b"))
+    assert "+33.3" in text and "&lt;0.001" in text and "win (20)" in text and "tie (40)" in text
+    wins = unhurt(console.get("/results/_compare", first="run-a", second="run-b", outcome="win"))
+    assert "20 questions" in wins and "Question 20?" in wins and "Question 19?" not in wins
+    assert console.get("/results/_compare", first="run-a").status_code == 400
+    assert console.get("/results/_compare", first="run-a", second="none").status_code == 404
+
+
+def test_a_grid_shows_every_cell_and_leads_to_each_task(folder):
+    for arm, right in (("plugin", 3), ("off", 1)):
+        data = result(f"g.{arm}", many(4, right))
+        data["claudecode"] = {"group": "g", "arm": arm, "model": HOSTILE, "repeat": 1, "trajectories": "x.jsonl"}
+        write(folder, data)
+    console = opened(folder)
+    assert "/results/_grid?group=g" in unhurt(console.get("/results"))
+    text = unhurt(console.get("/results/_grid", group="g"))
+    assert 'href="g.plugin#q-' in text and "+50.0" in text
+    for group in ("none", "../g", ".."):
+        assert console.get("/results/_grid", group=group).status_code == 404
+
+
+def test_hostile_text_of_a_run_is_shown_as_text(tmp_path):
+    asked = [Asked("q1", {HOSTILE: 1.0}, text=HOSTILE, expected=(HOSTILE,), answer=HOSTILE, pieces=(HOSTILE,), reason=HOSTILE)]
+    for run_id in ("run-a", "run-b", HOSTILE):
+        write(tmp_path, result(run_id, asked, provider={"name": HOSTILE}), name=f"f{len(run_id)}{run_id[-1:]}".replace("}", "x"))
+    console = opened(tmp_path)
+    for path in ("/results", "/results/run-a"):
+        assert "&lt;script&gt;" in unhurt(console.get(path))
+    assert "&lt;script&gt;" in unhurt(console.get("/results/_compare", first="run-a", second="run-b"))
+
+
+@pytest.mark.parametrize("name", ["%2e%2e", "..%2f..%2fsecret", "secret.json", "/etc/passwd", "runs%2fx", "a" * 300])
+def test_no_name_of_a_run_leaves_the_folder(folder, name):
+    (folder.parent / "secret.json").write_text(json.dumps(result("secret", many(4, 2))))
+    (folder / "secret.json").write_text(json.dumps(result("secret", many(4, 2))))
+    console = opened(folder)
+    for path in (f"/results/{name}", f"/results/{name}/events"):
+        assert console.get(path).status_code in (400, 404)
+    for first in (name, str(folder.parent / "secret.json"), "../secret.json"):
+        assert console.get("/results/_compare", first=first, second="run-a").status_code in (400, 404)
+
+
+def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path):
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    file = write(outside, result("secret", many(4, 2)))
+    (inside / "v0.1").mkdir(parents=True)
+    (inside / "v0.1" / "secret.json").symlink_to(file)
+    run(outside, "gone").close()
+    (inside / "runs").symlink_to(outside / "runs")
+    library = Library(inside)
+    assert library.runs() == {} and library.unfinished() == []
+    assert opened(inside).get("/results/gone").status_code == 404
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_shown(folder):
+    (folder / "v0.1" / "broken.json").write_text("{")
+    text = unhurt(opened(folder).get("/results"))
+    assert "broken.json can&#39;t be read" in text and "run-a" in text
+
+
+def test_without_a_folder_and_in_an_empty_one_the_way_on_is_told(tmp_path):
+    assert "memoryd console --results" in opened(None).get("/results").text
+    assert opened(None).get("/results/run-a").status_code == 404
+    assert "memeval eval" in opened(tmp_path).get("/results").text
+
+
+def test_a_file_is_read_again_only_when_it_changes(folder, monkeypatch):
+    from memeval.console import library as module
+
+    read, real = [], module.read_run
+    monkeypatch.setattr(module, "read_run", lambda path: read.append(path) or real(path))
+    library = Library(folder)
+    assert len(library.runs()) == 2 and len(library.runs()) == 2 and len(read) == 2
+    write(folder, result("run-b", many(60, 59)))
+    assert library.runs()["run-b"].metrics["llm_accuracy"].value == pytest.approx(59 / 60) and len(read) == 3
+
+
+# Runs that go on
+
+
+def run(folder, name, count=4) -> Run:
+    """A run that this process works on."""
+    made = Run.create(ResultsDir(folder), name, Settings(benchmark="sample", provider="bm25"), {})
+    rows = [QuestionRow(number, "c1", f"q{number}", {"question": {}}) for number in range(count)]
+    made.plan(rows, {"cases": 1, "questions": count})
+    return made
+
+
+def evaluated(made: Run, number: int, value: float) -> None:
+    scores = [{"metric": "llm_accuracy", "value": value, "status": "scored"}]
+    made.store.put(Record(Key(Phase.EVALUATE, "c1", f"q{number}"), Status.DONE, {"scores": scores}))
+
+
+def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path):
+    made = run(tmp_path, "going")
+    evaluated(made, 0, 1.0)
+    evaluated(made, 1, 0.0)
+    seen = progress(tmp_path / "runs" / "going")
+    assert seen.state == "running" and "llm_accuracy 50.0 [" in seen.note
+    assert [(stage.phase, stage.done, stage.total) for stage in seen.stages][-1] == ("evaluate", 2, 4)
+    console = opened(tmp_path)
+    assert "evaluate 2/4" in unhurt(console.get("/results")) and "2 of 4" in unhurt(console.get("/results/going"))
+    made.close()
+    text = unhurt(console.get("/results/going"))
+    assert "memeval eval --resume going" in text and 'data-state="stopped"' in text
+
+
+def test_looking_at_a_run_writes_nothing(tmp_path):
+    run(tmp_path, "still").close()
+    folder = tmp_path / "runs" / "still"
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    progress(folder)
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name in before}
+    assert before == after
+
+
+def test_looking_never_keeps_a_runner_from_its_run(tmp_path):
+    run(tmp_path, "mine").close()
+    for _ in range(20):
+        progress(tmp_path / "runs" / "mine")
+        Run.resume(ResultsDir(tmp_path), "mine").close()
+
+
+def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path):
+    made, looks = run(tmp_path, "going"), []
+
+    async def look():
+        looks.append(len(looks))
+        if len(looks) == 3:
+            evaluated(made, 0, 1.0)
+        if len(looks) == 5:
+            made.close()
+        return progress(tmp_path / "runs" / "going")
+
+    async def told():
+        return [(name, value.get("state")) async for name, value in stream(look, poll=0)]
+
+    found = asyncio.run(told())
+    assert found == [("progress", "running"), ("progress", "running"), ("progress", "stopped"), ("end", "stopped")]
+
+
+def test_the_stream_ends_when_the_run_is_gone():
+    async def look():
+        raise NotFoundError("There is no run 'x' here.")
+
+    async def told():
+        return [event async for event in stream(look)]
+
+    assert asyncio.run(told()) == [("end", {"state": "gone", "message": "There is no run 'x' here."})]
+
+
+def test_a_stream_does_not_count_as_use_of_the_daemon(tmp_path):
+    run(tmp_path, "over").close()
+    console = opened(tmp_path)
+    touched = console.touches
+    answer = console.get("/results/over/events")
+    assert answer.headers["content-type"] == "text/event-stream" and "event: end" in answer.text
+    assert console.touches == touched
