@@ -38,6 +38,7 @@ from memoryd.router import (
     overlap_of,
     route,
     score_hit,
+    score_parts,
     signals_of,
     span_around,
     term_weights,
@@ -183,13 +184,10 @@ class Ranker:
         kinds = asked_kinds(query.text)
         # What was said once is no truer for being said late; only statements grow stale.
         timeless = replace(self._weights, recency=0.0)
-        hits = [
-            score_hit(
-                Hit(items[id], 0.0, Backend.HYBRID, relevancy=place), now, timeless if id in turns else self._weights, kinds
-            )
-            for id, place in places.items()
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))[:k]
+        weights = {id: timeless if id in turns else self._weights for id in places}
+        scores = {id: math.fsum(score_parts(items[id], places[id], now, weights[id], kinds).values()) for id in places}
+        best = sorted(scores, key=lambda id: (-scores[id], id))[:k]
+        return [score_hit(Hit(items[id], 0.0, Backend.HYBRID, relevancy=places[id]), now, weights[id], kinds) for id in best]
 
     def _late_scores(self, asked: _Asked, near: Mapping[str, tuple[str, str]]) -> dict[str, float]:
         """Scores by late interaction; nothing while most candidates have no token vectors."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -112,21 +112,30 @@ def late_features(
         if before in items and items[before].content.rstrip().endswith("?"):
             row["answer"] = 1.0
         if id in matches:
-            own = np.maximum(matches[id], matches.get(time.successors.get(id, ""), matches[id]))
-            pair = np.maximum(own, matches.get(before, own))
-            around = np.maximum(pair, matches.get(after, own))
-            session = sessions[item.project, item.session] if is_turn(item) else own
-            row |= {"own": float(own.sum()), "pair": float(pair.sum())}
-            row |= {"around": float(around.sum()), "session": float(session.sum())}
+            near = tuple(matches[other] for other in (before, after) if other in matches)
+            session = sessions[item.project, item.session] if is_turn(item) else None
+            old = matches.get(time.successors.get(id, ""))
+            row |= _similarities(matches[id] if old is None else np.maximum(matches[id], old), before in matches, near, session)
         out[id] = row
     return out
+
+
+def _similarities(own: Matches, after: bool, near: Sequence[Matches], session: Matches | None) -> dict[str, float]:
+    """The item's MaxSim and those with its neighbours (the first said before it, if `after`) and with its session."""
+    alone = float(own.sum())
+    if session is None and not near:
+        return dict.fromkeys(SIMILARITIES, alone)
+    pair = np.maximum(own, near[0]) if after else own
+    around = np.maximum(pair, near[-1]) if near else own
+    whole = alone if session is None else float(session.sum())
+    return {"own": alone, "pair": float(pair.sum()), "around": float(around.sum()), "session": whole}
 
 
 def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches]) -> dict[tuple[str, str], Matches]:
     """The best that each token finds in any candidate of the session."""
     out: dict[tuple[str, str], Matches] = {}
     for id, item in items.items():
-        if id in matches:
+        if id in matches and is_turn(item):
             key = (item.project, item.session)
             out[key] = np.maximum(out[key], matches[id]) if key in out else matches[id]
     return out
@@ -182,35 +191,38 @@ def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWei
     The sum is divided by that of the z-scores' weights, so that turns and statements can be compared.
     """
     ids = sorted(rows)
-    values = np.array([[rows[id].get(name, np.nan) for name in FEATURES] for id in ids], dtype=float).reshape(len(ids), -1)
-    compared = len(Z_FEATURES)
-    values[:, :compared] = _standardised(values[:, :compared])
-    values[:, compared:] = np.nan_to_num(values[:, compared:])
-    is_turn = np.array([id in turns for id in ids])
-    scores = np.where(is_turn, values @ _normalised(weights.turn), values @ _normalised(weights.statement))
+    groups = [(weights.turn, turns.intersection(ids)), (weights.statement, rows.keys() - turns)]
+    used = [name for name in FEATURES if any(group.get(name) for group, members in groups if members)]
+    z = [name for name in Z_FEATURES if name in used or name == "bm25"]
+    names = [*z, *(name for name in used if name not in Z_FEATURES)]
+    values = np.array([[rows[id].get(name, np.nan) for name in names] for id in ids], dtype=float).reshape(len(ids), -1)
+    values[:, : len(z)] = _standardised(values[:, : len(z)], z)
+    values[:, len(z) :] = np.nan_to_num(values[:, len(z) :])
+    by_turn, by_statement = (values @ _normalised(group, names) for group, _ in groups)
+    scores = np.where([id in turns for id in ids], by_turn, by_statement)
     return dict(zip(ids, scores.tolist(), strict=True))
 
 
-def _normalised(weights: Mapping[str, float]) -> FloatArray:
-    named = np.array([weights.get(name, 0.0) for name in FEATURES])
-    return np.asarray(named / (np.abs(named[: len(Z_FEATURES)]).sum() or 1.0))
+def _normalised(weights: Mapping[str, float], names: Sequence[str]) -> FloatArray:
+    whole = math.fsum(abs(weights.get(name, 0.0)) for name in Z_FEATURES) or 1.0
+    return np.array([weights.get(name, 0.0) / whole for name in names])
 
 
-def _standardised(values: FloatArray) -> FloatArray:
-    """Z-scores of each column; what is missing counts as in `fusion.fuse`, a column that nobody has as 0.
+def _standardised(values: FloatArray, names: Sequence[str]) -> FloatArray:
+    """Z-scores of each column, `bm25` among them; what is missing counts as in `fusion.fuse`, a column that nobody has as 0.
 
     A candidate without token vectors, one that was written a moment ago, stands where its words place it.
     """
     out = np.zeros_like(values)
-    for column, name in enumerate(Z_FEATURES):
+    for column, name in enumerate(names):
         present = values[np.isfinite(values[:, column]), column]
         if len(present):
             missing = 0.0 if name in ZERO_WHEN_MISSING else present.min()
             filled = np.where(np.isfinite(values[:, column]), values[:, column], missing)
             spread = filled.std()
             out[:, column] = (filled - filled.mean()) / spread if spread > SMALLEST_SPREAD * np.abs(filled).max() else 0.0
-    similar = [Z_FEATURES.index(name) for name in SIMILARITIES]
-    return np.where(np.isnan(values) & np.isin(np.arange(len(Z_FEATURES)), similar), out[:, [Z_FEATURES.index("bm25")]], out)
+    similar = np.array([name in SIMILARITIES for name in names])
+    return np.where(np.isnan(values) & similar, out[:, [names.index("bm25")]], out)
 
 
 def word_weight(documents: int, frequency: int) -> float:
