@@ -126,7 +126,8 @@ def _add_time(where: _Where, query: Query) -> None:
             where.add("(@expired_at IS NULL OR @expired_at > ?) AND (@valid_to IS NULL OR @valid_to > ?)", moment, moment)
     if query.valid_at is not None:
         moment = seconds(query.valid_at)
-        where.add("(@valid_from IS NULL OR @valid_from <= ?) AND (@valid_to IS NULL OR @valid_to > ?)", moment, moment)
+        where.add("(@valid_from IS NULL OR @valid_from <= ?)", seconds(query.valid_until or query.valid_at))
+        where.add("(@valid_to IS NULL OR @valid_to > ?)", moment)
     if query.created_after is not None:
         where.add("@created_at >= ?", seconds(query.created_after))
     if query.created_before is not None:

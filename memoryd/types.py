@@ -157,7 +157,7 @@ class MemoryItem:
 class Query:
     """What to look for. Empty filters mean: any.
 
-    `as_of` asks what memory held at that time, `valid_at` what was true then.
+    `as_of` asks what memory held at that time, `valid_at` what was true then, or at some moment up to `valid_until`.
     With `as_of` unset only `statuses` are returned (default: active ones).
     `project` lets through that project's memories and the user's own (scope `user`).
     """
@@ -171,6 +171,7 @@ class Query:
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
     as_of: datetime | None = None
     valid_at: datetime | None = None
+    valid_until: datetime | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
     backend: Backend | None = None

@@ -94,6 +94,7 @@ class MemoryCalls:
         return project if self._service.search(theirs, 1) else None
 
     def _query(self, params: Params, caller: Caller, text: str = "") -> Query:
+        valid_at, valid_until = params.day_or_moment("valid_at")
         return Query(
             text=text,
             project=self.project_of(params, caller),
@@ -103,7 +104,8 @@ class MemoryCalls:
             tags=params.texts("tags"),
             session=params.text("session") or None,
             as_of=params.moment("as_of"),
-            valid_at=params.moment("valid_at"),
+            valid_at=valid_at,
+            valid_until=valid_until,
             created_after=params.moment("after"),
             created_before=params.moment("before"),
             now=self._clock.now(),

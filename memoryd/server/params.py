@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime, time
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from memoryd.errors import InputError
 EnumT = TypeVar("EnumT", bound=StrEnum)
 MAX_TEXT = 20_000
 MAX_COUNT = 1_000
+_DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 
 
 class Params:
@@ -109,6 +111,12 @@ class Params:
             return from_iso(value)
         except InputError as error:
             raise self._fail(name, error.message, error.fix) from error
+
+    def day_or_moment(self, name: str) -> tuple[datetime | None, datetime | None]:
+        """A time and None; for a date alone the first and the last moment of the day."""
+        alone = _DATE.fullmatch(str(self._values.get(name) or "").strip()) is not None
+        moment = self.moment(name)
+        return moment, datetime.combine(moment, time.max, UTC) if alone and moment is not None else None
 
     def done(self) -> None:
         """Refuse what nobody took."""

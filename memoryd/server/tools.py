@@ -132,7 +132,7 @@ _RECALL = ToolSpec(
             "tags": _TAGS,
             "session": _SESSION,
             "as_of": _text("What memory held at this time, ISO 8601.", 40),
-            "valid_at": _text("What was true at this time, ISO 8601.", 40),
+            "valid_at": _text("What was true at this time, ISO 8601; a date alone means any time of that day.", 40),
             "backend": _one_of(Backend, "Force a way of searching; leave out to let the router choose."),
             "include_old": _flag("Also superseded memories.", False),
             "project": _PROJECT,

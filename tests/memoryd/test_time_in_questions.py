@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from memoryd.config import load_settings
 from memoryd.recall.fence import item_line
+from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
-from memoryd.types import Kind, MemoryItem, Query, Status
+from memoryd.types import Backend, Kind, MemoryItem, Query, Status
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -68,6 +70,18 @@ def test_the_time_that_a_question_names_decides_between_equals(service, question
     )
     errors = [text for text in texts(service, question, 6) if "gave error" in text]
     assert errors[0] == first
+
+
+@pytest.mark.parametrize(("hour", "ended"), [(0, False), (10, False), (23, False), (0, True), (10, True)])
+def test_what_was_true_on_a_day_counts_from_its_first_to_its_last_hour(service, hour, ended):
+    day = Params("recall", {"valid_at": "2025-03-08"}).day_or_moment("valid_at")
+    item = fact("the port is 8443", 3, 8, hour) if not ended else fact("the port is 8443", 1)
+    service.write(replace(item, valid_to=datetime(2025, 3, 8, hour, 30, tzinfo=UTC) if ended else None))
+    query = Query("the port", project="p", valid_at=day[0], valid_until=day[1], backend=Backend.MARKDOWN)
+    assert [hit.item.content for hit in service.search(query, 3)] == ["the port is 8443"]
+    after = Params("recall", {"valid_at": "2025-03-09"}).day_or_moment("valid_at")
+    found = service.search(replace(query, valid_at=after[0], valid_until=after[1]), 3)
+    assert bool(found) is not ended
 
 
 @pytest.mark.parametrize("hour", [0, 12, 23])
