@@ -15,12 +15,13 @@ from memeval.errors import MemevalError, UnknownRunError
 from memeval.html.claude_code import claude_code
 from memeval.html.questions import MARKS, anchor, mark, question_row
 from memeval.html.run_bench_page import read_summary, sections
-from memeval.html.run_page import charts, made, sentence, tiles
+from memeval.html.run_page import charts, made, metrics, sentence, tiles
 from memeval.reporting.compare import OUTCOMES, comparison_table
 from memeval.reporting.ledger import ledger_table
 from memeval.reporting.primary import widest_metric
 from memeval.reporting.runs import QuestionResult, RunResult
-from memeval.reporting.tables import leaderboard, metrics_table, types_table
+from memeval.reporting.table import Table
+from memeval.reporting.tables import leaderboard, types_table
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.errors import InputError, NotFoundError
 
@@ -92,7 +93,7 @@ class Results:
         )
         return await ctx.page(
             "results/run.html", run=run, metric=metric, sentence=sentence(run), tiles=list(tiles(run, metric)),
-            charts=list(charts(run, metric)), metrics=metrics_table(run), types=types_table(run, metric or ""),
+            charts=list(charts(run, metric)), metrics=list(metrics(run)), types=types_table(run, metric or ""),
             client=list(claude_code(run)), made=made(run), others=others, page=page, found=len(found), size=PAGE_SIZE,
             questions=[question_row(one, metric) for one in shown], marks=MARKS, filters=_filters(ctx),
             question_types=sorted({one.type for one in run.questions}),
@@ -110,7 +111,7 @@ class Results:
         places = {question.key: anchor(question) for question in run.questions}
         counts = {name: sum(pair.outcome == name for pair in pairs) for name in OUTCOMES}
         return await ctx.page(
-            "results/compare.html", first=first, second=second, table=comparison_table(comparison), outcome=outcome,
+            "results/compare.html", first=first, second=second, table=_without_names(comparison_table(comparison)), outcome=outcome,
             warnings=comparison.warnings, metric=comparison.rows[0].metric, metrics=run.metric_names, counts=counts,
             shown=kept[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], found=len(kept), page=page, size=PAGE_SIZE, places=places,
         )  # fmt: skip
@@ -159,6 +160,11 @@ def _boards(runs: dict[str, RunResult]) -> list[dict[str, Any]]:
     """A leaderboard for each benchmark: numbers of different ones are never in one table."""
     names = sorted({run.benchmark for run in runs.values()})
     return [{"name": name, "table": leaderboard([one for one in runs.values() if one.benchmark == name])} for name in names]
+
+
+def _without_names(table: Table) -> Table:
+    """The heading names the two runs."""
+    return Table(table.columns[2:], tuple(row[2:] for row in table.rows), table.numbers)
 
 
 def _linked(runs: dict[str, RunResult]) -> frozenset[str]:

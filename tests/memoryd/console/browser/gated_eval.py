@@ -1,0 +1,26 @@
+"""`memeval` with a model that waits for a line on standard input before each answer: a slow run that a test steers."""
+
+from __future__ import annotations
+
+import sys
+
+from memeval import registry
+from memeval.cli.app import build
+from memeval.models.scripted import ScriptedModel
+
+
+class Gated(ScriptedModel):
+    """At the end of the input it answers without waiting."""
+
+    def complete(self, messages, **more):
+        sys.stdin.readline()
+        return super().complete(messages, **more)
+
+
+@registry.model("gated")
+def gated(name, options):
+    return Gated(default="I do not know.", name=name)
+
+
+if __name__ == "__main__":
+    build()()

@@ -1,0 +1,195 @@
+"""Graph and Results as a person uses them: by keyboard, without scripts, on every width, and while a run goes on."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from browsing import THEMES, WIDTHS
+
+from memoryd.types import LinkType, Status
+from tests.memeval.result_files import many, result, write
+
+pytestmark = pytest.mark.slow
+PAGE_BYTES = 200_000
+ANSWERED = 8
+RUN_ENDS_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Two runs of a benchmark, and a run_bench command of two cells."""
+    folder = tmp_path_factory.mktemp("results")
+    write(folder, result("run-a", many(60, 40)))
+    write(folder, result("run-b", many(60, 20), provider={"name": "dense"}))
+    for arm, right in (("plugin", 3), ("off", 1)):
+        data = result(f"g.{arm}", many(4, right))
+        data["claudecode"] = {"group": "g", "arm": arm, "model": "claude-haiku-4-5", "repeat": 1}
+        write(folder, data)
+    return folder
+
+
+def of_results(page, store, folder):
+    """The same page with a session that shows this folder."""
+    page.goto(store.client.call("console_open", {"results": str(folder)})["url"])
+    return page
+
+
+def linked_memory(store) -> str:
+    shown = [item for item in store.items if item.status is Status.ACTIVE]
+    return next(item.id for item in reversed(shown) if any(link.type is LinkType.RELATES_TO for link in item.links))
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_graph_can_be_used_by_all(opened, checked, full, width, theme):
+    page = opened("full", width, theme)
+    for name, path in (
+        ("start", "/graph"),
+        ("memory", f"/graph?about={linked_memory(full)}"),
+        ("deep", f"/graph?about={linked_memory(full)}&depth=2"),
+        ("name", "/graph?about=docker&depth=2"),
+        ("one-type", "/graph?about=docker&type=CONTRADICTS"),
+    ):
+        page.goto(page.base + path)
+        assert page.title() != "owned"
+        checked(page, f"graph-{name}-{width}-{theme}")
+
+
+def test_the_picture_is_walked_by_keyboard_and_the_list_says_the_same(opened, checked, full):
+    page = opened("full")
+    page.goto(f"{page.base}/graph?about=docker")
+    nodes = page.locator("#graph a.node")
+    assert nodes.count() == page.locator("#list ~ ul > li").count() + 1 <= 60
+    assert page.locator("#graph a[tabindex='0']").count() == 1
+    page.locator("#graph [data-zoom=all]").focus()
+    page.keyboard.press("Tab")
+    centre = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert centre.startswith("name: docker")
+    page.keyboard.press("ArrowRight")
+    label = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert label != centre and page.locator("#graph .told").inner_text() == label
+    checked(page)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/graph?about=mem_*")
+
+
+def test_the_same_data_give_the_same_picture_and_buttons_change_the_view(opened, full):
+    def view(page):
+        return page.locator("#graph .canvas svg").get_attribute("viewBox")
+
+    places = []
+    for _ in range(2):
+        page = opened("full")
+        page.goto(f"{page.base}/graph?about=docker")
+        places.append(page.eval_on_selector_all("#graph a.node", "all => all.map(one => one.getAttribute('transform'))"))
+    assert places[0] == places[1]
+    whole = view(page)
+    page.locator("[data-zoom=in]").click()
+    assert view(page) != whole
+    page.locator("[data-zoom=all]").click()
+    assert view(page) == whole
+
+
+def test_without_scripts_the_list_is_there_and_the_filter_works(opened, full):
+    page = opened("full", script=False)
+    page.goto(f"{page.base}/graph?about=docker&depth=2")
+    assert not page.locator("#graph").is_visible() and page.locator("#list ~ ul > li").count() == 59
+    for name in ("relates to", "contradicts", "supersedes"):
+        page.get_by_label(name).uncheck()
+    page.get_by_role("button", name="Show", exact=True).last.click()
+    page.wait_for_url("**type=MENTIONS*")
+    assert "type=RELATES_TO" not in page.url
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_results_can_be_used_by_all(opened, checked, empty, results, width, theme):
+    page = of_results(opened("empty", width, theme), empty, results)
+    for name, path in (
+        ("index", "/results"),
+        ("run", "/results/run-a?mark=wrong"),
+        ("compare", "/results/_compare?first=run-a&second=run-b"),
+        ("grid", "/results/_grid?group=g"),
+    ):
+        page.goto(page.base + path)
+        if name == "run":
+            page.locator(".q > summary").first.click()
+        checked(page, f"results-{name}-{width}-{theme}")
+
+
+def test_two_runs_are_compared_by_keyboard_down_to_one_question(opened, checked, empty, results):
+    page = of_results(opened("empty"), empty, results)
+    page.goto(f"{page.base}/results/run-a")
+    page.get_by_label("Compare with").select_option("run-b")
+    page.get_by_role("button", name="Compare").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/results/_compare?*")
+    page.get_by_label("For the first").select_option("win")
+    page.get_by_role("button", name="Show", exact=True).last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**outcome=win*")
+    page.get_by_role("link", name="in the second").last.click()
+    page.wait_for_url("**/results/run-b?*")
+    assert page.locator(".q[open]").count() == 1
+    checked(page)
+
+
+def test_a_task_of_a_grid_leads_to_its_question(opened, checked, empty, results):
+    page = of_results(opened("empty"), empty, results)
+    page.goto(f"{page.base}/results/_grid?group=g")
+    page.locator("a:has(.mark.wrong)").first.click()
+    page.wait_for_url("**/results/g.*#q-*")
+    assert page.locator(".q[open]").count() == 1
+    page.goto(f"{page.base}/results/run-a#" + page.evaluate("location.hash.slice(1)"))
+    checked(page)
+
+
+@pytest.mark.parametrize("path", ["/graph?about=docker&depth=2", "/results/run-a"])
+def test_a_page_is_light(opened, full, results, path):
+    page = of_results(opened("full"), full, results)
+    sizes = []
+    page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    page.goto(page.base + path)
+    page.wait_for_load_state("networkidle")
+    assert 0 < sum(sizes) < PAGE_BYTES
+
+
+def until_answered(page, number: int) -> None:
+    page.locator("[data-count=answer]", has_text=f"{number} of {ANSWERED}").wait_for()
+
+
+def test_a_run_in_another_process_is_followed_until_it_ends(opened, checked, empty, tmp_path):
+    folder, script = tmp_path / "results", Path(__file__).with_name("gated_eval.py")
+    command = [sys.executable, str(script), "--results-dir", str(folder), "--cache-dir", str(tmp_path / "cache"), "eval"]
+    command += ["--benchmark", "sample", "--provider", "bm25", "--limit", str(ANSWERED), "--run-id", "slow"]
+    command += ["--answering-model", "gated", "--judge", "f1", "--concurrency", "1"]
+    going = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    try:
+        folder.mkdir(exist_ok=True)
+        page = of_results(opened("empty"), empty, folder)
+        page.goto(f"{page.base}/results")
+        for _ in range(100):  # the run is there as soon as its process has begun
+            if page.get_by_role("link", name="slow", exact=True).count():
+                break
+            page.wait_for_timeout(100)
+            page.reload()
+        page.get_by_role("link", name="slow", exact=True).click()
+        until_answered(page, 0)
+        checked(page, "results-live")
+        for number in range(1, 4):
+            going.stdin.write("go\n")
+            going.stdin.flush()
+            until_answered(page, number)
+        assert page.locator("#live progress").last.get_attribute("value") == "0"
+        going.stdin.close()
+        assert going.wait(timeout=60) == 0
+        page.locator("h2", has_text=re.compile("^Questions$")).wait_for(timeout=RUN_ENDS_MS)
+        assert page.locator(".q").count() == ANSWERED
+        checked(page)
+    finally:
+        going.kill()
+        going.wait(timeout=10)
