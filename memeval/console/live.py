@@ -27,7 +27,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A run as it stands. `note` has the first metric so far with its interval; `parts` counts sessions sent in batches."""
+    """A run as it stands. `note` has the first metric so far with its interval; `parts` counts sessions taken in."""
 
     run_id: str
     state: str

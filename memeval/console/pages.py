@@ -111,7 +111,8 @@ class Results:
         places = {question.key: anchor(question) for question in run.questions}
         counts = {name: sum(pair.outcome == name for pair in pairs) for name in OUTCOMES}
         return await ctx.page(
-            "results/compare.html", first=first, second=second, table=_without_names(comparison_table(comparison)), outcome=outcome,
+            "results/compare.html", first=first, second=second, outcome=outcome,
+            table=_without_names(comparison_table(comparison)),
             warnings=comparison.warnings, metric=comparison.rows[0].metric, metrics=run.metric_names, counts=counts,
             shown=kept[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], found=len(kept), page=page, size=PAGE_SIZE, places=places,
         )  # fmt: skip

@@ -11,6 +11,7 @@ function follow(target) {
     source.close();
     const { state, message } = JSON.parse(event.data);
     target.dataset.state = state;
+    part("state").textContent = state;
     part("told").textContent = message || (state === "finished" ? "Finished." : "It was stopped.");
     if (state === "finished") location.reload();
   });
@@ -26,6 +27,6 @@ function show(target, part, progress) {
     count.textContent = `${stage.done} of ${stage.total}${stage.failed ? `, ${stage.failed} failed` : ""}`;
   }
   part("parts").hidden = !progress.parts;
-  part("parts").textContent = `${progress.parts} sessions replayed or sent in parts`;
+  part("parts").textContent = `${progress.parts} sessions taken in`;
   part("note").textContent = progress.note || "nothing is scored yet";
 }

@@ -188,9 +188,9 @@ function bounds(nodes, width) {
   const right = Math.max(...nodes.map((node) => node.x + (node.left ? 14 : edge(node))));
   const top = Math.min(...nodes.map((node) => node.y)) - 22;
   const bottom = Math.max(...nodes.map((node) => node.y)) + 22;
-  const wide = Math.max(right - left, width * 0.6);
-  const high = Math.max(bottom - top, 120);
-  return { x: (left + right - wide) / 2, y: top, width: wide, height: high };
+  const wide = Math.max(right - left, width);
+  const high = Math.max(bottom - top, 160);
+  return { x: (left + right - wide) / 2, y: (top + bottom - high) / 2, width: wide, height: high };
 }
 
 const data = JSON.parse(document.getElementById("graph-data")?.textContent || "null");

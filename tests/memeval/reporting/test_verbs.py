@@ -51,6 +51,12 @@ def test_compare_shows_wins_losses_ties_and_p(memeval: Call) -> None:
     assert "| 10 | 0 | 30 | 0.002 | 0.002 |" in done.output
 
 
+def test_compare_lists_every_question_wins_first(memeval: Call) -> None:
+    lines = memeval("compare", "good", "bad", "--questions", "--markdown").output.splitlines()
+    rows = [line for line in lines if " | win | " in line or " | tie | " in line]
+    assert len(rows) == 40 and all(" | 1.00 | 0.00 | win | " in row for row in rows[:10]) and " | tie | " in rows[10]
+
+
 def test_results_of_several_runs_are_a_board_with_the_best_first(memeval: Call) -> None:
     lines = memeval("results", "bad", "good", "same", "--markdown").output.splitlines()
     assert [line.split(" | ")[1] for line in lines if line.startswith("| ")][2:] == ["good", "same", "bad"]
