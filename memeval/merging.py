@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memeval.checkpoint import ORDER, Run
@@ -22,7 +22,7 @@ def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
     stores = {name: results.open(name) for name in runs}
     try:
         if cells := [name for name, store in stores.items() if store.meta("claudecode") is not None]:
-            raise RunError(f"Run {cells[0]} is one of run_bench.", fix="Compare its shards one by one; they are not joined.")
+            raise RunError(f"Run {cells[0]} is one of run_bench.", fix="Name shards of run_bench only, or none.")
         settings = _common_settings(stores)
         first = next(iter(stores.values()))
         about = {
@@ -55,14 +55,14 @@ def _common_settings(stores: dict[str, RunStore]) -> Settings:
         raise RunError(f"Run {unplanned[0]} did not get far enough.", fix="Finish it first.")
     for store in stores.values():
         _check_complete(store)
-    shards = [data["selection"].pop("shard") for data in found.values()]
+    shards = {name: data["selection"].pop("shard") for name, data in found.items()}
     names = list(found)
     for name in names[1:]:
         if differing := [key for key in found[name] if found[name][key] != found[names[0]][key]]:
             raise RunError(f"Runs {names[0]} and {name} differ in {differing[0]}.", fix="Join shards of one run only.")
         if plans[name] != plans[names[0]]:
             raise RunError(f"Runs {names[0]} and {name} are of different data.", fix="Join shards of one run only.")
-    _check_shards(shards)
+    check_shards(shards)
     data = found[names[0]]
     return Settings.from_json({**data, "selection": {**data["selection"], "shard": None}})
 
@@ -74,15 +74,23 @@ def _check_complete(store: RunStore) -> None:
         raise RunError(f"Run {store.path.parent.name} has {missing} questions to go.", fix="Finish it, then join the shards.")
 
 
-def _check_shards(shards: Sequence[str | None]) -> None:
-    counts = {shard.partition("/")[2] for shard in shards if shard}
-    if None in shards or len(counts) != 1:
-        raise RunError("The runs are not shards of one run.", fix="Join runs that were started with --shard i/n.")
-    count = int(next(iter(counts)))
-    if missing := sorted({f"{number}/{count}" for number in range(1, count + 1)} - set(shards)):
+def check_shards(shards: Mapping[str, str | None]) -> None:
+    """Raises RunError unless runs, by name with their `i/n`, are all shards of one run and each is there once."""
+    if whole := [name for name, shard in shards.items() if not shard]:
+        raise RunError(f"Run {whole[0]} is no shard.", fix="Join runs that were started with --shard i/n.")
+    owners: dict[str, str] = {}
+    for name, shard in shards.items():
+        first, other = next(iter(owners.items()), (str(shard), name))
+        if str(shard).partition("/")[2] != first.partition("/")[2]:
+            raise RunError(
+                f"Runs {other} and {name} overlap: they are shards {first} and {shard}.", fix="Join shards of one division only."
+            )
+        if str(shard) in owners:
+            raise RunError(f"Runs {owners[str(shard)]} and {name} are both shard {shard}.", fix="Name each shard once.")
+        owners[str(shard)] = name
+    count = int(next(iter(owners)).partition("/")[2])
+    if missing := sorted({f"{number}/{count}" for number in range(1, count + 1)} - set(owners)):
         raise RunError(f"Shard {missing[0]} is missing.", fix="Name all shards.")
-    if len(shards) > count:
-        raise RunError("A shard is named twice.", fix="Name each shard once.")
 
 
 def _fill(run: Run, stores: dict[str, RunStore]) -> None:

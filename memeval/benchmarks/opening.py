@@ -13,6 +13,12 @@ from memeval.specs import BenchmarkSpec
 from memeval.types import EMPTY
 
 
+def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
+    """Names of the options that the benchmark's loader takes; None when it does not tell. Raises ConfigError."""
+    told = getattr(registry.benchmark_loader.get(spec.effective_loader), "OPTIONS", None)
+    return None if told is None else frozenset(told)
+
+
 def open_benchmark(
     spec: BenchmarkSpec, data: Path | None = None, *, options: Mapping[str, Any] = EMPTY, sources: Sources | None = None
 ) -> Benchmark:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.contract import Family
-from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, families, open_family
+from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, families, known_options, open_family
 from memeval.errors import ConfigError, MemevalError
 from memeval.registry import unknown_name
 from memeval.sampling import Selection
@@ -46,8 +46,17 @@ def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> boo
 
 
 def opened(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]) -> dict[str, Family]:
-    """The families of benchmarks. Raises ConfigError, and DataError when data are missing."""
+    """The families of benchmarks. An option must be known to one. Raises ConfigError, and DataError when data are missing."""
+    _check_options(names, options)
     return {name: open_family(name, with_data(options, data, name)) for name in names}
+
+
+def _check_options(names: Sequence[str], options: FamilyOptions) -> None:
+    known = [known_options(name, options) for name in names]
+    told = frozenset[str]().union(*(one for one in known if one is not None))
+    if None not in known and (wrong := [key for key in options.options if key not in told]):
+        who = f"{names[0]} has no" if len(names) == 1 else f"None of {', '.join(names)} has an"
+        raise ConfigError(f"{who} option {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(told)) or 'none'}.")
 
 
 def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Callable[[str], None]) -> dict[str, Family]:

@@ -63,6 +63,10 @@ class ErrorKind(StrEnum):
     UNPREPARED = "unprepared"
 
 
+OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS), str(ErrorKind.BUDGET))
+"""Ends of a session that are its own doing: such a question counts as wrong, where a crash is left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One session to run. `folder` is its working folder, relative to the sequence's work folder, the same in every arm.

@@ -13,7 +13,7 @@ from typing import Any
 
 from memeval import assembly
 from memeval.assembly import Plan, make_plan
-from memeval.benchmarks.opening import open_benchmark
+from memeval.benchmarks.opening import known_options, open_benchmark
 from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.leaks import came_upon
@@ -54,6 +54,11 @@ class Conversations:
         self._plan: Plan = make_plan(settings, options.around.catalog)
         self._judges: list[Judge] | None = None
         self._data: Benchmark | None = None
+
+    @staticmethod
+    def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
+        """Names of the loader's options."""
+        return known_options(options.around.catalog.benchmark(name))
 
     @property
     def name(self) -> str:

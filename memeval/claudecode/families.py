@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +31,22 @@ class FamilyOptions:
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
+def options_of(name: str, options: FamilyOptions) -> FamilyOptions:
+    """The options that a benchmark knows, of those that a command has for all of its benchmarks. Raises ConfigError."""
+    known = known_options(name, options)
+    return options if known is None else replace(options, options={k: v for k, v in options.options.items() if k in known})
+
+
+def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
+    """Names of a benchmark's options, from its factory's `known_options(name, options)`; None when it has no such method."""
+    ask = getattr(_factory(name), "known_options", None)
+    return None if ask is None else cast("frozenset[str] | None", ask(name, options))
+
+
+def _factory(name: str) -> Callable[[str, FamilyOptions], Family]:
+    return cast(Callable[[str, FamilyOptions], Family], families.get(name if name in families else "conversation"))
+
+
 def open_family(name: str, options: FamilyOptions) -> Family:
-    """The family of a benchmark: one of its own name, else that of conversations. Raises ConfigError."""
-    factory = cast(Callable[[str, FamilyOptions], Family], families.get(name if name in families else "conversation"))
-    return factory(name, options)
+    """The family of a benchmark, with the options that it knows: one of its own name, else conversations. Raises ConfigError."""
+    return _factory(name)(name, options_of(name, options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from threading import Semaphore
@@ -18,6 +18,7 @@ from memeval.claudecode.cell import CellWork, run_cell
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
 from memeval.claudecode.contract import Arm, Family, StepRecord, StepSequence
+from memeval.claudecode.families import FamilyOptions, options_of
 from memeval.claudecode.outcome import step_records, write_result
 from memeval.claudecode.planned import plan_cell
 from memeval.claudecode.priming import Primer, make_primer, source_cell
@@ -183,7 +184,12 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
             family = families[cell.benchmark]
             with Run.resume(machine.results, cell.run_id(group)) as run:
                 write_result(run, family, list(family.sequences(command.selection)), command.version, without[cell.baseline])
-    results = [json.loads(file.read_text("utf-8")) for file in files.values()]
+    return write_summary(machine.results, group, command, files.values())
+
+
+def write_summary(results_dir: ResultsDir, group: str, command: Command, files: Iterable[Path]) -> dict[str, Any]:
+    """The cells of a command, from their result files, and the comparisons between them."""
+    results = [json.loads(file.read_text("utf-8")) for file in files]
     summary = {
         "schema_version": 1,
         "kind": "run-bench-summary",
@@ -191,7 +197,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
         "cells": [_shown(result) for result in results],
         **compare_all(cell_values(results), command.seed, _ends(command)),
     }
-    write_atomic(machine.results.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode())
+    write_atomic(results_dir.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode())
     return summary
 
 
@@ -292,7 +298,9 @@ def _open(machine: Machine, group: str, command: Command, cell: Cell, family: Fa
             run.close()
             raise
         return run
-    run = Run.create(machine.results, run_id, _settings(command, cell), _about(machine, group, command, cell, family))
+    run = Run.create(
+        machine.results, run_id, _settings(machine.around, command, cell), _about(machine, group, command, cell, family)
+    )
     plan_cell(run, family, sequences)
     return run
 
@@ -317,7 +325,8 @@ def _check_same(run: Run, family: Family) -> None:
         )
 
 
-def _settings(command: Command, cell: Cell) -> Settings:
+def _settings(around: Surroundings, command: Command, cell: Cell) -> Settings:
+    own = options_of(cell.benchmark, FamilyOptions(around, options=command.options))
     return Settings(
         benchmark=cell.benchmark,
         provider=f"claude-code-{cell.arm}",
@@ -327,7 +336,7 @@ def _settings(command: Command, cell: Cell) -> Settings:
         data=command.data.get(cell.benchmark, ""),
         seed=command.seed,
         selection=command.selection,
-        benchmark_options=command.options,
+        benchmark_options=own.options,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.checkpoint import Run, now
-from memeval.claudecode.contract import ErrorKind, Family, SessionResult, StepRecord, StepSequence, ToolCall
+from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, StepRecord, StepSequence, ToolCall
 from memeval.claudecode.scoring import is_main
 from memeval.claudecode.trajectory import trajectories
 from memeval.files import write_atomic
@@ -23,6 +23,7 @@ from memeval.types import Phase, Score
 EFFICIENCY_TARGET = 0.10
 RELEVANCY_TARGET = 0.7
 _LEVELS = ("turn.recency", "session.recency")
+_GROUPS = ("by_type", "by_category")
 
 
 def write_result(
@@ -62,6 +63,7 @@ def cell_result(
     cases = list(store.whole_records(Phase.INGEST))
     about = _about(run)
     result = build_result(RunFacts(run.id, run.settings.seed, True, about, cases), rows, fetch)
+    result["metrics"] = measured(result["metrics"], result["questions"])
     records = step_records(run, sequences)
     result["claudecode"] = {
         **store.meta("claudecode"),
@@ -91,11 +93,27 @@ def _about(run: Run) -> dict[str, Any]:
         "index_backend": None,
         "source_run": told.get("memory_from"),
         "hypotheses": None,
-        "merged_from": None,
+        "merged_from": meta("merged_from"),
         "provenance": meta("provenance"),
         "resumed_with": meta("resumed_with", []),
         "times": {"created_at": meta("created_at"), "finished_at": meta("finished_at")},
     }
+
+
+def measured(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The metrics, without a value where nothing was found out: a 0 there would read as if all had been wrong.
+
+    What ran out of time or turns is wrong, as in comparisons, so a cell with such a question keeps its 0.
+    """
+    wrong = any(question["error"] and question["error"]["message"].startswith(OWN_FAULTS) for question in questions)
+    return {name: _measured(cell, wrong) for name, cell in metrics.items()}
+
+
+def _measured(cell: Mapping[str, Any], wrong: bool) -> dict[str, Any]:
+    groups = {key: {name: _measured(one, wrong) for name, one in cell[key].items()} for key in _GROUPS if key in cell}
+    nothing = cell["scored"] == 0 and not (wrong and cell["failed"])
+    gone = dict.fromkeys(key for key in ("value", "interval", "task_averaged") if key in cell) if nothing else {}
+    return {**cell, **groups, **gone}
 
 
 def accounting(run: Run) -> dict[str, Any]:

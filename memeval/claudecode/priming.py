@@ -69,11 +69,14 @@ def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]
     """Raises ConfigError when a task of the new run was seen by the other one, RunError when its memory is gone."""
     with results.open(run) as store:
         _refuse_overlap(store, run, sequences)
-        folder = Path(store.meta("sandboxes"))
-    kept = sorted(path for path in folder.glob("*/kept") if path.is_dir())
-    if not kept:
-        raise RunError(f"What run {run} remembered is no longer at {folder}.", fix="Run it again, then name it.")
-    return Primer(tuple(State(path) for path in kept))
+        folders = [Path(one) for one in store.meta("shard_sandboxes") or [store.meta("sandboxes")]]
+    kept: dict[str, Path] = {}  # a sequence that two shards share is taken once
+    for folder in folders:
+        found = [path for path in folder.glob("*/kept") if path.is_dir()]
+        if not found:
+            raise RunError(f"What run {run} remembered is no longer at {folder}.", fix="Run it again, then name it.")
+        kept = {path.parent.name: path for path in found} | kept
+    return Primer(tuple(State(kept[name]) for name in sorted(kept)))
 
 
 def _refuse_overlap(store: RunStore, run: str, sequences: Iterable[StepSequence]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memeval import stats
-from memeval.claudecode.contract import Arm, ErrorKind
+from memeval.claudecode.contract import OWN_FAULTS, Arm
 from memeval.claudecode.outcome import main_metric
 from memeval.reporting.runs import QuestionResult, RunResult, parse_run
 from memeval.stats import Comparison
@@ -24,7 +24,6 @@ MARGIN = 0.05
 """How far below the baseline still counts as reaching it, if the interval is above that."""
 LEAST = 20
 """Questions below which an interval is no ground for "within": with few of them a bootstrap is far too narrow."""
-OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS), str(ErrorKind.BUDGET))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import click
 from memeval import hypotheses, merging, session
 from memeval.assembly import Plan, Surroundings
 from memeval.checkpoint import ORDER, Run
+from memeval.claudecode import joining, screen
 from memeval.cli import options
 from memeval.cli.output import print_table, with_interval
 from memeval.cli.progress import make_progress
@@ -148,9 +149,19 @@ def _evaluate_file(ctx: Context, around: Surroundings, values: dict[str, Any], j
 @click.option("--run-id", required=True, help="Id of the new run.")
 @pass_context
 def merge(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
-    """Join the shards of a run into one run, and report."""
+    """Join the shards of a run, and report.
+
+    RUNS are ids of runs, or of commands of run_bench.
+    """
     around = ctx.surroundings()
-    with merging.merge(ctx.results, [name for run in runs for name in ctx.results.group(run)], run_id) as opened:
+    names = [name for run in runs for name in ctx.results.group(run)]
+    if commands := joining.commands_of(ctx.results, names):
+        summary, files = joining.join(ctx.results, commands, run_id, around)
+        screen.show_summary(summary, as_json=False)
+        for file in files:
+            click.echo(str(file))
+        return
+    with merging.merge(ctx.results, names, run_id) as opened:
         _tell(session.report(opened, session.plan_of(opened, around)))
 
 

@@ -34,6 +34,11 @@ class SampleCode:
         self._folder = options.data or sample.DATA
         self._options = steps.read_options(options.options, OPTIONS, name)
 
+    @staticmethod
+    def known_options(name: str, options: FamilyOptions) -> frozenset[str]:
+        """Names of the options."""
+        return frozenset(OPTIONS)
+
     @property
     def name(self) -> str:
         """Name of the benchmark."""

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memeval.benchmarks.opening import open_benchmark
+from memeval.benchmarks.opening import known_options, open_benchmark
 from memeval.claudecode.coding import context, learning, steps
 from memeval.claudecode.coding.checkout import change, touched
 from memeval.claudecode.coding.environments import Docker, Environment, Grader, LocalVenv
@@ -70,6 +70,12 @@ class SweTasks:
         self._options = steps.read_options(own, OPTIONS, name)
         if self._options["grading"] not in GRADING:
             raise ConfigError(f"{name}: there is no grading {self._options['grading']!r}.", fix=f"Known: {', '.join(GRADING)}.")
+
+    @staticmethod
+    def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
+        """Names of the options, the loader's included."""
+        loading = known_options(options.around.catalog.benchmark(name))
+        return None if loading is None else loading | frozenset(OPTIONS)
 
     @property
     def name(self) -> str:

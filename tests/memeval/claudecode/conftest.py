@@ -76,6 +76,18 @@ class FakeWorld:
             self.command(*flags), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=timeout
         )
 
+    def memeval(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-c",
+            "from memeval.cli import main; main()",
+            "--results-dir",
+            str(self.folder / "results"),
+            "--offline",
+            *words,
+        ]
+        return subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=timeout)
+
     def start(self, *flags: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command(*flags), cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -1,0 +1,291 @@
+"""Shards of a run_bench command, joined: cells, learning and comparisons are those of a command that was never cut up.
+
+All is checked before anything is written, and joining can be done again under the same id after it was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memeval.assembly import Surroundings
+from memeval.checkpoint import ORDER, Run, is_complete
+from memeval.claudecode import benches
+from memeval.claudecode.contract import Arm, Family, StepKind, StepRecord, StepSequence
+from memeval.claudecode.families import FamilyOptions
+from memeval.claudecode.grid import Cell, Command, group_file, load_command, save_command, write_summary
+from memeval.claudecode.outcome import step_records, write_result
+from memeval.claudecode.sandbox import short_hash
+from memeval.errors import ConfigError, RunError, UnknownRunError
+from memeval.merging import check_shards
+from memeval.results.codec import usage_from_json, usage_to_json
+from memeval.results.files import ResultsDir
+from memeval.results.store import RunStore
+from memeval.sampling import Shard
+from memeval.settings import Settings
+from memeval.types import Phase, Usage
+
+_FREE = ("data", "cache")
+"""What may differ between the commands of shards: where their data lay (their hashes are compared), and who paid."""
+_ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences", "memory_from")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedCell:
+    """A cell, its whole plan, and the runs of those shards that have a part of it, in order."""
+
+    cell: Cell
+    sequences: tuple[StepSequence, ...]
+    runs: tuple[str, ...]
+
+
+def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
+    """Ids of the run_bench commands that runs belong to, each once; empty when a run is not of run_bench."""
+    groups: dict[str, None] = {}
+    for name in names:
+        with results.open(name) as store:
+            told = store.meta("claudecode")
+        if told is None:
+            return []
+        groups[told["group"]] = None
+    return list(groups)
+
+
+def join(results: ResultsDir, groups: Sequence[str], run_id: str, around: Surroundings) -> tuple[dict[str, Any], list[Path]]:
+    """Summary and result files of the joined command. Raises RunError unless these are all shards of one, and complete."""
+    if len(groups) < 2:
+        raise RunError("There is nothing to join.", fix="Name all shards.")
+    commands = {group: load_command(results, group) for group in groups}
+    whole = _whole(commands)
+    _check_free(results, run_id, whole)
+    options = FamilyOptions(around, None, whole.judge, whole.judge_model, whole.options)
+    families = benches.with_tasks(benches.opened(whole.benchmarks, options, whole.data), whole.selection, _ignore)
+    shards = {name: str(one.selection.shard or "") for name, one in commands.items()}
+    check_shards(shards | _empty_shards(commands, whole, families))
+    cells = list(_cells(results, commands, whole, families))
+    save_command(results, run_id, whole)
+    for one in cells:
+        _fill(results, run_id, whole, one)
+    files = _write(results, run_id, whole, families, cells)
+    return write_summary(results, run_id, whole, files), files
+
+
+def _ignore(text: str) -> None:
+    """That a selection leaves nothing of a benchmark was told when the shards ran."""
+
+
+# Checks
+
+
+def _check_free(results: ResultsDir, run_id: str, whole: Command) -> None:
+    """What another command is kept under is no id for the joined one."""
+    if group_file(results, run_id).exists() and _decides(load_command(results, run_id), shard=True) != _decides(whole):
+        raise RunError(f"Command {run_id} is there already.", fix="Give another --run-id.")
+
+
+def _whole(commands: Mapping[str, Command]) -> Command:
+    """What was asked for, but for the shard. Data are taken from where some shard had them and they still are."""
+    name, first = next(iter(commands.items()))
+    for other, command in commands.items():
+        if field := _difference(_decides(first), _decides(command)):
+            raise RunError(f"Commands {name} and {other} differ in {field}.", fix="Join shards of one command only.")
+    data = {benchmark: path for one in commands.values() for benchmark, path in one.data.items() if Path(path).exists()}
+    return replace(first, selection=replace(first.selection, shard=None), data=data)
+
+
+def _decides(command: Command, *, shard: bool = False) -> dict[str, Any]:
+    told = {key: value for key, value in command.to_json().items() if key not in _FREE}
+    told["selection"] = {**told["selection"], "shard": told["selection"]["shard"] if shard else None}
+    return told | {"conditions": command.conditions.to_json()}
+
+
+def _empty_shards(commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]) -> dict[str, str]:
+    """Shards that no task is left for: run_bench refuses to start them, so nobody can name them. By themselves."""
+    count = max(one.selection.shard.count if one.selection.shard else 0 for one in commands.values())
+    empty = {}
+    for shard in {Shard(number, count) for number in range(1, count + 1)} - {one.selection.shard for one in commands.values()}:
+        part = replace(whole, selection=replace(whole.selection, shard=shard))
+        if not any(_chosen(family, part) for family in families.values()):
+            empty[str(shard)] = str(shard)
+    return empty
+
+
+def _difference(one: Any, other: Any, path: str = "") -> str:
+    """Name of the first field that differs, with dots; empty when there is none."""
+    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+        return path if one != other else ""
+    for key in dict.fromkeys((*one, *other)):
+        inner = f"{path}.{key}".removeprefix(".")
+        if (key in one) != (key in other):
+            return inner
+        if found := _difference(one[key], other[key], inner):
+            return found
+    return ""
+
+
+def _cells(
+    results: ResultsDir, commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]
+) -> Iterator[JoinedCell]:
+    for name, family in families.items():
+        every = tuple(family.sequences(whole.selection))
+        parts = {group: _chosen(family, command) for group, command in commands.items()}
+        for cell in (cell for cell in whole.all_cells() if cell.benchmark == name):
+            runs = {group: cell.run_id(group) for group, part in parts.items() if part}
+            with ExitStack() as stack:
+                stores = {group: stack.enter_context(_opened(results, group, run)) for group, run in runs.items()}
+                _check_stores(cell, family, stores, parts)
+            _check_cuts(cell, every, [parts[group] for group in runs])
+            yield JoinedCell(cell, every, tuple(runs.values()))
+
+
+def _chosen(family: Family, command: Command) -> tuple[StepSequence, ...]:
+    """A shard's part; of a benchmark with few tasks there may be none."""
+    try:
+        return tuple(family.sequences(command.selection))
+    except ConfigError:
+        return ()
+
+
+def _opened(results: ResultsDir, group: str, run: str) -> RunStore:
+    try:
+        return results.open(run)
+    except UnknownRunError:
+        raise RunError(f"Command {group} has no run {run}.", fix=_finish(group)) from None
+
+
+def _finish(group: str) -> str:
+    return f"Finish it first: python -m memeval.claudecode.run_bench --resume {group}"
+
+
+def _check_stores(
+    cell: Cell, family: Family, stores: Mapping[str, RunStore], parts: Mapping[str, Sequence[StepSequence]]
+) -> None:
+    name, facts = "", dict[str, Any]()
+    for group, store in stores.items():
+        own = _facts(store)
+        if own["data"] != family.about().get("data_hash"):
+            raise RunError(
+                f"Command {group} had other data of {cell.benchmark}: benchmark.data_hash differs from what is here.",
+                fix="Join on a machine that has the same data.",
+            )
+        if name and (field := _difference(facts, own)):
+            raise RunError(
+                f"Commands {name} and {group} differ in {field} ({cell.label}).", fix="Join shards of one command only."
+            )
+        name, facts = group, own
+        _check_complete(group, store, _keys(parts[group]))
+
+
+def _facts(store: RunStore) -> dict[str, Any]:
+    """What has to be the same in all shards of a cell."""
+    told, about = store.meta("claudecode"), store.meta("benchmark_about")
+    spec = {key: value for key, value in about.get("spec", {}).items() if key not in ("source", "origin")}
+    return {
+        "data": about.get("data_hash"),
+        "benchmark": {"spec": spec},
+        "memeval_version": store.meta("provenance")["memeval_version"],
+        **{key: told[key] for key in _ALIKE},
+    }
+
+
+def _check_complete(group: str, store: RunStore, expected: set[tuple[str, str]]) -> None:
+    asked = {(row.case_id, row.question_id) for row in store.questions()}
+    judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE)}
+    run = store.path.parent.name
+    if missing := len(expected - judged):
+        raise RunError(f"Run {run} has {missing} tasks to go.", fix=_finish(group))
+    if not all(is_complete(store, phase) for phase in ORDER[:4]):
+        raise RunError(f"Run {run} is not complete.", fix=_finish(group))
+    if asked != expected:
+        raise RunError(
+            f"Run {run} has other tasks than its shard has here.", fix="Join with the version that the shards ran with."
+        )
+
+
+def _keys(sequences: Sequence[StepSequence]) -> set[tuple[str, str]]:
+    return {(one.id, step.question.id) for one in sequences for step in one.steps if step.question is not None}
+
+
+def _check_cuts(cell: Cell, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
+    """Tasks of a sequence live on those before them: one that shards cut in pieces is not what an undivided run does."""
+    pieces = [one.id for part in parts for one in part if any(step.kind is StepKind.TASK for step in one.steps)]
+    cut = [name for name in dict.fromkeys(pieces) if pieces.count(name) > 1]
+    whole = set[tuple[str, str]]().union(*map(_keys, parts)) == _keys(every)
+    if (cut and cell.arm is not Arm.OFF) or not whole:
+        what = f"Sequence {cut[0]}" if cut else "A sequence"
+        raise RunError(
+            f"{what} of {cell.benchmark} was cut in pieces by the shards, whose tasks then did not share a memory.",
+            fix="Run it anew with no more shards than there are sequences.",
+        )
+
+
+# Joining
+
+
+def _fill(results: ResultsDir, run_id: str, whole: Command, joined: JoinedCell) -> None:
+    """The cell's run with all records; nothing to do when an earlier try got there."""
+    with ExitStack() as stack:
+        stores = [stack.enter_context(results.open(name)) for name in joined.runs]
+        target = joined.cell.run_id(run_id)
+        if target in results.run_ids():
+            with results.open(target) as known:
+                if known.meta("plan") is not None and known.meta("merged_from") == list(joined.runs):
+                    return
+        run = stack.enter_context(
+            Run.create(results, target, _settings(stores[0], whole), _about(run_id, target, joined, stores))
+        )
+        with run.store.transaction():
+            for store in reversed(stores):  # of a history that several had, the first one's record stays
+                run.store.copy_from(store, ORDER[:4])
+            run.store.set_meta("plan", stores[0].meta("plan"))
+
+
+def _settings(store: RunStore, whole: Command) -> Settings:
+    told = store.meta("settings")
+    selection = {**told["selection"], "shard": None}
+    return Settings.from_json({**told, "selection": selection, "data": whole.data.get(told["benchmark"], "")})
+
+
+def _about(run_id: str, target: str, joined: JoinedCell, stores: Sequence[RunStore]) -> dict[str, Any]:
+    first = stores[0]
+    sandboxes = [store.meta("sandboxes") for store in stores]
+    return {
+        **{key: first.meta(key) for key in ("benchmark_about", "provenance")},
+        "resumed_with": [one for store in stores for one in store.meta("resumed_with", [])],
+        "sandboxes": str(Path(sandboxes[0]).parent / short_hash(target)),
+        "shard_sandboxes": sandboxes,
+        "merged_from": list(joined.runs),
+        "claudecode": {**first.meta("claudecode"), "group": run_id, "repeated_histories": _repeated(stores)},
+    }
+
+
+def _repeated(stores: Sequence[RunStore]) -> dict[str, Any]:
+    """Histories that more than one shard had to replay: how many, and what that took; the totals count each once."""
+    seen: set[str] = set()
+    count, usage = 0, Usage()
+    for store in stores:
+        for record in store.whole_records(Phase.INGEST):
+            if record.key.case_id in seen and record.payload["batches"]:
+                count += 1
+                usage += usage_from_json(record.payload["usage"])
+            seen.add(record.key.case_id)
+    return {"sequences": count, "usage": usage_to_json(usage)}
+
+
+def _write(
+    results: ResultsDir, run_id: str, whole: Command, families: Mapping[str, Family], cells: Sequence[JoinedCell]
+) -> list[Path]:
+    without: dict[Cell, list[StepRecord]] = {}
+    for one in cells:
+        if one.cell.arm is Arm.OFF:
+            with Run.resume(results, one.cell.run_id(run_id)) as run:
+                without[one.cell] = step_records(run, one.sequences)
+    files = []
+    for one in cells:
+        baseline = [] if one.cell.arm is Arm.OFF else without.get(one.cell.baseline, [])
+        with Run.resume(results, one.cell.run_id(run_id)) as run:
+            files.append(write_result(run, families[one.cell.benchmark], one.sequences, whole.version, baseline))
+    return files
