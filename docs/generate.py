@@ -60,8 +60,16 @@ def memeval_cli_block() -> str:
 
 
 def _help_of(program: str, group: click.Group) -> str:
-    parts = [(program,), *((program, name) for name in sorted(group.commands))]
+    parts = [(program,), *_names_of((program,), group)]
     return "\n".join(f"## {' '.join(names)}\n\n```text\n{command_help(group, names)}\n```\n" for names in parts)
+
+
+def _names_of(above: tuple[str, ...], group: click.Group) -> Iterator[tuple[str, ...]]:
+    """Every command by its full name, those of a group behind it."""
+    for name, command in sorted(group.commands.items()):
+        yield (*above, name)
+        if isinstance(command, click.Group):
+            yield from _names_of((*above, name), command)
 
 
 def exit_codes_block() -> str:

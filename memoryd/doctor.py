@@ -160,6 +160,8 @@ def _contents(status: dict[str, Any]) -> Iterator[Check]:
     index, dreams = status["index"], status["daydreams"]
     problem = index["embedder_error"]
     yield Check("embedder", not problem, problem or index["embedder"], "Recall works by words until it is mended.")
+    router = status["router"]
+    yield Check("router", not router["problem"], f"{router['used']}: {router['reason']}", "Learn it anew: memoryd router train")
     for problem in index["broken_files"]:
         yield Check("broken file", False, problem, "Mend the file in an editor; it was not touched.")
     failing = dreams["failing"]

@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from memoryd.db import remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, MemorydError, StoreError
+from memoryd.protocols import FloatArray
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.vector import VectorStore
 from memoryd.types import Hit, MemoryItem, Query
@@ -197,6 +198,10 @@ class MeaningIndex(DerivedIndex[VectorStore]):
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
         """Cosine of each item that has a vector."""
         return self.use(lambda store: store.score(text, ids))
+
+    def query_vector(self, text: str) -> FloatArray:
+        """The unit vector of a query."""
+        return self.use(lambda store: store.query_vector(text))
 
 
 def bring_in_step(

@@ -63,6 +63,11 @@ class Paths:
         return self.home / "state" / "projects.json"
 
     @property
+    def router(self) -> Path:
+        """The learned router with its scores, JSON."""
+        return self.home / "state" / "router.json"
+
+    @property
     def spool(self) -> Path:
         """Hook events that wait for the daemon, one file each."""
         return self.home / "spool"

@@ -20,6 +20,7 @@ from memoryd.router import (
     NO_TIME,
     AskedTime,
     LateWeights,
+    LearnedRouter,
     Overlap,
     RelevanceModel,
     ScoreWeights,
@@ -35,6 +36,7 @@ from memoryd.router import (
     late_scores,
     load_late_weights,
     load_model,
+    load_router,
     overlap_of,
     route,
     score_hit,
@@ -90,6 +92,10 @@ class Meaning(Protocol):
         """Cosine of each item that has a vector."""
         ...
 
+    def query_vector(self, text: str) -> FloatArray:
+        """The unit vector of a query, kept for the searches that follow."""
+        ...
+
 
 class Tokens(Protocol):
     """Late interaction: what the query's tokens find in given items, and what was said before and after them."""
@@ -134,10 +140,16 @@ class Ranker:
         self._model = model or load_model()
         self._judges_cosine = self._model.knows(embedder)
         self._late = late or (load_late_weights() if settings.rank == "maxsim" else None)
+        self._router_file, self._embedder = settings.paths.router, embedder
+        self.reload_router()
+
+    def reload_router(self) -> None:
+        """Route by the learned router from now on, if there is one that may be used; `router` says why or why not."""
+        self.router = load_router(self._router_file, self._embedder)
 
     def search(self, query: Query, k: int, sources: Sources) -> tuple[Route, list[Hit]]:
         """The route taken and at most k hits in the final order."""
-        chosen = route(query)
+        chosen = self._route(query, sources)
         if k <= 0:
             return chosen, []
         if not query.text.strip():
@@ -150,6 +162,14 @@ class Ranker:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
             lists = _candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
         return chosen, self._rank(query, time, lists, chosen.backend, sources, k)
+
+    def _route(self, query: Query, sources: Sources) -> Route:
+        by_rules = route(query)
+        if self.router.model is None or sources.meaning is None:
+            return by_rules
+        if sources.tokens and self._orders_late(query, by_rules.backend):
+            sources.tokens.prepare(query.text)  # meanwhile, as without the learned router
+        return LearnedRouter(self.router.model, sources.meaning.query_vector)(query)
 
     def _rank(self, query: Query, time: AskedTime, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
         found = signals_of(lists)

@@ -70,7 +70,7 @@ class Orchestrator:
         self._late: LateIndex | None = None
         if encoder is not None and self._embedder is not None and settings.rank == "maxsim":
             self._late = LateIndex(self._index_path("tokens"), encoder, self.markdown, self._indexer.add, self._rebuilt)
-        self._ranker = Ranker(settings, self._embedder.name if self._embedder else "")
+        self.ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
 
     # Opening, catching up, closing
@@ -237,10 +237,10 @@ class Orchestrator:
         asked = query if query.now else replace(query, now=self._clock.now())
         if asked.backend is not Backend.MARKDOWN or self._loaded:  # asked by words alone: no waiting for a model to load
             with self._embedding():
-                found = self._ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
+                found = self.ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
                 self._loaded = True
                 return found
-        return self._ranker.search(asked, k, Sources(self.markdown, None, self._search_graph))
+        return self.ranker.search(asked, k, Sources(self.markdown, None, self._search_graph))
 
     def _search_graph(self, query: Query, k: int) -> list[Hit]:
         return self._graph.use(lambda graph: graph.search(query, k))

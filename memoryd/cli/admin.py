@@ -40,6 +40,7 @@ def status(context: Context, /) -> None:
             f"pid {daemon.get('pid')}, {daemon.get('rss_bytes', 0) // 2**20} MiB, up {daemon.get('uptime_seconds', 0):.0f} s",
         ),
         ("embedder", f"{index['embedder']}, {index['waiting_for_vectors']} waiting {index['embedder_error']}"),
+        ("router", f"{result['router']['used']}: {result['router']['reason']}"),
         ("extractor", f"{result['extractor']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
         ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
         ("dreams", _dreams(result["dreams"])),

@@ -1,6 +1,7 @@
 """Where a query goes, how lists become one, and what the scores mean. All pure functions.
 
-`rules.route` picks the backend; `fusion.fuse` merges candidates by their signals;
+`rules.route` picks the backend, or `learned.LearnedRouter` where that is better;
+`fusion.fuse` merges candidates by their signals;
 `late` orders by late interaction; `times` reads the times that a query names;
 `relevance` estimates whether an item answers at all; `score` makes the final, explained score.
 """
@@ -16,6 +17,7 @@ from memoryd.router.late import (
     load_late_weights,
     word_weight,
 )
+from memoryd.router.learned import LearnedRouter, RouterChoice, RouterModel, load_router, router_to_json
 from memoryd.router.relevance import (
     Overlap,
     RelevanceModel,
@@ -40,8 +42,11 @@ __all__ = [
     "span_around",
     "Fused",
     "LateWeights",
+    "LearnedRouter",
     "Overlap",
     "RelevanceModel",
+    "RouterChoice",
+    "RouterModel",
     "ScoreWeights",
     "asked_kinds",
     "explain",
@@ -54,10 +59,12 @@ __all__ = [
     "late_scores",
     "load_late_weights",
     "load_model",
+    "load_router",
     "overlap_of",
     "query_terms",
     "recency",
     "route",
+    "router_to_json",
     "score_hit",
     "score_parts",
     "signals_of",

@@ -29,6 +29,7 @@ from memoryd.server.graph_calls import GraphCalls
 from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
+from memoryd.server.router_calls import RouterCalls
 from memoryd.server.session_calls import SessionCalls
 from memoryd.server.settings_calls import AT_START, SettingsCalls
 from memoryd.server.view_calls import ViewCalls
@@ -71,6 +72,7 @@ ADMIN_METHODS = (
 )
 VIEW_METHODS = ("project_names", "overview", "evidence", "merge")
 GRAPH_METHODS = ("graph", "names")
+ROUTER_METHODS = ("train_router", "show_router")
 SETTINGS_METHODS = ("settings", "change_settings")
 DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals", "forget_project")
 SESSION_METHODS = ("sessions", "session_report")
@@ -96,7 +98,7 @@ class Api:
         self._clock = clock
         self._state = State(settings.paths.state_db, clock)
         self._registry = ProjectRegistry(settings.paths.projects)
-        embedder = make_embedder(settings) if settings.rank != "bm25" else None
+        self._embedder = embedder = make_embedder(settings) if settings.rank != "bm25" else None
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
         self._started = settings
@@ -123,6 +125,8 @@ class Api:
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}
         graphs = GraphCalls(self._service, memory)
         methods |= {name: getattr(graphs, name) for name in GRAPH_METHODS}
+        routers = RouterCalls(self._service.ranker, self._embedder, settings)
+        methods |= {name: getattr(routers, name) for name in ROUTER_METHODS}
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)

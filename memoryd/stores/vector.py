@@ -215,7 +215,7 @@ class VectorStore:
             return []
         if not query.text.strip():
             return self._newest(query, k)
-        vector = self._query_vector(query.text)
+        vector = self.query_vector(query.text)
         with self._lock:
             found = self._by_mirror(vector, query, k)
         if found is None:
@@ -226,7 +226,7 @@ class VectorStore:
         """Cosine of the text with each of these memories; absent and unusable ones are left out."""
         if not ids or not text.strip():
             return {}
-        vector = to_blob(self._query_vector(text))
+        vector = to_blob(self.query_vector(text))
         rows = self._db.execute(
             f"SELECT id, round(1 - vec_distance_cosine(embedding, ?), 6) AS cosine FROM memory"
             f" WHERE id IN (SELECT value FROM json_each(?)) AND {USABLE}",
@@ -234,7 +234,8 @@ class VectorStore:
         )
         return {id: cosine for id, cosine in rows if cosine is not None}
 
-    def _query_vector(self, text: str) -> FloatArray:
+    def query_vector(self, text: str) -> FloatArray:
+        """The unit vector of a query; the last 32 are kept. Raises EmbeddingError."""
         with self._lock:
             if text in self._queries:
                 self._queries.move_to_end(text)

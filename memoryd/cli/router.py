@@ -1,0 +1,62 @@
+"""Commands of the learned router."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memoryd.cli.root import Context, json_option, pass_context
+
+TRAINING_SECONDS = 300.0
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("router")
+@json_option
+def router() -> None:
+    """Learn which way queries are best answered; used only where it beat the rules."""
+
+
+@router.command("train")
+@click.option("--labels", type=FILE, help="JSON with labelled queries, instead of those that come with memoryd.")
+@click.option("--out", type=FILE, help="Write it there, where it is not used, instead of into the home folder.")
+@json_option
+@pass_context
+def train(context: Context, /, labels: Path | None, out: Path | None) -> None:
+    """Learn from labelled queries and compare with the rules on held-out ones."""
+    result = context.call(
+        "train_router",
+        TRAINING_SECONDS,
+        labels=str(labels.absolute()) if labels else None,
+        out=str(out.absolute()) if out else None,
+    )
+    if context.show(result):
+        return
+    scores = result["scores"]
+    rows = [(name, f"{scores[name]['accuracy']:.3f}", _interval(scores[name])) for name in ("learned", "rules")]
+    context.output.table(("router", "right", "95 % interval"), rows)
+    pairs = f"only the learned one right {scores['only_learned']}, only the rules {scores['only_rules']}, p = {scores['p']:.3g}"
+    context.output.line(f"{scores['n']} queries, {scores['folds']} folds; {pairs} (McNemar)")
+    context.output.line(f"feedback: {result['feedback']}")
+    context.output.line(f"written to {result['path']}; {'beat' if result['beat_rules'] else 'did not beat'} the rules")
+    context.output.line(f"used: {result['used']}, because {result['reason']}")
+
+
+@router.command("show")
+@json_option
+@pass_context
+def show(context: Context, /) -> None:
+    """Say what routes queries, and why."""
+    result = context.call("show_router")
+    if not context.show(result):
+        context.output.line(f"{result['used']}: {result['reason']}")
+
+
+def _interval(score: Mapping[str, Any]) -> str:
+    return f"{score['low']:.3f}-{score['high']:.3f}"
+
+
+COMMANDS = (router,)
