@@ -144,6 +144,7 @@ def same(value: Any) -> Any:
     return [same(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 def test_joined_tasks_have_the_numbers_learning_and_tests_of_an_undivided_command(bench: Bench) -> None:
     whole = bench.run("whole", CODE)
     joined = bench.join(bench.shards(CODE, 2))
@@ -177,6 +178,7 @@ def test_a_shard_for_which_no_task_was_left_is_not_missed(bench: Bench) -> None:
     assert same(bench.join(["s1", "s2"])) == same(whole)
 
 
+@pytest.mark.slow
 def test_a_history_that_two_shards_replayed_counts_once_and_is_told(bench: Bench) -> None:
     families = benches.opened(["sample"], FamilyOptions(bench.around), {})
     cases = list(families["sample"].sequences(Selection()))
@@ -194,6 +196,7 @@ def test_a_history_that_two_shards_replayed_counts_once_and_is_told(bench: Bench
     assert len(primer.states) == 1
 
 
+@pytest.mark.slow
 def test_joining_again_under_the_same_id_gives_the_same(bench: Bench) -> None:
     names = bench.shards(CODE, 2)
     first = bench.join(names)
@@ -268,6 +271,7 @@ def test_another_client_other_data_and_unfinished_shards_are_told(bench: Bench) 
     assert not any(name.startswith("joined") for name in bench.results.run_ids())
 
 
+@pytest.mark.slow
 def test_a_sequence_of_tasks_that_shards_cut_in_pieces_is_refused(bench: Bench) -> None:
     names = bench.shards(replace(CODE, options={}, selection=Selection(limit=4)), 2)
     with pytest.raises(RunError, match="cut in pieces"):

@@ -49,6 +49,7 @@ def test_there_are_five_repositories_of_four_tasks() -> None:
     assert len(set(ids)) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repository", REPOSITORIES, ids=NAMES)
 def test_tasks_fail_before_and_pass_after_their_gold_patch_and_nothing_leaks(repository: sample.SampleRepository) -> None:
     assert check.problems(repository) == []

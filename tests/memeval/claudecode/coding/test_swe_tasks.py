@@ -142,6 +142,7 @@ def test_the_change_is_found_whatever_the_agent_did_with_git(world: World, tmp_p
         assert git(clean, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_tests_decide_in_a_local_environment(world: World, tmp_path: Path) -> None:
     task = task_of(world)
     grader = Grader([local(world, tmp_path, task)], "", 60)
@@ -266,6 +267,7 @@ def test_experience_is_replayed_before_its_task(world: World, tmp_path: Path, op
     assert steps[0].session is not None and steps[0].session.turns[0].text == "double is in calc.py"
 
 
+@pytest.mark.slow
 def test_a_task_is_prepared_worked_on_and_graded(world: World, tmp_path: Path, options_of: OptionsOf) -> None:
     options = options_of(data(tmp_path, world.record), checkouts=str(world.clones), grading="local")
     family = SweTasks("swe-contextbench", options)
