@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
-        {"config", "config_file", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project", "state",
-         "ledger", "verdicts", "preferences", "entities", "openai_api", "statements"},
+        {"config", "config_file", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project",
+         "state", "ledger", "verdicts", "preferences", "entities", "openai_api", "statements"},
         {"stores", "embed", "llm", "router"},
         {"service", "indexer", "late", "ranking", "handwork"},
         {"daydream", "dream", "recall"},
@@ -41,8 +41,8 @@ SEPARATE = {
 }
 MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.claudecode", "memeval.console")
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
-                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "snowballstemmer", "rich", "starlette", "uvicorn",
-                "jinja2", "markdown_it"}  # fmt: skip
+                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "snowballstemmer", "rich",
+                "starlette", "uvicorn", "jinja2", "markdown_it"}  # fmt: skip
 MAY_SHARE = {"rich"}
 
 
