@@ -83,6 +83,10 @@ class Settings:
         return Paths(self.home)
 
 
+FIRST_PRINTED, DELETE = 32, 127
+MOST = 10**15  # JSON of the API holds 64 bits
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One setting: its field, what it means, how a text becomes its value, and the choices if there are but few."""
@@ -96,7 +100,14 @@ class Key:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("expected a text")
-    return value.strip()
+    return _printed(value.strip())
+
+
+def _printed(text: str) -> str:
+    """The same text; a NUL or a line break in a path, a name or a header fails far from here."""
+    if any(ord(character) < FIRST_PRINTED or ord(character) == DELETE for character in text):
+        raise ValueError("expected a text without control characters")
+    return text
 
 
 def _flag(value: Any) -> bool:
@@ -112,8 +123,8 @@ def _count(value: Any) -> int:
     if isinstance(value, bool) or isinstance(value, float) and not value.is_integer():
         raise ValueError("expected a whole number")
     number = int(value)
-    if number < 0:
-        raise ValueError("expected 0 or more")
+    if not 0 <= number <= MOST:
+        raise ValueError(f"expected a number from 0 to {MOST}")
     return number
 
 
@@ -158,7 +169,7 @@ def _path_list(value: Any) -> tuple[str, ...]:
     entries = value.split(os.pathsep) if isinstance(value, str) else value
     if not isinstance(entries, list | tuple) or not all(isinstance(entry, str) for entry in entries):
         raise ValueError("expected a list of paths")
-    return tuple(str(Path(entry).expanduser()) for entry in entries if entry)
+    return tuple(str(Path(_printed(entry)).expanduser()) for entry in entries if entry)
 
 
 KEYS: dict[str, Key] = {

@@ -11,7 +11,7 @@ import orjson
 from memoryd.console.fields import Fields
 from memoryd.console.replies import Nav, Reply
 from memoryd.console.sessions import ALL, Flash, Session
-from memoryd.console.templates import Templates, link
+from memoryd.console.templates import Templates, is_own, link
 from memoryd.errors import ConflictError, InputError, MemorydError, NotFoundError
 
 STATUS = {InputError.code: 400, NotFoundError.code: 404, ConflictError.code: 409}
@@ -100,7 +100,7 @@ class Context:
 
     def redirect(self, path: str, flash: str = "", *, kind: str = "done", fix: str = "", **query: Any) -> Reply:
         """After a change: show this page of the console, with a message (`kind` done or failed)."""
-        if not path.startswith("/") or path.startswith(("//", "/\\")):
+        if not is_own(path):
             raise ValueError(f"not a path of the console: {path}")
         if flash:
             self.session.flash(Flash(flash, kind, fix))

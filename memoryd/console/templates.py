@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from memoryd.console.assets import Assets
 from memoryd.errors import DaemonError, InputError
 
 FOLDER = Path(__file__).parent / "templates"
+_OWN = re.compile(r"/(?![/\\])[!-~]*")
 
 
 class Templates:
@@ -51,6 +53,11 @@ class Templates:
             raise DaemonError(
                 f"The page '{name}' can't be made: {error}", fix="This is a fault of memoryd: report it."
             ) from error
+
+
+def is_own(path: str) -> bool:
+    """Whether a browser takes this for a page of the console. It drops tabs: those could hide a second "/"."""
+    return _OWN.fullmatch(path) is not None
 
 
 def link(path: str, pairs: Mapping[str, Any] | None = None, **changes: Any) -> str:

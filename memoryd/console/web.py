@@ -23,6 +23,7 @@ from memoryd.console.fields import Fields, from_form, from_json, from_query
 from memoryd.console.replies import Reply
 from memoryd.console.safety import AsgiApp, BodyTooLarge, Guard
 from memoryd.console.sessions import ALL, THEMES, Session, Sessions
+from memoryd.console.templates import is_own
 from memoryd.errors import DaemonError, InputError, MemorydError, NotFoundError
 
 FORM = "application/x-www-form-urlencoded"
@@ -154,7 +155,7 @@ class Web:
 async def _set_theme(context: Context) -> Reply:
     context.session.theme = context.form.choice("theme", THEMES, "auto")
     back = context.form.text("back", "/", limit=2_000)
-    return context.redirect(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+    return context.redirect(back if is_own(back) else "/")
 
 
 async def _choose_project(context: Context, project: str) -> None:

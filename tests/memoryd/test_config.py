@@ -37,6 +37,9 @@ def test_later_sources_win(tmp_path: Path) -> None:
     [
         ("sesion_budget = 1", "session_budget"),
         ("session_budget = -1", "session_budget"),
+        ("daily_token_budget = " + "9" * 30, "daily_token_budget"),
+        ('exclude = ["/home/ada\\u0000"]', "exclude"),
+        ('openai_model = "a\\nb"', "openai_model"),
         ("floor = 1.5", "floor"),
         ("extractor = 'gpt'", "heuristic"),
         ("dream_time = '25:00'", "dream_time"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.sessions import ALL
-from memoryd.errors import InputError, MemorydError
+from memoryd.errors import InputError, MemorydError, NotFoundError
 
 FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
 # A session in a browser must not decide which program is run.
@@ -102,6 +102,9 @@ async def export(ctx: Context) -> Reply:
     """A file with all memories, or one project's."""
     ending = ctx.form.choice("format", FORMATS, "tar.gz")
     project = ctx.form.text("project", ALL, NAME)
+    known = (await ctx.call("project_names"))["projects"]
+    if project != ALL and all(entry["id"] != project for entry in known):
+        raise NotFoundError(f"There is no project '{project}'.", fix="Choose one from the list.")
     with tempfile.TemporaryDirectory(prefix="memoryd-") as folder:
         target = Path(folder) / f"export.{ending}"
         await ctx.call("export", path=str(target), project=None if project == ALL else project)

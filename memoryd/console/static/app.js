@@ -31,8 +31,13 @@ function submitOnChange() {
   }
 }
 
-// Keys: "/" to the search field; "g" and a letter to a page. Never while typing.
-const GOES = { h: "/", m: "/memories" };
+// The page of the navigation whose name begins with this letter.
+function pageOf(letter) {
+  const links = [...document.querySelectorAll(".top nav a")];
+  return links.find((link) => link.textContent.trim().toLowerCase().startsWith(letter));
+}
+
+// Keys: "/" to the search field; "g" and the first letter of a page to that page. Never while typing.
 
 function keys() {
   let before = "";
@@ -43,10 +48,12 @@ function keys() {
       event.preventDefault();
       if (search) search.focus();
       else location.assign("/memories");
-    } else if (before === "g" && GOES[event.key]) {
-      location.assign(GOES[event.key]);
+    } else if (before === "g" && /^[a-z]$/.test(event.key)) {
+      pageOf(event.key)?.click();
+      before = "";
+      return;
     }
-    before = event.key;
+    if (event.key !== "Shift") before = event.key;
   });
 }
 

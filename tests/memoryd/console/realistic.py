@@ -108,12 +108,12 @@ class Maker:
             tool=pick(TOOLS), thing=pick(THINGS), place=pick(PLACES), reason=pick(REASONS), n=self.random.randint(1, 9000), m=3
         )
 
-    def items(self) -> list[MemoryItem]:
+    def items(self, hostile: bool = True) -> list[MemoryItem]:
         """All of them; some are superseded, forgotten, pinned, linked, or hostile."""
         made: list[MemoryItem] = []
         for number in range(self.count):
             made.append(self._item(number, made))
-        for number, text in enumerate(HOSTILE):
+        for number, text in enumerate(HOSTILE if hostile else ()):
             made[-1 - number] = replace(made[-1 - number], content=text.replace("{thing}", "mail queue"), status=Status.ACTIVE)
         return made
 
@@ -154,14 +154,14 @@ class Maker:
         )
 
 
-def fill(settings: Settings, folder: Path, count: int = 5_000) -> list[MemoryItem]:
+def fill(settings: Settings, folder: Path, count: int = 5_000, hostile: bool = True) -> list[MemoryItem]:
     """Write the store, the sessions and what used the memories into the home folder."""
     registry = ProjectRegistry(settings.paths.projects)
     maker = Maker(folder, registry, count)
     clock = FakeClock(NOW)
     state = State(settings.paths.state_db, clock)
     service = Orchestrator(settings, clock, HashEmbedder(), state.ledger)
-    items = maker.items()
+    items = maker.items(hostile)
     service.write_many(items)
     for session, project, start, path, _ in maker.sessions[-60:]:
         clock.advance(seconds=(start - clock.now()).total_seconds())

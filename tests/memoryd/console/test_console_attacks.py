@@ -219,7 +219,10 @@ def test_no_path_leads_out(console, path):
     assert not console.asked("why")
 
 
-@pytest.mark.parametrize("back", ["//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)"])
+ELSEWHERE = "//evil.example /\\evil.example https://evil.example javascript:alert(1)".split()
+
+
+@pytest.mark.parametrize("back", [*ELSEWHERE, "/\t/evil.example", "/x\r\nset-cookie: a=b", "/\u202e", "/x\0"])
 def test_a_form_can_not_send_the_browser_elsewhere(console, back):
     assert console.post("/theme", theme="dark", back=back).headers["location"] == "/"
 

@@ -87,6 +87,13 @@ def test_an_undo_is_confirmed_first_whole_or_one_change(dreams):
     assert dreams.get("/dreams/dream-0007/undo", memory="mem_999999999999").status_code == 404
 
 
+def test_a_flood_of_contradictions_does_not_bury_the_journal(dreams):
+    dreams.answers["proposals"] = {"proposals": [], "undecided": UNDECIDED * 500}
+    text = unhurt(dreams.get("/dreams"))
+    assert text.count("Which one holds?") == 20
+    assert "480 more contradictions" in text
+
+
 def test_what_an_undo_leaves_alone_is_told(dreams):
     left = {"id": "mem_000000000001", "path": "/m/<b>.md", "reason": "it was edited since"}
     dreams.answers["undo"] = {"entry": "", "of": "dream-0007", "restored": [], "refused": [left]}

@@ -105,6 +105,7 @@ def test_everything_can_be_copied_out(page):
         assert f"items/{page.memory}.json" in archive.getnames()
     assert page.memory in page.post("/settings/export", format="jsonl", project=page.project).text
     assert page.post("/settings/export", format="../x").status_code == 400
+    assert page.post("/settings/export", project="../..").status_code == 404
 
 
 def test_a_project_is_forgotten_only_when_its_name_is_typed_and_comes_back(page):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +24,12 @@ THEMES = ("light", "dark")
 class Store:
     """A home folder with a running daemon."""
 
-    def __init__(self, folder: Path, count: int) -> None:
+    def __init__(self, folder: Path, count: int, hostile: bool = True) -> None:
         self.settings: Settings = load_settings({}, home=str(folder / "home"), embedder="hash")
         self.projects = folder / "projects"
         self.settings.home.mkdir(parents=True)
         self.settings.paths.config.write_text('embedder = "hash"\n', "utf-8")
-        self.items = realistic.fill(self.settings, self.projects, count) if count else []
+        self.items = realistic.fill(self.settings, self.projects, count, hostile) if count else []
         ensure_daemon(self.settings)
         self.client = Client(self.settings.paths)
 
@@ -36,3 +40,33 @@ class Store:
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """An API method."""
         return self.client.call(method, params)
+
+
+def read_session(store: Store, said: Sequence[str], session: str = "s-read", day: str = "2026-11-02") -> None:
+    """A session whose log memory reads now; one minute for each thing that is said."""
+    folder, lines = store.projects / "harbour-api", []
+    for number, text in enumerate(said):
+        message = {"role": "user", "content": text}
+        line = {"type": "user", "uuid": f"u{number}", "sessionId": session, "cwd": str(folder), "message": message}
+        lines.append(json.dumps(line | {"timestamp": f"{day}T10:{number:02}:00Z"}))
+    (folder / f"{session}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    store.call("daydream", transcript=str(folder / f"{session}.jsonl"))
+
+
+def write_twice(store: Store, names: str, project: str, rules: Sequence[str]) -> None:
+    """A rule in two sessions' files, worded in two ways: the next dream merges them."""
+    for number, name in enumerate(names):
+        path = store.settings.paths.memories / f"project-{project}" / f"s-{name}" / f"mem_00000000000{name}.md"
+        path.parent.mkdir(parents=True)
+        head = f"id: mem_00000000000{name}\nkind: rule\npolarity: do\nscope: project\nproject: {project}\nsession: s-{name}\n"
+        head += f"source: user\nconfidence: 0.8\ncreated_at: 2026-10-0{number + 1}T00:00:00Z\nstatus: active\n"
+        path.write_text(f"---\n{head}---\n{rules[number]}\n", "utf-8")
+    store.call("sync")
+
+
+def finish_jobs(store: Store, seconds: float = 30.0) -> None:
+    """Wait until no day dream waits or runs."""
+    until, pause = time.monotonic() + seconds, threading.Event()
+    while store.call("jobs")["waiting"]:
+        assert time.monotonic() < until, "the day dreams did not end"
+        pause.wait(0.05)

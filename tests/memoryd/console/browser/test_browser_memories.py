@@ -65,6 +65,19 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_content(opened):
     assert page.evaluate("document.activeElement.id") == "main"
 
 
+def test_g_and_the_first_letter_of_a_page_go_there(opened):
+    page = opened()
+    pages = [(link.inner_text()[0].lower(), link.get_attribute("href")) for link in page.locator(".top nav a").all()]
+    assert len({letter for letter, _ in pages}) == len(pages)
+    for letter, address in pages:
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        page.wait_for_url(page.base + address)
+    page.goto(page.base + "/memories")
+    page.locator("input[type=search]").press_sequentially("gh")
+    assert page.url == page.base + "/memories"
+
+
 def test_an_edit_is_saved_and_the_older_wording_stays(opened, checked, full, own):
     page = opened()
     page.goto(f"{page.base}/memories/{own}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from browsing import THEMES, WIDTHS, Store
+from browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twice
 
 pytestmark = pytest.mark.slow
 SAID = (
@@ -22,36 +20,16 @@ RULES = ("Run the linter before each commit.", "Before each commit, run the lint
 def small(tmp_path_factory):
     """Some memories, a session that was read, two rules that say the same, and one proposal that waits."""
     store = Store(tmp_path_factory.mktemp("small"), 60)
-    folder = store.projects / "harbour-api"
-    lines = []
-    for number, text in enumerate(SAID):
-        message = {"role": "user", "content": text}
-        line = {"type": "user", "uuid": f"u{number}", "sessionId": "s-read", "cwd": str(folder), "message": message}
-        lines.append(json.dumps(line | {"timestamp": f"2026-11-02T10:0{number}:00Z"}))
-    (folder / "s-read.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    store.call("daydream", transcript=str(folder / "s-read.jsonl"))
-    write_twice(store, "ab", "shop")
-    for _ in range(200):
-        if not store.call("jobs")["waiting"]:
-            break
+    read_session(store, SAID)
+    write_twice(store, "ab", "shop", RULES)
+    finish_jobs(store)
     assert store.call("dream", dry_run=False)["entry"]
     store.call("change_settings", values={"dream_max_items": "0"})  # from here on each merge is asked first
     for names, project in (("cd", "tram"), ("ef", "dots")):
-        write_twice(store, names, project)
+        write_twice(store, names, project, RULES)
     store.call("dream", dry_run=False)
     yield store
     store.client.stop()
-
-
-def write_twice(store: Store, names: str, project: str) -> None:
-    """A rule in two sessions' files."""
-    for number, name in enumerate(names):
-        path = store.settings.paths.memories / f"project-{project}" / f"s-{name}" / f"mem_00000000000{name}.md"
-        path.parent.mkdir(parents=True)
-        head = f"id: mem_00000000000{name}\nkind: rule\npolarity: do\nscope: project\nproject: {project}\nsession: s-{name}\n"
-        head += f"source: user\nconfidence: 0.8\ncreated_at: 2026-10-0{number + 1}T00:00:00Z\nstatus: active\n"
-        path.write_text(f"---\n{head}---\n{RULES[number]}\n", "utf-8")
-    store.call("sync")
 
 
 def pages(store: Store) -> list[tuple[str, str]]:
@@ -74,7 +52,8 @@ def pages(store: Store) -> list[tuple[str, str]]:
 def test_each_page_can_be_used_by_all(opened, checked, small, width, theme):
     page = opened("small", width, theme)
     for name, path in pages(small):
-        page.goto(page.base + path)
+        answer = page.goto(page.base + path)
+        assert answer.ok, path
         assert page.locator("h1").count() == 1, path
         assert page.title() != "owned"
         checked(page, f"trust-{name}-{width}-{theme}")

@@ -1,0 +1,136 @@
+"""Pictures of the console for docs/img: `python tests/memoryd/console/browser/screenshots.py docs/img [NAME…] [--png]`.
+
+A scratch home with 5,000 memories and a daemon of its own; every page at 390 and 1440 pixels, light and dark. The scratch
+folder is shown as /home/ada, so that a picture names no machine. WebP as Chromium makes it: small, and no other library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twice
+
+HEIGHTS = {390: 844, 1440: 900}
+QUALITIES = (80, 65, 50, 35)
+MOST_BYTES = 60_000
+RESULTS = Path(__file__).parents[4] / "results"
+SAID = (
+    "Always run make check before a commit.",
+    "Could you look at the tests of the parser first, please?",
+    "We decided to keep the mail queue in redis, because the old way lost messages twice.",
+    "Thanks, that looks good.",
+    "Never edit docs/setup.md by hand: it is made by the release script.",
+    "I prefer short commit messages in the imperative.",
+    "Hm, let me think about the price table again.",
+)
+MERGED = ("Run the linter before each commit.", "Before each commit, run the linter.")
+WAITING = ("Keep the changelog for users, not for us.", "The changelog is for users, not for us: keep it so.")
+QUESTION = "why does the mail queue use redis"
+HIDE = """folder => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) walk.currentNode.nodeValue = walk.currentNode.nodeValue.replaceAll(folder, "/home/ada");
+  for (const field of document.querySelectorAll("input, textarea")) field.value = field.value.replaceAll(folder, "/home/ada");
+}"""
+
+
+@contextmanager
+def lived_in(count: int) -> Iterator[tuple[Store, Path]]:
+    """The store, with a session that was read, a dream that merged and one whose merge waits for consent; and its folder."""
+    with tempfile.TemporaryDirectory(prefix="memoryd-pictures-") as name:
+        store = Store(Path(name), count, hostile=False)
+        try:
+            read_session(store, SAID)
+            write_twice(store, "ab", "shop", MERGED)
+            finish_jobs(store)
+            store.call("dream", dry_run=False)
+            store.call("change_settings", values={"dream_max_items": "0"})
+            write_twice(store, "cd", "shop", WAITING)
+            store.call("dream", dry_run=False)
+            store.call("change_settings", values={"dream_max_items": None})
+            yield store, Path(name)
+        finally:
+            store.client.stop()
+
+
+def addresses(store: Store) -> dict[str, str]:
+    """Each page by the name of its picture."""
+    entries = store.call("journal")["entries"]
+    entry = min(entries, key=lambda one: one["id"])["id"]
+    learnt = store.call("list_memories", project="all", session="s-read")["memories"][0]["id"]
+    other = store.call("list_memories", project="all", kinds=["decision"], limit=2)["memories"][1]["id"]
+    project = store.call("projects")["projects"][0]["id"]
+    return {
+        "home": "/",
+        "memories": f"/memories?q={QUESTION.replace(' ', '+')}",
+        "memory": f"/memories/{learnt}",
+        "edit": f"/memories/{learnt}/edit",
+        "merge": f"/memories/{learnt}/merge?other={other}",
+        "graph": "/graph?about=redis",
+        "timeline": "/sessions",
+        "session": "/sessions/s-read",
+        "learnt": "/sessions/changes",
+        "dreams": "/dreams",
+        "dream": f"/dreams/{entry}",
+        "results": "/results",
+        "settings": "/settings",
+        "forget": f"/settings/forget/{project}",
+    }
+
+
+def picture(page: Any, target: Path, png: bool) -> None:
+    """The window, in at most MOST_BYTES: the best quality that fits."""
+    if png:
+        page.screenshot(path=target.with_suffix(".png"), full_page=True)
+        return
+    devtools = page.context.new_cdp_session(page)
+    for quality in QUALITIES:
+        data = base64.b64decode(devtools.send("Page.captureScreenshot", {"format": "webp", "quality": quality})["data"])
+        if len(data) <= MOST_BYTES:
+            break
+    target.with_suffix(".webp").write_bytes(data)
+
+
+def take(store: Store, folder: Path, target: Path, names: list[str], png: bool = False) -> None:
+    """All pictures."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
+    found = {name: path for name, path in addresses(store).items() if not names or name in names}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for width in WIDTHS:
+            for theme in THEMES:
+                view = {"width": width, "height": HEIGHTS[width]}
+                page = browser.new_context(viewport=view, color_scheme=theme, reduced_motion="reduce").new_page()
+                page.goto(store.client.call("console_open", {"results": str(RESULTS)})["url"])
+                base = page.url.rstrip("/")
+                for name, path in found.items():
+                    page.goto(base + path, wait_until="networkidle")
+                    page.evaluate(HIDE, str(folder))
+                    picture(page, target / f"{name}-{width}-{theme}", png)
+        browser.close()
+
+
+def main() -> None:
+    """Read the arguments and take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--count", type=int, default=5_000)
+    parser.add_argument("--png", action="store_true", help="whole pages as PNG, to look at")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with lived_in(given.count) as (store, folder):
+        take(store, folder, given.folder, given.names, given.png)
+
+
+if __name__ == "__main__":
+    main()
