@@ -10,6 +10,8 @@ import argparse
 import base64
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +23,6 @@ from browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twi
 HEIGHTS = {390: 844, 1440: 900}
 QUALITIES = (80, 65, 50, 35)
 MOST_BYTES = 60_000
-RESULTS = Path(__file__).parents[4] / "results"
 SAID = (
     "Always run make check before a commit.",
     "Could you look at the tests of the parser first, please?",
@@ -55,21 +56,37 @@ def lived_in(count: int) -> Iterator[tuple[Store, Path]]:
             write_twice(store, "cd", "shop", WAITING)
             store.call("dream", dry_run=False)
             store.call("change_settings", values={"dream_max_items": None})
+            evaluate(Path(name) / "results")
             yield store, Path(name)
         finally:
             store.client.stop()
 
 
-def addresses(store: Store) -> dict[str, str]:
+def evaluate(results: Path) -> None:
+    """Two runs of the sample benchmark."""
+    command = [
+        str(Path(sys.executable).with_name("memeval")),
+        "--results-dir",
+        str(results),
+        "--cache-dir",
+        str(results / "cache"),
+        "--offline",
+    ]
+    command += "eval --benchmarks sample --providers bm25 none --answering-model extractive --judge f1".split()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def addresses(store: Store, results: Path) -> dict[str, str]:
     """Each page by the name of its picture."""
     entries = store.call("journal")["entries"]
     entry = min(entries, key=lambda one: one["id"])["id"]
     learnt = store.call("list_memories", project="all", session="s-read")["memories"][0]["id"]
     other = store.call("list_memories", project="all", kinds=["decision"], limit=2)["memories"][1]["id"]
-    project = store.call("projects")["projects"][0]["id"]
+    project, busy = (entry["id"] for entry in store.call("projects")["projects"][:2])
+    run = next(path.name for path in sorted((results / "runs").iterdir()) if "bm25" in path.name)
     return {
-        "home": "/",
-        "memories": f"/memories?q={QUESTION.replace(' ', '+')}",
+        "home": f"/?project={busy}",
+        "memories": f"/memories?project=all&q={QUESTION.replace(' ', '+')}",
         "memory": f"/memories/{learnt}",
         "edit": f"/memories/{learnt}/edit",
         "merge": f"/memories/{learnt}/merge?other={other}",
@@ -80,6 +97,7 @@ def addresses(store: Store) -> dict[str, str]:
         "dreams": "/dreams",
         "dream": f"/dreams/{entry}",
         "results": "/results",
+        "run": f"/results/{run}",
         "settings": "/settings",
         "forget": f"/settings/forget/{project}",
     }
@@ -103,14 +121,14 @@ def take(store: Store, folder: Path, target: Path, names: list[str], png: bool =
     from playwright.sync_api import sync_playwright
 
     chromium = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
-    found = {name: path for name, path in addresses(store).items() if not names or name in names}
+    found = {name: path for name, path in addresses(store, folder / "results").items() if not names or name in names}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for width in WIDTHS:
             for theme in THEMES:
                 view = {"width": width, "height": HEIGHTS[width]}
                 page = browser.new_context(viewport=view, color_scheme=theme, reduced_motion="reduce").new_page()
-                page.goto(store.client.call("console_open", {"results": str(RESULTS)})["url"])
+                page.goto(store.client.call("console_open", {"results": str(folder / "results")})["url"])
                 base = page.url.rstrip("/")
                 for name, path in found.items():
                     page.goto(base + path, wait_until="networkidle")
