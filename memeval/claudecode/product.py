@@ -58,12 +58,12 @@ class MemoryDaemon:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self._until(lambda status: bool(status["daemon"]["warm"]), WARM_SECONDS, "start")
+        self._until(lambda status: bool(status["daemon"]["warm"]) and _is_indexed(status), WARM_SECONDS, "start")
 
     def settle(self, timeout: float) -> Written:
-        """Return when every event is handled and every day dream done; what memory holds then."""
+        """Return when every event is handled, every day dream done and each memory indexed; what memory holds then."""
         started = time.monotonic()
-        status = self._until(_is_idle, timeout, "finish its day dreams")
+        status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
         return Written(
             self.memories(), status.get("sessions", ()), status["daydreams"]["failing"], round(time.monotonic() - started, 3)
         )
@@ -120,4 +120,10 @@ def _last_words(paths: Paths) -> str:
 def _is_idle(status: Mapping[str, Any]) -> bool:
     """Jobs that failed wait for another try; they are not waited for."""
     waiting = status["daydreams"]["waiting"] - len(status["daydreams"]["failing"])
-    return not status["daemon"]["spool_waiting"] and waiting <= 0
+    return not status["daemon"]["spool_waiting"] and waiting <= 0 and _is_indexed(status)
+
+
+def _is_indexed(status: Mapping[str, Any]) -> bool:
+    """Recall sorts by what is indexed so far, so a session that began sooner would depend on the machine's speed."""
+    index = status["index"]
+    return not index["waiting_for_vectors"] or bool(index["embedder_error"])
