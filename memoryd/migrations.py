@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from memoryd.db import Database
 from memoryd.errors import StoreError
@@ -31,12 +32,20 @@ class Migrations:
         self._steps[name] = function
         return function
 
+    def open(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> Database:
+        """Open or create the file and apply the steps; raises as `Database` and `apply` do, and then nothing stays open."""
+        db = Database(path, extensions=extensions, durable=durable)
+        try:
+            self.apply(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
     def apply(self, db: Database) -> list[str]:
         """Run the steps that are missing; returns their names. Refuses a database from a newer version."""
         with db.transaction():
-            db.execute(
-                "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)"
-            )
+            db.execute(_RECORD)
             done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
         if unknown := sorted(done - set(self._steps)):
             raise StoreError(f"{db.path} was made by a newer memoryd (step {unknown[0]}).", fix="Update memoryd.")

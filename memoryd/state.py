@@ -140,8 +140,7 @@ class State:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
         try:
-            self._db = Database(path)
-            SCHEMA.apply(self._db)
+            self._db = SCHEMA.open(path)
         except IndexDamagedError as error:
             # Not begun anew by itself: what the user switched off would be on again.
             raise StoreError(

@@ -63,12 +63,7 @@ class GraphStore:
     def __init__(self, path: Path) -> None:
         """Open or create the file. Raises IndexDamagedError when it is no usable database."""
         # Not durable: a power cut loses the last rows, which the next start finds by their digests and writes again.
-        self._db = Database(path, durable=False)
-        try:
-            SCHEMA.apply(self._db)
-        except BaseException:
-            self._db.close()
-            raise
+        self._db = SCHEMA.open(path, durable=False)
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""

@@ -90,12 +90,7 @@ class TokenStore:
         self._ahead = ThreadPoolExecutor(1, "encode-query")
         self._begun: dict[str, Future[QueryTokens]] = {}
         # Not durable: what a power cut loses is missed at the next start and encoded again.
-        self._db = Database(path, durable=False)
-        try:
-            SCHEMA.apply(self._db)
-        except BaseException:
-            self._db.close()
-            raise
+        self._db = SCHEMA.open(path, durable=False)
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""

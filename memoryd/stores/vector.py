@@ -77,13 +77,8 @@ class VectorStore:
         self._places: tuple[VectorMatrix | None, int, dict[str, NDArray[np.intp]]] = (None, -1, {})
         extension: Any = sqlite_vec
         # Not durable: what a power cut loses is missed at the next start and embedded again.
-        self._db = Database(path, extensions=[extension.loadable_path()], durable=False)
+        self._db = SCHEMA.open(path, extensions=[extension.loadable_path()], durable=False)
         self._mirrors = Mirrors(self._db, self._model, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
-        try:
-            SCHEMA.apply(self._db)
-        except BaseException:
-            self._db.close()
-            raise
 
     def close(self) -> None:
         """Close the database and let go of the vectors in memory; a second call does nothing."""
