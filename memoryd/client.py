@@ -86,8 +86,7 @@ class Client:
         try:
             self.call("daemon_stop", timeout=PING_SECONDS)
         except DaemonError:
-            if sys.platform != "win32":
-                os.kill(pid, signal.SIGTERM)
+            _ask_to_end(self._paths, pid)
         deadline = time.monotonic() + timeout
         while _is_alive(self._paths):
             if time.monotonic() > deadline:
@@ -142,6 +141,12 @@ def _is_alive(paths: Paths) -> bool:
         return True
     lock.close()
     return False
+
+
+def _ask_to_end(paths: Paths, pid: int) -> None:
+    """SIGTERM for a daemon that does not take the call. One that has ended meanwhile may have left its id to another program."""
+    if sys.platform != "win32" and pid == holder_pid(paths) and pid != os.getpid() and _is_alive(paths):
+        os.kill(pid, signal.SIGTERM)
 
 
 def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:

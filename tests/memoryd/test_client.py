@@ -1,11 +1,15 @@
 import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from memoryd.client import Client, error_from
 from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, MemorydError, NotFoundError, StoreError
+from memoryd.files import try_lock
 from memoryd.paths import Paths
 from memoryd.server.endpoint import Endpoint, listen, publish
 
@@ -55,6 +59,43 @@ def test_a_daemon_that_hangs_is_not_waited_for(serve):
     client = serve(None)
     with pytest.raises(DaemonError, match="within 0.05 s"):
         client.call("x", timeout=0.05)
+
+
+@pytest.fixture
+def stranger():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def test_a_process_that_took_the_id_of_a_daemon_that_has_ended_is_left_alone(serve, stranger, tmp_path):
+    client = serve(b"pong 1 %d\n" % stranger.pid)
+    Paths(tmp_path).daemon_lock.write_text(f" {stranger.pid}\n")
+    assert client.stop(1) is True
+    assert stranger.poll() is None
+
+
+def test_a_daemon_that_does_not_take_the_call_gets_a_signal(serve, tmp_path):
+    paths = Paths(tmp_path)
+    held = "import sys; from pathlib import Path; from memoryd.files import try_lock\n"
+    held += "lock = try_lock(Path(sys.argv[1])); print('held', flush=True); input()"
+    command = [sys.executable, "-c", held, str(paths.daemon_lock)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"held\n"
+        with paths.daemon_lock.open("r+b") as stream:
+            stream.write(f" {process.pid}\n".encode())
+        assert serve(b"pong 1 %d\n" % process.pid).stop(5) is True
+        assert process.wait(5) == -signal.SIGTERM
+
+
+def test_a_daemon_within_this_process_gets_no_signal(serve, tmp_path):
+    paths = Paths(tmp_path)
+    client = serve(b"pong 1 %d\n" % os.getpid())
+    with try_lock(paths.daemon_lock) as lock:
+        lock.write(f" {os.getpid()}\n".encode())
+        lock.flush()
+        with pytest.raises(DaemonError, match="does not end"):
+            client.stop(0.05)
 
 
 def test_a_dead_socket_means_no_daemon(tmp_path):
