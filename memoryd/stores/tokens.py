@@ -30,10 +30,11 @@ QUERIES_KEPT = 32
 # Multiplications of one product. BLAS takes a small product in one thread; from 2^18 on it starts threads that wait for
 # one another, which on busy cores takes up to a hundred times as long.
 PRODUCTS = 180_000
-# Four bits hold -7 to 7, as 1 to 15; the two numbers of each byte, as one value of eight bytes.
+# Blocks of such a size that are unpacked and multiplied in one call: few calls, and the numbers stay in the cache.
+AT_ONCE = 8
+# Four bits hold -7 to 7, as 1 to 15.
 MOST, MIDDLE = 7, 8
 USUAL = 0.98
-PAIRS = np.array([[(byte & 15) - MIDDLE, (byte >> 4) - MIDDLE] for byte in range(256)], dtype=np.float32).view(np.complex64)[:, 0]
 _UPSERT = """
 INSERT INTO tokens (id, model, digest, source, before, vectors) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT(id) DO UPDATE SET model = excluded.model, digest = excluded.digest, source = excluded.source,
@@ -227,16 +228,31 @@ def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> Floa
     if not rows:
         return np.zeros((0, len(query)), dtype=np.float32)
     packed = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.uint8).reshape(-1, width)
-    products = np.empty((len(packed), len(query)), dtype=np.float32)
-    columns = np.ascontiguousarray(np.pad(query, ((0, 0), (0, query.shape[1] % 2))).T)
-    block = max(1, PRODUCTS // max(1, columns.size))
-    for start in range(0, len(packed), block):
-        pairs = PAIRS[packed[start : start + block, :-SCALE_BYTES]]
-        np.matmul(pairs.view(np.float32), columns, out=products[start : start + block])
+    products = _products(query, packed[:, :-SCALE_BYTES])
     with np.errstate(all="ignore"):
         products *= np.ascontiguousarray(packed[:, -SCALE_BYTES:]).view("<f2").astype(np.float32)
     starts = np.cumsum([0, *(len(blob) // width for _, blob in rows[:-1])])
     return np.asarray(np.maximum.reduceat(products, starts, axis=0))
+
+
+def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
+    """Products of stored numbers, without their scales, with each query token, shape (stored tokens, query tokens)."""
+    even = np.pad(query, ((0, 0), (0, query.shape[1] % 2)))
+    # First what the low halves of the bytes hold, then the high ones: as the numbers are unpacked.
+    columns = np.ascontiguousarray(np.concatenate([even[:, ::2], even[:, 1::2]], axis=1).T)
+    block = max(1, PRODUCTS // max(1, columns.size))
+    stored, half = pairs.shape
+    products = np.empty((-(-stored // block), block, len(query)), dtype=np.float32)
+    numbers = np.zeros((min(AT_ONCE, len(products)) * block, 2 * half), dtype=np.float32)
+    for start in range(0, stored, len(numbers)):
+        part = pairs[start : start + len(numbers)]
+        numbers[: len(part), :half] = part & 15
+        numbers[: len(part), half:] = part >> 4
+        first, blocks = start // block, -(-len(part) // block)
+        np.matmul(numbers[: blocks * block].reshape(blocks, block, -1), columns, out=products[first : first + blocks])
+    flat = products.reshape(-1, len(query))[:stored]
+    flat -= MIDDLE * columns.sum(axis=0)  # the numbers lie around MIDDLE
+    return flat
 
 
 def _json(values: Iterable[str]) -> str:
