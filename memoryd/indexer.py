@@ -14,7 +14,7 @@ from memoryd.errors import EmbeddingError, IndexDamagedError, MemorydError, Stor
 from memoryd.protocols import FloatArray
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.vector import VectorStore
-from memoryd.types import Hit, MemoryItem, Query
+from memoryd.types import MemoryItem, Query
 
 log = logging.getLogger(__name__)
 BATCH = 64
@@ -191,9 +191,9 @@ class DerivedIndex(Generic[StoreT]):
 class MeaningIndex(DerivedIndex[VectorStore]):
     """The vectors, as the ranking asks them. Raises EmbeddingError."""
 
-    def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Hits by cosine."""
-        return self.use(lambda store: store.search(query, k))
+    def scores(self, query: Query, k: int) -> Mapping[str, float]:
+        """Cosine by id of the nearest items, in their order."""
+        return self.use(lambda store: store.scores(query, k))
 
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
         """Cosine of each item that has a vector."""

@@ -65,7 +65,15 @@ class Words(Protocol):
     """The literal side: search, and how common a word is."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Hits by words."""
+        """Hits by words; the newest items for a query without text."""
+        ...
+
+    def scores(self, query: Query, k: int) -> Mapping[str, float]:
+        """BM25 by id of the best k, in their order."""
+        ...
+
+    def holds(self, query: Query) -> bool:
+        """False when no item can pass the filters."""
         ...
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> Mapping[str, MemoryItem]:
@@ -84,8 +92,8 @@ class Words(Protocol):
 class Meaning(Protocol):
     """The dense side: search, and the cosine of given items."""
 
-    def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Hits by cosine."""
+    def scores(self, query: Query, k: int) -> Mapping[str, float]:
+        """Cosine by id of the nearest k, in their order."""
         ...
 
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
@@ -114,7 +122,7 @@ class Tokens(Protocol):
 
 
 GraphSearch = Callable[[Query, int], list[Hit]]
-Lists = dict[Backend, list[Hit]]
+Lists = dict[Backend, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +162,8 @@ class Ranker:
             return chosen, []
         if not query.text.strip():
             return chosen, sources.words.search(query, k)
+        if not sources.words.holds(query):
+            return chosen, []
         query, time = _in_time(query, sources)
         if sources.tokens and self._orders_late(query, chosen.backend):
             sources.tokens.prepare(query.text)  # while the candidates are looked up
@@ -174,7 +184,7 @@ class Ranker:
     def _rank(self, query: Query, time: AskedTime, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
         found = signals_of(lists)
         if time.past:
-            time = replace(time, successors=_take_in_predecessors(found, lists))
+            time = replace(time, successors=_take_in_predecessors(found, sources.words.fetch(list(found), query)))
         late = sources.tokens if self._orders_late(query, backend) else None
         near = _take_in_neighbours(found, late) if late else {}
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
@@ -316,9 +326,9 @@ def _span_of_event(query: Query, sources: Sources) -> Span | None:
     return None
 
 
-def _take_in_predecessors(found: dict[str, dict[str, float]], lists: Lists) -> dict[str, str]:
+def _take_in_predecessors(found: dict[str, dict[str, float]], items: Mapping[str, MemoryItem]) -> dict[str, str]:
     """Add what the candidates have replaced; old id -> new id."""
-    successors = {hit.item.supersedes: hit.item.id for hits in lists.values() for hit in hits if hit.item.supersedes}
+    successors = {items[id].supersedes or "": id for id in found if id in items and items[id].supersedes}
     for id in sorted(successors):
         found.setdefault(id, {})
     return successors
@@ -336,19 +346,19 @@ def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> d
 def _candidates(query: Query, backend: Backend, n: int, sources: Sources) -> Lists:
     lists: Lists = {}
     if backend is Backend.GRAPH:
-        lists[Backend.GRAPH] = sources.graph(query, n)
+        lists[Backend.GRAPH] = {hit.item.id: hit.score for hit in sources.graph(query, n)}
         return lists
     if backend is not Backend.VECTOR or sources.meaning is None:
-        lists[Backend.MARKDOWN] = sources.words.search(query, n)
+        lists[Backend.MARKDOWN] = sources.words.scores(query, n)
     if backend is not Backend.MARKDOWN and sources.meaning is not None:
-        lists[Backend.VECTOR] = sources.meaning.search(query, n)
+        lists[Backend.VECTOR] = sources.meaning.scores(query, n)
     return lists
 
 
 def _finders(lists: Lists, backend: Backend) -> dict[str, Backend]:
     """Which list had each item; `backend` when several did."""
     out: dict[str, Backend] = {}
-    for name, hits in lists.items():
-        for hit in hits:
-            out[hit.item.id] = backend if hit.item.id in out else name
+    for name, scores in lists.items():
+        for id in scores:
+            out[id] = backend if id in out else name
     return out

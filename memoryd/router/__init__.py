@@ -6,7 +6,7 @@
 `relevance` estimates whether an item answers at all; `score` makes the final, explained score.
 """
 
-from memoryd.router.fusion import Fused, fuse, fuse_hits, signals_of
+from memoryd.router.fusion import Fused, fuse, signals_of
 from memoryd.router.late import (
     NO_TIME,
     AskedTime,
@@ -51,7 +51,6 @@ __all__ = [
     "asked_kinds",
     "explain",
     "fuse",
-    "fuse_hits",
     "is_foreign",
     "is_turn",
     "item_terms",

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memoryd.types import Backend, Hit, MemoryItem
+from memoryd.types import Backend
 
 Signals = Mapping[str, Mapping[str, float]]
 WEIGHTS: Mapping[str, float] = MappingProxyType({"cosine": 1.0, "bm25": 0.5, "coverage": 0.5, "graph": 0.3})
@@ -63,21 +63,11 @@ def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
     return [0.0 if spread < SMALLEST_SPREAD else (value - mean) / spread for value in values]
 
 
-def signals_of(lists: Mapping[Backend, Sequence[Hit]]) -> dict[str, dict[str, float]]:
-    """Item id -> signal -> value from each backend's hits: their parts, and the score under the backend's main signal."""
+def signals_of(lists: Mapping[Backend, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Item id -> signal -> value from what each backend found: its scores by id, under the backend's main signal."""
     out: dict[str, dict[str, float]] = {}
     for backend in sorted(lists):
-        for hit in lists[backend]:
-            row = out.setdefault(hit.item.id, {})
-            row.update({name: value for name, value in hit.parts.items() if name in WEIGHTS})
-            row.setdefault(MAIN_SIGNAL[backend], hit.score)
+        name = MAIN_SIGNAL[backend]
+        for id, score in lists[backend].items():
+            out.setdefault(id, {})[name] = score
     return out
-
-
-def fuse_hits(lists: Mapping[Backend, Sequence[Hit]], weights: Mapping[str, float] = WEIGHTS) -> list[Hit]:
-    """The fused list as HYBRID hits; of an item's copies the one of the first backend in alphabetical order is kept."""
-    items: dict[str, MemoryItem] = {}
-    for backend in sorted(lists):
-        for hit in lists[backend]:
-            items.setdefault(hit.item.id, hit.item)
-    return [Hit(items[fused.id], fused.score, Backend.HYBRID, fused.parts) for fused in fuse(signals_of(lists), weights)]

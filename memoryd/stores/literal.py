@@ -17,7 +17,7 @@ from memoryd import rows
 from memoryd.db import Database
 from memoryd.errors import BrokenFileError, IndexDamagedError, StoreError
 from memoryd.stores.browse import BROWSE_INDEX, count_of
-from memoryd.stores.literal_search import LiteralSearch
+from memoryd.stores.literal_search import USER_INDEX, LiteralSearch
 from memoryd.stores.terms import index_text, searchable
 from memoryd.types import Hit, MemoryItem, Query
 
@@ -102,6 +102,7 @@ class LiteralIndex:
             self._create()
             self.check_schema()
             self.db.execute(BROWSE_INDEX)
+            self.db.execute(USER_INDEX)
         except StoreError:
             self.db.close()
             raise
@@ -271,6 +272,14 @@ class LiteralIndex:
     def search(self, query: Query, k: int) -> list[Hit]:
         """See LiteralSearch."""
         return self._search.search(query, k)
+
+    def scores(self, query: Query, k: int) -> dict[str, float]:
+        """See LiteralSearch."""
+        return self._search.scores(query, k)
+
+    def holds(self, query: Query) -> bool:
+        """See LiteralSearch."""
+        return self._search.holds(query)
 
     def document_frequency(self, word: str) -> int:
         """See LiteralSearch."""

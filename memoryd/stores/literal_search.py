@@ -1,19 +1,27 @@
-"""Literal recall over the index: BM25 by FTS5, with the share of the query that each hit covers."""
+"""Literal recall over the index: BM25 by FTS5, with the share of the query that each hit covers.
+
+FTS5 ranks all that has a word of the query; its own ORDER BY would cost as much again. The filters are checked from
+the top of that ranking downwards, after those of other projects have been left out by a list of rows that is kept.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from memoryd import rows
-from memoryd.db import Database, Row
+from memoryd.db import Database
 from memoryd.stores.terms import MIN_SUBSTRING, grams, index_text, is_single_cjk, phrase, query_words, searchable
 from memoryd.text import CJK
-from memoryd.types import Backend, Hit, MemoryItem, Query
+from memoryd.types import Backend, Hit, MemoryItem, Query, Scope
 
 # Postings that one query may rank: it bounds the time (about 1 ms per 1,000) in a large store.
 POSTINGS = 20_000
@@ -21,6 +29,11 @@ POSTINGS = 20_000
 SUBSTRING_WEIGHT = 0.5
 _MAX_SUBSTRING_HITS = 200
 COUNTS_KEPT = 5_000
+FILTERS_KEPT = 16
+# `rows.where` asks for a project's memories and for the user's: with this index both are found without a look at the others.
+USER_INDEX = f"CREATE INDEX IF NOT EXISTS memory_user ON memory(scope) WHERE scope = '{Scope.USER}'"
+Rows = NDArray[np.int64]
+Ranks = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +44,6 @@ class _Term:
     stems: tuple[str, ...]
     found: int
     idf: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Match:
-    item: MemoryItem
-    score: float
 
 
 def inverse_frequency(total: int, found: int) -> float:
@@ -50,6 +57,7 @@ class LiteralSearch:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._counts: tuple[tuple[int, int], dict[str, int]] = ((-1, -1), {})
+        self._places: tuple[tuple[int, int], OrderedDict[str, Rows]] = ((-1, -1), OrderedDict())
         self._tokens = db.tokenizer("porter", "unicode61", "remove_diacritics", "2")
 
     def search(self, query: Query, k: int) -> list[Hit]:
@@ -64,8 +72,27 @@ class LiteralSearch:
         if not query.text.strip():
             return self._newest(query, k)
         terms = self._terms(query.text)
-        best = self._with_substrings(query, k, terms, self._by_words(query, k, terms))
-        return [self._hit(match, terms) for match in best]
+        scores = self._best(query, k, terms)
+        items = self._items(list(scores))
+        return [self._hit(items[id], score, terms) for id, score in scores.items() if id in items]
+
+    def scores(self, query: Query, k: int) -> dict[str, float]:
+        """Ids and scores of what `search` finds for a text, in its order, without the items."""
+        return self._best(query, k, self._terms(query.text)) if k > 0 else {}
+
+    def holds(self, query: Query) -> bool:
+        """False when nothing can pass the filters, whatever the text: a project without memories."""
+        within = self._within(query)
+        return within is None or len(within) > 0
+
+    def _best(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
+        return self._with_substrings(query, k, terms, self._by_words(query, k, terms)) if self.holds(query) else {}
+
+    def _items(self, ids: Sequence[str]) -> dict[str, MemoryItem]:
+        found = self._db.execute(
+            "SELECT m.id, m.payload FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value", (_json(ids),)
+        )
+        return {id: rows.from_payload(payload) for id, payload in found}
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
         condition, parameters = rows.where(query)
@@ -112,7 +139,7 @@ class LiteralSearch:
             known[key] = int(self._db.value(sql, parameters) or 0)
         return known[key]
 
-    def _by_words(self, query: Query, k: int, terms: Sequence[_Term]) -> list[_Match]:
+    def _by_words(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
         indexed = sorted((term for term in terms if term.found), key=lambda term: (term.found, term.word))
         chosen = _affordable(indexed)
         found = self._ranked(query, k, chosen)
@@ -120,74 +147,77 @@ class LiteralSearch:
             return self._ranked(query, k, indexed)
         return found
 
-    def _ranked(self, query: Query, k: int, terms: Sequence[_Term]) -> list[_Match]:
-        """The k best: from the top of the ranking when filters and ties can't change them, else from all of it."""
+    def _ranked(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
+        """Ids and scores of the k best, in order: from the top of the ranking when filters and ties can't change them."""
         if not terms:
-            return []
-        first, most = 4 * k + 50, 40 * k + 1_000
-        ranking = self._db.execute(
-            "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?", (_match(terms), most)
-        )
-        found: list[tuple[float, str, int]] = []
-        for part, whole in ((ranking[:first], len(ranking) <= first), (ranking[first:], len(ranking) < most)):
-            found = sorted(found + self._passing(query, part))
-            if whole or (len(found) >= k and found[k - 1][0] < part[-1][1]):
-                return self._matches(found[:k])
-        condition, parameters = rows.where(query, "m")
-        every = self._db.execute(
-            "SELECT words.rank, m.payload FROM words JOIN memory AS m ON m.rowid = words.rowid"
-            f" WHERE words MATCH ? AND {condition} ORDER BY words.rank, m.id LIMIT ?",
-            (_match(terms), *parameters, k),
-        )
-        return [_Match(rows.from_payload(payload), -rank) for rank, payload in every]
+            return {}
+        ranking = self._db.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (_match(terms),))
+        rowids = np.array([row for row, _ in ranking], dtype=np.int64)
+        ranks = np.array([rank for _, rank in ranking], dtype=np.float64)
+        within = self._within(query)
+        if within is not None:
+            kept = np.isin(rowids, within)
+            rowids, ranks = rowids[kept], ranks[kept]
+        found: list[tuple[float, str]] = []
+        for part, rest in _parts(ranks, k):
+            found = sorted(found + self._passing(query, dict(zip(rowids[part].tolist(), ranks[part].tolist(), strict=True))))
+            if not rest or (len(found) >= k and found[k - 1][0] < ranks[part[-1]]):
+                break
+        return {id: -rank for rank, id in found[:k]}
 
-    def _passing(self, query: Query, ranking: Sequence[Row]) -> list[tuple[float, str, int]]:
-        """(rank, id, rowid) of what passes the filters. FTS5 ranks are negative: less is better."""
+    def _passing(self, query: Query, ranks: Mapping[int, float]) -> list[tuple[float, str]]:
+        """(rank, id) of what passes the filters. FTS5 ranks are negative: less is better."""
         condition, parameters = rows.where(query)
-        ranks: dict[int, float] = dict(ranking)
         passing = self._db.execute(
             f"SELECT id, rowid FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}",
             (_json(ranks), *parameters),
         )
-        return [(ranks[rowid], id, rowid) for id, rowid in passing]
+        return [(ranks[rowid], id) for id, rowid in passing]
 
-    def _matches(self, found: Sequence[tuple[float, str, int]]) -> list[_Match]:
-        payloads: dict[int, str] = dict(
-            self._db.execute(
-                "SELECT rowid, payload FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?))",
-                (_json([rowid for _, _, rowid in found]),),
-            )
-        )
-        return [_Match(rows.from_payload(payloads[rowid]), -rank) for rank, _, rowid in found if rowid in payloads]
+    def _within(self, query: Query) -> Rows | None:
+        """Rows of the query's project and session, kept until the index changes; None when it names neither."""
+        if query.project is None and query.session is None:
+            return None
+        condition, parameters = rows.where(Query(project=query.project, session=query.session, statuses=()))
+        version, known = self._places
+        if (now := self._db.version()) != version:
+            known = OrderedDict()
+            self._places = (now, known)
+        key = _json(parameters) + condition
+        if key not in known:
+            found = self._db.execute(f"SELECT rowid FROM memory WHERE {condition}", parameters)
+            known[key] = np.array([row for (row,) in found], dtype=np.int64)
+            while len(known) > FILTERS_KEPT:
+                known.popitem(last=False)
+        return known[key]
 
     # Parts of words
 
-    def _with_substrings(self, query: Query, k: int, terms: Sequence[_Term], by_words: list[_Match]) -> list[_Match]:
-        merged = {match.item.id: match for match in by_words}
+    def _with_substrings(self, query: Query, k: int, terms: Sequence[_Term], by_words: Mapping[str, float]) -> dict[str, float]:
         bonus: dict[int, float] = {}
-        items: dict[int, MemoryItem] = {}
+        ids: dict[int, str] = {}
         for term in terms:
             if term.found or len(term.word) < MIN_SUBSTRING or CJK.search(term.word):
                 continue
             inside = self._inside(query, term.word)
-            items |= inside
+            ids |= inside
             for rowid in inside:
                 bonus[rowid] = bonus.get(rowid, 0.0) + SUBSTRING_WEIGHT * term.idf
-        scores = self._scores(items, [term for term in terms if term.found])
-        for rowid, item in items.items():
-            merged[item.id] = _Match(item, scores.get(rowid, 0.0) + bonus[rowid])
-        return sorted(merged.values(), key=lambda match: (-match.score, match.item.id))[:k]
+        scores = self._scores(ids, [term for term in terms if term.found])
+        merged = {**by_words, **{id: scores.get(rowid, 0.0) + bonus[rowid] for rowid, id in ids.items()}}
+        return dict(sorted(merged.items(), key=lambda found: (-found[1], found[0]))[:k])
 
-    def _inside(self, query: Query, word: str) -> dict[int, MemoryItem]:
-        """Items in which the word is part of a longer one, the newest of them."""
+    def _inside(self, query: Query, word: str) -> dict[int, str]:
+        """Items in which the word is part of a longer one, the newest of them: id by row."""
         condition, parameters = rows.where(query, "m")
         found = self._db.execute(
             f"SELECT m.rowid, m.payload FROM grams JOIN memory AS m ON m.rowid = grams.rowid WHERE grams MATCH ? AND {condition}"
             " ORDER BY m.created_at DESC, m.id LIMIT ?",
             (grams(word), *parameters, _MAX_SUBSTRING_HITS),
         )
-        items = ((rowid, rows.from_payload(payload)) for rowid, payload in found)
-        return {rowid: item for rowid, item in items if word in searchable(item).casefold()}
+        # Three letters each are there, most often not in a row: the whole text of the row tells so sooner than its parts.
+        items = ((rowid, rows.from_payload(payload)) for rowid, payload in found if word in payload.casefold())
+        return {rowid: item.id for rowid, item in items if word in searchable(item).casefold()}
 
     def _scores(self, rowids: Iterable[int], terms: Sequence[_Term]) -> dict[int, float]:
         wanted = list(rowids)
@@ -201,9 +231,9 @@ class LiteralSearch:
 
     # Hits
 
-    def _hit(self, match: _Match, terms: Sequence[_Term]) -> Hit:
-        parts = {"bm25": match.score, "coverage": self._coverage(match.item, terms)}
-        return Hit(match.item, match.score, Backend.MARKDOWN, MappingProxyType(parts))
+    def _hit(self, item: MemoryItem, score: float, terms: Sequence[_Term]) -> Hit:
+        parts = {"bm25": score, "coverage": self._coverage(item, terms)}
+        return Hit(item, score, Backend.MARKDOWN, MappingProxyType(parts))
 
     def _coverage(self, item: MemoryItem, terms: Sequence[_Term]) -> float:
         text = searchable(item)
@@ -235,7 +265,16 @@ def _affordable(terms: Sequence[_Term]) -> list[_Term]:
     return out
 
 
-def _json(values: Iterable[int]) -> str:
+def _parts(ranks: Ranks, k: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
+    """Places of the ranks in growing order, in three parts of growing size; with each whether others follow."""
+    first, most = 4 * k + 50, 40 * k + 1_000
+    order = np.argsort(ranks, kind="stable")
+    for start, end in ((0, first), (first, most), (most, len(order))):
+        if start < len(order):
+            yield order[start:end], end < len(order)
+
+
+def _json(values: Iterable[Any]) -> str:
     return orjson.dumps(list(values)).decode()
 
 

@@ -169,6 +169,14 @@ class MarkdownStore:
         """At most k hits, best first; `parts` hold `bm25` (the score) and `coverage`, see LiteralSearch."""
         return self._use(lambda index: index.search(query, k))
 
+    def scores(self, query: Query, k: int = 8) -> dict[str, float]:
+        """BM25 by id of what `search` finds for a text, in its order."""
+        return self._use(lambda index: index.scores(query, k))
+
+    def holds(self, query: Query) -> bool:
+        """False when no item can pass the query's filters; its text is not looked at."""
+        return self._use(lambda index: index.holds(query))
+
     def count(self, query: Query) -> int:
         """How many items pass the query's filters."""
         return self._use(lambda index: index.count(query))

@@ -210,12 +210,16 @@ class VectorStore:
             return []
         if not query.text.strip():
             return self._newest(query, k)
+        return self._hits(self.scores(query, k))
+
+    def scores(self, query: Query, k: int = 8) -> dict[str, float]:
+        """Ids and cosines of what `search` finds for a text, in its order, without the items. Raises EmbeddingError."""
+        if k <= 0:
+            return {}
         vector = self.query_vector(query.text)
         with self._lock:
             found = self._by_mirror(vector, query, k)
-        if found is None:
-            found = self._by_table(vector, query, k)
-        return self._hits(found)
+        return self._by_table(vector, query, k) if found is None else found
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
         """Cosine of the text with each of these memories; absent and unusable ones are left out."""

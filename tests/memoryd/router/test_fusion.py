@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import fuse, fuse_hits, signals_of
-from memoryd.types import Backend, Hit, MemoryItem
-
-
-def hit(id: str, score: float, backend: Backend, **parts: float) -> Hit:
-    return Hit(MemoryItem("x", id=id), score, backend, parts)
+from memoryd.router import fuse, signals_of
+from memoryd.types import Backend
 
 
 def test_two_good_signals_beat_one_very_good_one() -> None:
@@ -75,14 +71,11 @@ def test_scale_and_offset_of_a_signal_do_not_matter(cosines: dict[str, float], f
     assert {f.id: pytest.approx(f.score, abs=1e-5) for f in one} == {f.id: f.score for f in two}
 
 
-def test_hits_of_several_backends_become_one_list_with_each_item_once() -> None:
+def test_what_several_backends_found_becomes_one_table_with_each_item_once() -> None:
     lists = {
-        Backend.MARKDOWN: [hit("a", 7.0, Backend.MARKDOWN, bm25=7.0, other=3.0), hit("b", 2.0, Backend.MARKDOWN)],
-        Backend.VECTOR: [hit("b", 0.8, Backend.VECTOR, cosine=0.8), hit("c", 0.4, Backend.VECTOR)],
-        Backend.GRAPH: [hit("b", 0.5, Backend.GRAPH, graph=0.5)],
+        Backend.MARKDOWN: {"a": 7.0, "b": 2.0},
+        Backend.VECTOR: {"b": 0.8, "c": 0.4},
+        Backend.GRAPH: {"b": 0.5},
     }
-    assert signals_of(lists) == {"a": {"bm25": 7.0}, "b": {"bm25": 2.0, "cosine": 0.8, "graph": 0.5}, "c": {"cosine": 0.4}}
-    fused = fuse_hits(lists)
-    assert [h.item.id for h in fused][0] == "b" and len(fused) == 3
-    assert {h.backend for h in fused} == {Backend.HYBRID}
-    assert fuse_hits(dict(reversed(lists.items()))) == fused
+    signals = {"a": {"bm25": 7.0}, "b": {"bm25": 2.0, "cosine": 0.8, "graph": 0.5}, "c": {"cosine": 0.4}}
+    assert signals_of(lists) == signals == signals_of(dict(reversed(lists.items())))
