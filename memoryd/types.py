@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+USER_TAG = "by-user"  # a turn of a stored chat that the user said, not the assistant
 CHECK_TAG = "check"  # a file that the memory speaks of is gone or has changed a lot
 
 

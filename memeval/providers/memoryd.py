@@ -3,7 +3,8 @@
 Each scope has a home folder of its own under the work folder: a shared one would let the word statistics of one case
 change the scores of another, so that a resumed run could end differently. A turn (or a round, option `unit`) becomes one
 memory: its text the content, its session the session, its turn ids the evidence lines, its time both transaction and valid
-time. Ids come from the turns alone, so ingesting again changes nothing and ties are broken alike in every run.
+time; a tag tells what the user of a chat said (people who talk with one another have names in the text). Ids come from the
+turns alone, so ingesting again changes nothing and ties are broken alike in every run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from memoryd.embed import make_embedder, make_encoder
 from memoryd.errors import MemorydError
 from memoryd.protocols import Embedder, FloatArray, QueryTokens, TokenEncoder
 from memoryd.service import Orchestrator
-from memoryd.types import Evidence, Hit, Kind, MemoryItem, Query, Source
+from memoryd.types import USER_TAG, Evidence, Hit, Kind, MemoryItem, Query, Source
 
 OPEN_SCOPES = 4
 EMBED_CHARACTERS = 480
@@ -148,7 +149,8 @@ class MemorydProvider(LocalProvider):
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         """One memory for each turn or round; vectors follow in the background."""
         new = self.store.add(scope, sessions)
-        items = [_item(piece) for piece in in_context(cut(sessions, self._unit), self._context)]
+        by_user = frozenset(turn.id for session in sessions for turn in session.turns if turn.role == "user" and not turn.speaker)
+        items = [_item(piece, by_user) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
             service.write_many(items)
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
@@ -233,7 +235,7 @@ class MemorydProvider(LocalProvider):
         super().close()
 
 
-def _item(piece: Piece) -> MemoryItem:
+def _item(piece: Piece, by_user: frozenset[str]) -> MemoryItem:
     digest = hashlib.sha256("\0".join(piece.turns).encode()).hexdigest()
     at = _aware(piece.at)
     return MemoryItem(
@@ -243,6 +245,7 @@ def _item(piece: Piece) -> MemoryItem:
         project=PROJECT,
         session=piece.session,
         source=Source.IMPORT,
+        tags=(USER_TAG,) if by_user.issuperset(piece.turns) else (),
         created_at=at,
         valid_from=at,
         evidence=Evidence(lines=piece.turns),

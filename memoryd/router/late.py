@@ -23,18 +23,21 @@ from memoryd.router.fusion import SMALLEST_SPREAD, ZERO_WHEN_MISSING
 from memoryd.router.score import asked_kinds
 from memoryd.router.times import Span, asks_when, is_open, names_time, within
 from memoryd.text import keywords
-from memoryd.types import Kind, MemoryItem, Query, Source, Status
+from memoryd.types import USER_TAG, Kind, MemoryItem, Query, Source, Status
 
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
 # Compared over the candidates; the other features hold or don't.
 SIMILARITIES = ("own", "pair", "around", "session")
 Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
-FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "entity", "kind", "past")
+FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 # What a date counts when the span has but one end, and when a statement only held in it but began before.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
+# What words of the turn before count for a turn, and being named after another speaker: "What did Jo tell Maya?" asks for Jo's.
+BEFORE_SHARE = 0.5
+LATER_NAMED = 0.7
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SPEAKER = re.compile(r"(?P<name>\w[\w .'-]{0,40}?):\s")
 Row = Mapping[str, float]
@@ -98,9 +101,11 @@ def late_features(
 
     `matches` is what each token of the query finds, by id, also of neighbours that are no candidates. own: the item's MaxSim;
     pair, around, session: that of it with its predecessor, with both neighbours, with all candidates of its session, as if
-    they were one text (a statement stands for itself). answer: a turn whose predecessor asks. date: it began in the time that
-    is asked for, or (a third) held then. past: it no longer holds and the query asks how things were; such a
-    statement is found by what has replaced it, too.
+    they were one text (a statement stands for itself). bm25: for a turn with half of what its predecessor has. answer: a turn
+    whose predecessor asks. speaker: the query names who speaks, first of all or (0.7) after another. date: it began in the time
+    that is asked for, or (a third) held then, times the share of the candidates of which that is not true: a long time
+    tells little. user: said by the user of a chat; their questions tell of them, too, so those don't count as such. past: it no
+    longer holds and the query asks how things were; such a statement is found by what has replaced it, too.
     """
     asked = _Asked(query, time)
     sessions = _by_session(items, matches)
@@ -109,6 +114,8 @@ def late_features(
         row = dict(asked.of(item))
         row.update({name: value for name, value in signals[id].items() if name in Z_FEATURES})
         before, after = neighbours.get(id, ("", ""))
+        if words := signals.get(before, {}).get("bm25"):
+            row["bm25"] = row.get("bm25", 0.0) + BEFORE_SHARE * words
         if before in items and items[before].content.rstrip().endswith("?"):
             row["answer"] = 1.0
         if id in matches:
@@ -117,7 +124,23 @@ def late_features(
             old = matches.get(time.successors.get(id, ""))
             row |= _similarities(matches[id] if old is None else np.maximum(matches[id], old), before in matches, near, session)
         out[id] = row
+    _compare_speakers(out, asked.places)
+    _compare_dates(out)
     return out
+
+
+def _compare_speakers(rows: Mapping[str, dict[str, float]], places: Mapping[str, int]) -> None:
+    """Let being named count less where another speaker among the candidates is named before; `places` in the query, by id."""
+    first = min(places.values(), default=0)
+    for id, place in places.items():
+        rows[id]["speaker"] = 1.0 if place == first else LATER_NAMED
+
+
+def _compare_dates(rows: Mapping[str, dict[str, float]]) -> None:
+    """Let a date count by the share of the candidates that are not of the time."""
+    dated = [row for row in rows.values() if row.get("date")]
+    for row in dated:
+        row["date"] *= 1.0 - len(dated) / len(rows)
 
 
 def _similarities(own: Matches, after: bool, near: Sequence[Matches], session: Matches | None) -> dict[str, float]:
@@ -145,24 +168,27 @@ class _Asked:
     """What a query asks for beside its words."""
 
     def __init__(self, query: Query, time: AskedTime) -> None:
-        self._names = frozenset(keywords(query.text))
+        self._names = {word: place for place, word in enumerate(keywords(query.text))}
+        self.places: dict[str, int] = {}
         self._entities = frozenset(name.casefold() for name in find_entities(query.text))
         self._kinds = asked_kinds(query.text)
         self._time = time
         self._when = asks_when(query.text)
 
     def of(self, item: MemoryItem) -> dict[str, float]:
-        """The features that hold for the item, as 1 (entity: the share of the query's names)."""
-        speaker = _SPEAKER.match(item.content)
+        """The features that hold for the item, as 1 (entity: the share of the query's names). Notes its speaker's place."""
+        if speaker := _SPEAKER.match(item.content):
+            named = [self._names[word] for word in keywords(speaker["name"]) if word in self._names]
+            self.places |= {item.id: min(named)} if named else {}
         holds = {
-            "speaker": speaker is not None and bool(self._names.intersection(keywords(speaker["name"]))),
             "past": self._time.past and item.status is Status.SUPERSEDED,
             "when": self._when and names_time(item.content),
             "short": len(item.content.split()) <= SHORT_WORDS,
+            "user": USER_TAG in item.tags,
             "kind": item.kind in self._kinds,
         }
         out = {name: 1.0 for name, value in holds.items() if value}
-        if "?" in item.content:
+        if "?" in item.content and USER_TAG not in item.tags:
             out["question"] = question_share(item.content)
         if self._time.span is not None:
             out["date"] = self._dated(item, self._time.span)

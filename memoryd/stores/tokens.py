@@ -63,9 +63,18 @@ def m002_four_bits(db: Database) -> None:
     db.execute("DELETE FROM tokens")
 
 
+@SCHEMA.step
+def m003_two_turns_before(db: Database) -> None:
+    """Turns are read after the two before them instead of one: those that follow another are encoded again."""
+    db.execute("DELETE FROM tokens WHERE before != ''")
+
+
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """What is stored of a memory: `digest` is the item's, `context` the text of `before`, the memory said just before."""
+    """What is stored of a memory: `digest` is the item's, `before` the memory said just before.
+
+    `context` is the text that was said before, which ends with that of `before`.
+    """
 
     id: str
     digest: str

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -47,6 +48,36 @@ def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing
     assert near[items[1].id] == ("", items[2].id)
     assert near[items[2].id] == (items[1].id, items[10].id)
     assert near[items[10].id] == (items[2].id, "")
+
+
+class Recording(HashTokenEncoder):
+    """Notes what each text was read after."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[tuple[str, str]] = []
+
+    def encode(self, texts, contexts):
+        self.read += zip(texts, contexts, strict=True)
+        return super().encode(texts, contexts)
+
+
+def test_a_turn_is_read_after_the_two_before_it_and_again_when_these_change(tmp_path):
+    encoder = Recording()
+    service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
+    turns = {number: turn(number, f"word{number}") for number in (1, 2, 3, 4, 5)}
+    service.write_many([turns[number] for number in (1, 3, 4, 5)])
+    assert service.settle(5)
+    assert encoder.read == [("word1", ""), ("word3", "word1"), ("word4", "word1 word3"), ("word5", "word3 word4")]
+    encoder.read.clear()
+    service.write(turns[2])
+    assert service.settle(5)
+    assert sorted(encoder.read) == [("word2", "word1"), ("word3", "word1 word2"), ("word4", "word2 word3")]
+    encoder.read.clear()
+    service.write(replace(turns[2], content="other"))
+    assert service.settle(5)
+    assert sorted(encoder.read) == [("other", "word1"), ("word3", "word1 other"), ("word4", "other word3")]
+    service.close()
 
 
 def test_places_count_numbers_as_numbers():

@@ -19,6 +19,7 @@ from memeval.providers.ranking import Bm25, best, z_scores
 from memeval.providers.sessions import SessionStore
 from memeval.providers.working_memory import WorkingMemoryProvider
 from memeval.types import Case, Completion, Message, Question, QuestionType, SearchRequest, Session, Turn
+from memoryd.types import USER_TAG
 from tests.memeval.providers.material import EMBEDDING, START, garden, make, session
 
 TOMATOES = SearchRequest("tomatoes in the garden", 3)
@@ -292,6 +293,17 @@ def test_memoryd_remembers_each_turn_as_a_memory_of_its_time(tmp_path: Path) -> 
     assert len(files) == 4
     assert any("Good idea.\n(after: I like basil beside them.)" in text for text in files)
     assert all("2023-05-01T09:00:00" in text and "session: s1" in text for text in files)
+    provider.close()
+
+
+def test_memoryd_is_told_what_the_user_of_a_chat_said_and_nothing_of_people_with_names(tmp_path: Path) -> None:
+    chat = Session("s1", (Turn("s1:1", "user", "I grow basil."), Turn("s1:2", "assistant", "Lovely.")))
+    talk = Session("s2", (Turn("s2:1", "user", "Hello.", speaker="Maya"), Turn("s2:2", "assistant", "Hi.", speaker="Jo")))
+    provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}})
+    assert isinstance(provider, MemorydProvider)
+    provider.ingest("one", [chat, talk])
+    files = [path.read_text() for path in provider.store.folder("one").rglob("mem_*.md")]
+    assert [text.endswith("I grow basil.\n") for text in files if USER_TAG in text] == [True]
     provider.close()
 
 

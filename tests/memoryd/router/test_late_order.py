@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -8,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.errors import ConfigError
-from memoryd.router import LateWeights, late_features, late_scores, load_late_weights
+from memoryd.router import AskedTime, LateWeights, asked_span, late_features, late_scores, load_late_weights
 from memoryd.router.late import FEATURES, Z_FEATURES, question_share
-from memoryd.types import Evidence, Kind, MemoryItem, Query, Source
+from memoryd.types import USER_TAG, Evidence, Kind, MemoryItem, Query, Source
 
 AT = datetime(2025, 3, 1, tzinfo=UTC)
 WEIGHTS = load_late_weights()
@@ -47,6 +48,45 @@ def test_a_word_said_before_and_one_said_now_count_together():
 def test_a_statement_gains_nothing_by_its_session():
     rows = features([MemoryItem("x", "a", session="s"), MemoryItem("y", "b", session="s")], {"a": found(1.0), "b": found(0.2)})
     assert rows["b"]["session"] == rows["b"]["own"]
+
+
+def test_words_of_the_turn_before_count_half():
+    items = [turn("a", "the gateway?"), turn("b", "8443"), turn("c", "bye")]
+    signals = {"a": {"bm25": 4.0}, "b": {"bm25": 1.0}, "c": {}}
+    near = {"a": ("", "b"), "b": ("a", "c"), "c": ("b", "")}
+    rows = late_features(Query("Which port?"), {item.id: item for item in items}, signals, {}, near)
+    assert [rows[id]["bm25"] for id in "abc"] == [4.0, 3.0, 0.5]
+
+
+def test_who_is_named_first_is_asked_for_and_who_is_named_later_less():
+    items = [turn("a", "Maya: hi"), turn("b", "Jo: hi"), turn("c", "Ann: hi")]
+    rows = features(items, {}, text="What did Jo tell Maya?")
+    assert rows["b"]["speaker"] == 1.0
+    assert 0.0 < rows["a"]["speaker"] < 1.0
+    assert "speaker" not in rows["c"]
+    assert features(items, {}, text="Where does Maya live?")["a"]["speaker"] == 1.0
+
+
+def test_a_time_of_which_most_candidates_are_tells_less_than_one_of_few():
+    span = asked_span("What happened on 1 March 2025?", AT)
+    old = replace(turn("z", "before"), created_at=AT - timedelta(days=90))
+    few = [turn("a", "x"), *(replace(old, id=f"z{n}") for n in range(3))]
+    many = [*(turn(f"a{n}", "x") for n in range(3)), old]
+    by_share = [
+        max(
+            row.get("date", 0.0)
+            for row in late_features(Query("x"), found, {id: {} for id in found}, {}, {}, AskedTime(span)).values()
+        )
+        for found in ({item.id: item for item in items} for items in (few, many))
+    ]
+    assert by_share == [0.75, 0.25]
+
+
+def test_what_the_user_of_a_chat_asks_is_no_mere_question():
+    said = replace(turn("a", "I moved to Porto. Any tips for the bakery?"), tags=(USER_TAG,))
+    rows = features([said, turn("b", "Do you like bread?")], {})
+    assert rows["a"]["user"] == 1.0 and "question" not in rows["a"]
+    assert rows["b"]["question"] == 1.0 and "user" not in rows["b"]
 
 
 @pytest.mark.parametrize(

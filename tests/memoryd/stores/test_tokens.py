@@ -126,3 +126,16 @@ def test_what_older_versions_stored_is_encoded_again(store, tmp_path, encoder):
 def test_what_is_no_vector_is_never_stored(bad):
     with pytest.raises(EmbeddingError):
         to_blob(bad.astype(np.float32))
+
+
+def test_turns_of_an_index_from_before_are_encoded_again_and_statements_are_not(tmp_path, encoder):
+    path = tmp_path / "old.db"
+    old = TokenStore(path, encoder)
+    old.write_many([TokenEntry("a", "1", "alpha"), TokenEntry("b", "1", "beta", "a", "alpha")])
+    old.close()
+    db = Database(path)
+    db.execute("DELETE FROM _migrations WHERE name = 'm003_two_turns_before'")
+    db.close()
+    new = TokenStore(path, encoder)
+    assert new.digests() == {"a": "1"}
+    new.close()
