@@ -85,14 +85,16 @@ class Injector:
             self._state.forget_injections(event.session)
         if not self._settings.inject_session:
             return ""
-        self.cache_governance(event.project)
-        return self._govern_session(event)
+        return self._govern_session(event, self.cache_governance(event.project))
 
-    def _govern_session(self, event: SessionEvent) -> str:
+    def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
+        """`whole` is the project's governance within the whole budget, if it is known."""
         seen = self._state.injected(event.session)
         fresh = [item for item in self._new_items(event) if item.id not in seen]
         budget = self._settings.session_budget
-        chosen = self.governance(event.project.id, budget - int(budget * NEW_SHARE) if fresh else budget)
+        if whole is None or fresh:
+            whole = self.governance(event.project.id, budget - int(budget * NEW_SHARE) if fresh else budget)
+        chosen = whole
         self._state.set_governed(event.session)
         if chosen.ids and set(chosen.ids) <= seen:
             return ""
@@ -130,15 +132,20 @@ class Injector:
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
         return fence([item_line(item) for item in kept], PROMPT_REASON)
 
-    def cache_governance(self, project: Project, *, off: bool = False) -> None:
-        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md); an empty one when off."""
-        answer = b""
+    def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
+        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md); an empty one when off.
+
+        The governance within the session budget, None when there is none to give.
+        """
+        answer, governance = b"", None
         if self._settings.inject_session and not off and not self._state.is_off(project.id):
-            answer = hook_output("SessionStart", self.governance(project.id).text)
+            governance = self.governance(project.id)
+            answer = hook_output("SessionStart", governance.text)
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
             target = self._cache_file(anchor)
             if not target.exists() or target.read_bytes() != answer:
                 write_atomic(target, answer)
+        return governance
 
     def _cache_file(self, anchor: str) -> Path:
         return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -161,11 +160,13 @@ class AdminCalls:
     def projects(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Known projects, how much is remembered for each, and whether memory is off."""
         params.done()
-        counts = Counter(item.project for item in self._service.all())
+        counts = self._service.markdown.projects()
         off = set(self._state.projects_off())
         known = self._registry.known()
         return {
-            "projects": [{"id": id, "name": name, "memories": counts[id], "off": id in off} for id, name in sorted(known.items())]
+            "projects": [
+                {"id": id, "name": name, "memories": counts.get(id, 0), "off": id in off} for id, name in sorted(known.items())
+            ]
         }
 
     def export(self, params: Params, caller: Caller) -> dict[str, Any]:

@@ -72,6 +72,11 @@ def tally_of(db: Database, query: Query) -> list[tuple[str, str, int]]:
     return [(row[0], row[1], int(row[2])) for row in db.execute(sql, parameters)]
 
 
+def projects_of(db: Database) -> dict[str, int]:
+    """How many items each project has, whatever their status."""
+    return {project: int(number) for project, number in db.execute("SELECT project, count(*) FROM memory GROUP BY project")}
+
+
 def span_of(db: Database) -> tuple[datetime | None, datetime | None]:
     """When the oldest and the newest item were made; None without any."""
     ends = [db.value(f"SELECT {end}(created_at) FROM memory") for end in ("min", "max")]

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from memoryd import rows
 from memoryd.db import Database
+from memoryd.stores.browse import page_of
 from memoryd.stores.terms import MIN_SUBSTRING, grams, index_text, is_single_cjk, phrase, query_words, searchable
 from memoryd.text import CJK
-from memoryd.types import Backend, Hit, MemoryItem, Query, Scope
+from memoryd.types import Backend, Hit, MemoryItem, Query, Scope, Status
 
 # Postings that one query may rank: it bounds the time (about 1 ms per 1,000) in a large store.
 POSTINGS = 20_000
@@ -30,6 +31,8 @@ SUBSTRING_WEIGHT = 0.5
 _MAX_SUBSTRING_HITS = 200
 COUNTS_KEPT = 5_000
 FILTERS_KEPT = 16
+# Rows that are looked up one by one rather than found on a walk through all.
+FEW = 2_000
 # `rows.where` asks for a project's memories and for the user's: with this index both are found without a look at the others.
 USER_INDEX = f"CREATE INDEX IF NOT EXISTS memory_user ON memory(scope) WHERE scope = '{Scope.USER}'"
 Rows = NDArray[np.int64]
@@ -95,13 +98,21 @@ class LiteralSearch:
         return {id: rows.from_payload(payload) for id, payload in found}
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
+        """The newest that pass: of few rows all are looked at, of many those that are newest."""
+        within = self._within(query)
+        if within is not None and (query.session is not None or len(within) <= FEW):
+            found = self._first(query, k, "NOT INDEXED", " AND rowid IN (SELECT value FROM json_each(?))", _json(within.tolist()))
+        elif query.statuses == (Status.BLACKLISTED,) and query.as_of is None and query.valid_at is None:
+            found = self._first(query, k, "INDEXED BY memory_status")
+        else:
+            found = page_of(self._db, query, k, None)
+        return [Hit(item, 0.0, Backend.MARKDOWN) for item in found]
+
+    def _first(self, query: Query, k: int, hint: str, among: str = "", *wanted: str) -> list[MemoryItem]:
         condition, parameters = rows.where(query)
-        # Without the hint SQLite sorts every active item.
-        hint = "" if query.session is not None else "INDEXED BY memory_created_at"
-        found = self._db.execute(
-            f"SELECT payload FROM memory {hint} WHERE {condition} ORDER BY created_at DESC, id LIMIT ?", (*parameters, k)
-        )
-        return [Hit(rows.from_payload(row[0]), 0.0, Backend.MARKDOWN) for row in found]
+        chosen = f"SELECT rowid FROM memory {hint} WHERE {condition}{among} ORDER BY created_at DESC, id LIMIT ?"
+        sql = f"SELECT payload FROM memory WHERE rowid IN ({chosen}) ORDER BY created_at DESC, id"
+        return [rows.from_payload(payload) for (payload,) in self._db.execute(sql, (*parameters, *wanted, k))]
 
     # Words
 

@@ -24,7 +24,7 @@ from memoryd.files import STAGED, locked
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
-from memoryd.stores.browse import Key, page_of, span_of, tally_of
+from memoryd.stores.browse import Key, page_of, projects_of, span_of, tally_of
 from memoryd.stores.file_writer import FileWriter
 from memoryd.stores.literal import Entry, Known, LiteralIndex
 from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
@@ -188,6 +188,10 @@ class MarkdownStore:
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
         """(kind, status, number) of the items that pass the filters."""
         return self._use(lambda index: tally_of(index.db, query))
+
+    def projects(self) -> dict[str, int]:
+        """How many items each project has, whatever their status."""
+        return self._use(lambda index: projects_of(index.db))
 
     def span(self) -> tuple[datetime | None, datetime | None]:
         """When the oldest and the newest item were made."""

@@ -1,0 +1,106 @@
+"""The quick ways of the literal index give what one plain SQL query over everything gives."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memoryd import rows
+from memoryd.stores import literal_search
+from memoryd.stores.literal import LiteralIndex
+from memoryd.stores.markdown import MarkdownStore
+from memoryd.types import Kind, MemoryItem, Query, Scope, Status
+from tests.memoryd.stores.markdown_samples import NOW, an_id, an_item, open_store
+
+WORDS = "redis pnpm docker cache port staging login worker nginx kafka deploy friday".split()
+FILTERS = (
+    Query(),
+    Query(project="p0"),
+    Query(project="p7"),
+    Query(project="nowhere"),
+    Query(session="s3"),
+    Query(project="p1", kinds=(Kind.RULE,), statuses=tuple(Status)),
+    Query(statuses=(Status.BLACKLISTED,)),
+    Query(project="p2", statuses=(Status.BLACKLISTED, Status.SUPERSEDED)),
+    Query(tags=("even",), now=NOW),
+    Query(as_of=NOW + timedelta(minutes=90)),
+    Query(valid_at=NOW + timedelta(minutes=50)),
+    Query(scopes=(Scope.USER,)),
+)
+
+
+def random_item(number: int, chance: random.Random) -> MemoryItem:
+    return an_item(
+        number,
+        " ".join(chance.choices(WORDS, weights=range(1, len(WORDS) + 1), k=chance.randint(2, 9))),
+        project=f"p{min(7, int(chance.expovariate(0.7)))}",
+        session=f"s{number % 11}",
+        kind=chance.choice(list(Kind)),
+        scope=Scope.USER if chance.random() < 0.05 else Scope.PROJECT,
+        status=chance.choice([*[Status.ACTIVE] * 6, *Status]),
+        tags=("even",) if number % 2 == 0 else (),
+        created_at=NOW + timedelta(minutes=number // 3),
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> MarkdownStore:
+    chance = random.Random(5)
+    store = open_store(tmp_path_factory.mktemp("home"))
+    store.write_many([random_item(number, chance) for number in range(1, 601)])
+    return store
+
+
+def plain_ranking(index: LiteralIndex, query: Query, words: list[str], k: int) -> list[tuple[str, float]]:
+    condition, parameters = rows.where(query, "m")
+    found = index.db.execute(
+        "SELECT m.id, -words.rank FROM words JOIN memory AS m ON m.rowid = words.rowid"
+        f" WHERE words MATCH ? AND {condition} ORDER BY words.rank, m.id LIMIT ?",
+        (" OR ".join(f'"{word}"' for word in words), *parameters, k),
+    )
+    return [(id, score) for id, score in found]
+
+
+@pytest.mark.parametrize("query", FILTERS)
+@pytest.mark.parametrize("k", [1, 7, 120])
+def test_the_best_by_words_are_those_of_a_ranking_of_everything(store: MarkdownStore, query: Query, k: int) -> None:
+    index = LiteralIndex(store._paths.index / "literal.db")
+    for words in (["friday"], ["redis", "pnpm"], ["docker", "cache", "login", "worker"], WORDS):
+        text = Query(**{name: getattr(query, name) for name in Query.__slots__} | {"text": " ".join(words)})
+        found = store.scores(text, k)
+        assert list(found.items()) == plain_ranking(index, query, words, k)
+        assert [(hit.item.id, hit.score) for hit in store.search(text, k)] == list(found.items())
+    index.close()
+
+
+@pytest.mark.parametrize("query", FILTERS)
+@pytest.mark.parametrize("few", [0, 50, 2_000])
+def test_the_newest_are_the_same_whether_few_rows_or_all_are_walked_through(
+    store: MarkdownStore, query: Query, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(literal_search, "FEW", few)
+    index = LiteralIndex(store._paths.index / "literal.db")
+    condition, parameters = rows.where(query)
+    plain = index.db.execute(f"SELECT id FROM memory WHERE {condition} ORDER BY created_at DESC, id", parameters)
+    index.close()
+    for k in (1, 20, 1_000):
+        assert [hit.item.id for hit in store.search(query, k)] == [id for (id,) in plain][:k]
+
+
+def test_a_project_without_memories_is_told_before_anything_is_looked_up(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.write(an_item(1, project="a"))
+    assert store.holds(Query()) and store.holds(Query(project="a")) and not store.holds(Query(project="b"))
+    store.write(an_item(2, scope=Scope.USER))
+    assert store.holds(Query(project="b"))
+    store.delete(an_id(2))
+    assert not store.holds(Query(project="b")) and store.scores(Query("cache", project="b"), 5) == {}
+
+
+def test_how_many_memories_each_project_has(store: MarkdownStore) -> None:
+    counts = store.projects()
+    assert sum(counts.values()) == 600
+    assert counts["p0"] == sum(item.project == "p0" for item in store.all())
