@@ -27,6 +27,8 @@ WORKERS = 2
 # Text past this can't reach the first 512 tokens in practice; tokenizing megabytes for nothing is slow.
 MOST_CHARACTERS = 16_000
 ERRORS_ONLY = 3
+# The fused sum and layer norm is computed number by number: half a layer norm's time more than the two steps apart.
+SLOW_FUSIONS = ("SkipLayerNormFusion",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,9 @@ def _load(model: OnnxModel) -> Loaded:
     options.inter_op_num_threads = 1
     options.log_severity_level = ERRORS_ONLY
     try:
-        session = runtime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        session = runtime.InferenceSession(
+            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"], disabled_optimizers=list(SLOW_FUSIONS)
+        )
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except faults as error:
         raise EmbeddingError(f"The model {model.name} can't be loaded: {error}", fix="Run 'memoryd doctor'.") from error
