@@ -17,6 +17,7 @@ from memeval.cli.root import Context, pass_context, tell
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.protocols import Benchmark
+from memeval.reporting.numbers import cost_so_far
 from memeval.results.codec import dumps, question_to_json
 from memeval.session import bare_plan
 from memeval.types import Case, Phase, Question
@@ -159,7 +160,7 @@ def _evidence(case: Case, question: Question) -> list[dict[str, str]]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def status(ctx: Context, run: str | None, as_json: bool) -> None:
-    """How far runs are: by phase done and failed of all, and whether a runner works on them."""
+    """How far runs are: by phase done and failed of all, what they cost so far, and whether a runner works on them."""
     rows = []
     for name in ctx.results.group(run) if run else ctx.results.run_ids():
         try:
@@ -169,7 +170,7 @@ def status(ctx: Context, run: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = ["run", "state", "questions", *(str(phase) for phase in list(Phase)[:4]), "result"]
+    columns = ["run", "state", "questions", *(str(phase) for phase in list(Phase)[:4]), "cost", "result"]
     print_table("", columns, [[row.get(column) for column in columns] for row in rows])
 
 
@@ -182,8 +183,9 @@ def run_status(ctx: Context, name: str) -> dict[str, Any]:
         phases = {str(phase): _count(counts.get(phase, {})) for phase in list(Phase)[:4]}
         questions = len(store.questions())
         result = store.meta("result_file")
+        cost = cost_so_far(*store.spent())
     state = "running" if is_running(folder) else "finished" if finished else "stopped"
-    return {"run": folder.name, "state": state, "questions": questions, **phases, "result": result}
+    return {"run": folder.name, "state": state, "questions": questions, **phases, "cost": cost, "result": result}
 
 
 def _count(counts: dict[str, int]) -> str:

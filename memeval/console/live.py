@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.checkpoint import is_running
+from memeval.reporting.numbers import cost_so_far
 from memeval.reporting.tally import Tally
 from memeval.results.store import RunStore, Status
 from memeval.types import Phase
@@ -27,7 +28,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A run as it stands. `note` has the first metric so far with its interval; `parts` counts sessions taken in."""
+    """A run as it stands.
+
+    `note` has the first metric so far with its interval, `cost` what was paid so far ("" for nothing); `parts` counts
+    sessions taken in.
+    """
 
     run_id: str
     state: str
@@ -37,6 +42,7 @@ class Progress:
     stages: tuple[Stage, ...]
     parts: int
     note: str
+    cost: str
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -58,6 +64,7 @@ def progress(folder: Path) -> Progress:
             stages=_stages(store, bool(settings.get("answering_model"))),
             parts=sum(bool(key.part) for key in store.keys(Phase.INGEST)),
             note=_note(store),
+            cost=cost_so_far(*store.spent()),
         )
 
 

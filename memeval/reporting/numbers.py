@@ -52,6 +52,14 @@ def dollars(value: float | None) -> str:
     return f"${value:,.2f}" if value >= 1 else f"${value:.3g}"
 
 
+def cost_so_far(known: float, unknown: int) -> str:
+    """What was paid, with how many pieces of work have no known price; "" where nothing was paid."""
+    parts = [dollars(known)] if known else []
+    if unknown:
+        parts.append(f"{unknown} of unknown cost")
+    return ", ".join(parts)
+
+
 def short(value: float | None) -> str:
     """A count or another plain number."""
     if value is None:

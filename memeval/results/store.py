@@ -220,6 +220,15 @@ class RunStore:
             out.setdefault(phase, {})[status] = number
         return out
 
+    def spent(self) -> tuple[float, int]:
+        """US dollars that the records tell of, and how many records don't know what they cost; a batch counts in its whole."""
+        rows = self._rows(
+            """SELECT TOTAL(json_extract(payload, '$.usage.cost_usd')), TOTAL(json_type(payload, '$.usage.cost_usd') = 'null')
+            FROM records WHERE part = '' OR NOT EXISTS (SELECT 1 FROM records AS whole WHERE whole.part = ''
+              AND (whole.phase, whole.case_id, whole.question_id) = (records.phase, records.case_id, records.question_id))"""
+        )
+        return float(rows[0][0]), int(rows[0][1])
+
     def copy_from(self, other: RunStore, phases: Iterable[Phase]) -> None:
         """Take questions and the records of some phases from another run."""
         with self.transaction():

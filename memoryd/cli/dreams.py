@@ -11,6 +11,7 @@ import click
 from memoryd.cli.root import Context, json_option, pass_context
 
 LONG = 3600.0
+MOST_DIFFS = 10_000
 DROPPED = frozenset({"supersede", "archive", "expire"})
 _SIGNS = {"create": ("+", "green"), **dict.fromkeys(DROPPED, ("-", "red"))}
 _UNIMPORTANT = frozenset({"content", "entities", "created_at"})
@@ -18,16 +19,17 @@ _UNIMPORTANT = frozenset({"content", "entities", "created_at"})
 
 @click.command()
 @click.option("--dry-run", "dry", is_flag=True, help="Show what would be done and why; change nothing.")
+@click.option("--diff", is_flag=True, help="Also the lines of each file that go and come.")
 @click.option("--accept", multiple=True, metavar="PROPOSAL", help="Carry out what waits for you; 'all' for all. May be repeated.")
 @click.option("--reject", multiple=True, metavar="PROPOSAL", help="Never do it; 'all' for all that waits. May be repeated.")
 @json_option
 @pass_context
-def dream(context: Context, /, dry: bool, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
+def dream(context: Context, /, dry: bool, diff: bool, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
     """Merge duplicates, settle contradictions, let old things fade; all of it can be undone."""
     if accept or reject:
         _decide(context, accept, reject)
         return
-    result = context.call("dream", timeout=LONG, dry_run=dry)
+    result = context.call("dream", timeout=LONG, dry_run=dry, lines=MOST_DIFFS if diff else None)
     if context.show(result):
         return
     _show_changes(context, result["changes"])

@@ -46,16 +46,19 @@ class DreamCalls:
     # By hand
 
     def dream(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Merge, correct and forget; with `dry_run` (the default) only say what would be done."""
-        dry = params.flag("dry_run", True)
+        """Merge, correct and forget; with `dry_run` (the default) only say what would be done.
+
+        With `lines` the first `lines` changes also as lines of their memory's file.
+        """
+        dry, lines = params.flag("dry_run", True), params.count("lines", 0, high=MOST_ENTRIES)
         params.done()
         lower_priority()  # this thread answers this call only, and hooks go first
         if dry:
             draft = self._sweep.draft()
-            return _answer("planned", Report("", draft, draft.changes))
+            return _answer("planned", Report("", draft, draft.changes), lines)
         report = self._sweep.run("asked for by the model" if caller.is_model else "by hand")
         self._after()
-        return _answer("done" if report.entry else "nothing to do", report)
+        return _answer("done" if report.entry else "nothing to do", report, lines)
 
     def decide(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Carry out (`accept`) or refuse proposals; "all" means all that wait."""
@@ -198,13 +201,13 @@ def _named(ids: Sequence[str]) -> list[str]:
     return [] if EVERYTHING in ids else list(ids)
 
 
-def _answer(status: str, report: Report) -> dict[str, Any]:
+def _answer(status: str, report: Report, lines: int = 0) -> dict[str, Any]:
     draft = report.draft
     return {
         "status": status,
         "entry": report.entry,
         "counts": _counts(report.applied),
-        "changes": [_change(change) for change in report.applied],
+        "changes": [_change(change, place < lines) for place, change in enumerate(report.applied)],
         "proposals": [_proposal(proposal) for proposal in draft.proposals],
         "undecided": [{"first": pair.first, "second": pair.second, "reason": pair.reason} for pair in draft.undecided],
         "refused_before": draft.refused,

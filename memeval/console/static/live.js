@@ -28,5 +28,7 @@ function show(target, part, progress) {
   }
   part("parts").hidden = !progress.parts;
   part("parts").textContent = `${progress.parts} sessions taken in`;
+  part("paid").hidden = !progress.cost;
+  part("cost").textContent = progress.cost;
   part("note").textContent = progress.note || "nothing is scored yet";
 }

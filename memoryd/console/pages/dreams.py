@@ -86,7 +86,7 @@ async def settle(ctx: Context) -> Reply:
 async def run(ctx: Context) -> Reply:
     """Dream now, or only say what a dream would do."""
     dry = ctx.form.flag("dry")
-    result = await ctx.call("dream", dry_run=dry)
+    result = await ctx.call("dream", dry_run=dry, lines=CHANGES if dry else None)
     if dry:
         total = len(result["changes"])
         return await ctx.page("dream_plan.html", plan=result, changes=result["changes"][:CHANGES], total=total)

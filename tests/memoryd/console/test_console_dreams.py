@@ -87,6 +87,14 @@ def test_an_undo_is_confirmed_first_whole_or_one_change(dreams):
     assert dreams.get("/dreams/dream-0007/undo", memory="mem_999999999999").status_code == 404
 
 
+def test_a_plan_shows_the_lines_of_each_file(dreams):
+    plan = {"changes": [change(1), change(2)], "counts": {"merge": 2}, "proposals": [], "undecided": [], "refused_before": 0}
+    dreams.answers["dream"] = plan | {"model_failed": 0}
+    text = unhurt(dreams.post("/dreams/run", dry="1"))
+    assert dreams.asked("dream") == [{"dry_run": True, "lines": 50}]
+    assert text.count("<ins>+ new</ins>") == 2 and "<details open>" in text
+
+
 def test_a_flood_of_contradictions_does_not_bury_the_journal(dreams):
     dreams.answers["proposals"] = {"proposals": [], "undecided": UNDECIDED * 500}
     text = unhurt(dreams.get("/dreams"))
@@ -120,7 +128,9 @@ def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console):
             f"---\n{head}created_at: 2025-12-0{number + 1}T00:00:00Z\n---\n{text}\n"
         )
     real_console.api.call("sync", {})
-    assert "Nothing was changed" in real_console.post("/dreams/run", dry="1").text
+    planned = real_console.post("/dreams/run", dry="1").text
+    assert "Nothing was changed" in planned and "<del>- status: active</del>" in planned
+    assert real_console.api.call("get_memory", {"id": "mem_000000000000"})["memory"]["status"] == "active"
     shown = real_console.post("/dreams/run", dry="0").headers["location"]
     assert "<del>- status: active</del>" in real_console.get(shown).text
     undone = real_console.post(f"{shown}/undo").headers["location"]

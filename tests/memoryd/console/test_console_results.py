@@ -186,6 +186,32 @@ def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path):
     assert "memeval eval --resume going" in text and 'data-state="stopped"' in text
 
 
+def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path):
+    made = run(tmp_path, "going")
+    assert progress(tmp_path / "runs" / "going").cost == ""
+    console = opened(tmp_path)
+    assert 'data-live="paid" hidden' in unhurt(console.get("/results/going"))
+
+    def paid(phase, question, cost, part=""):
+        payload = {"usage": {"calls": 1, "cost_usd": cost}}
+        made.store.put(Record(Key(phase, "c1", question, part=part), Status.DONE, payload))
+
+    paid(Phase.INGEST, "", 0.25, part="s1")
+    paid(Phase.INGEST, "", 0.25, part="s2")
+    paid(Phase.ANSWER, "q0", 1.5)
+    paid(Phase.ANSWER, "q1", None)
+    assert progress(tmp_path / "runs" / "going").cost == "$2.00, 1 of unknown cost"
+    paid(Phase.INGEST, "", 0.5)  # the whole case tells what its batches told
+    assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results/going"))
+    assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results"))
+    made.close()
+
+
+def test_a_leaderboard_names_its_columns_for_narrow_windows(folder):
+    text = unhurt(opened(folder).get("/results"))
+    assert 'data-column="95 % interval"' in text and text.count('role="table"') == 2
+
+
 def test_looking_at_a_run_writes_nothing(tmp_path):
     run(tmp_path, "still").close()
     folder = tmp_path / "runs" / "still"
