@@ -199,6 +199,10 @@ class MeaningIndex(DerivedIndex[VectorStore]):
         """Cosine of each item that has a vector."""
         return self.use(lambda store: store.score(text, ids))
 
+    def prepare(self, text: str) -> None:
+        """Begin to embed a query."""
+        self.use(lambda store: store.prepare(text))
+
     def query_vector(self, text: str) -> FloatArray:
         """The unit vector of a query."""
         return self.use(lambda store: store.query_vector(text))

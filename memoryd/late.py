@@ -139,6 +139,12 @@ class LateIndex:
             return self._store.matches(text, ids, weight)
         return {}
 
+    def linked(self) -> bool:
+        """Whether there are turns that follow others, so that `neighbours` tells anything."""
+        with self._mending():
+            return self._store.linked()
+        return False
+
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """For each memory with vectors the ids of those said just before and just after in its session; empty: none."""
         with self._mending():

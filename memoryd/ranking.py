@@ -104,6 +104,10 @@ class Meaning(Protocol):
         """The unit vector of a query, kept for the searches that follow."""
         ...
 
+    def prepare(self, text: str) -> None:
+        """Begin to embed a query that the searches will ask for."""
+        ...
+
 
 class Tokens(Protocol):
     """Late interaction: what the query's tokens find in given items, and what was said before and after them."""
@@ -114,6 +118,10 @@ class Tokens(Protocol):
 
     def prepare(self, text: str) -> None:
         """Begin to encode a query that `matches` will be asked for."""
+        ...
+
+    def linked(self) -> bool:
+        """Whether any item has neighbours."""
         ...
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
@@ -165,8 +173,7 @@ class Ranker:
         if not sources.words.holds(query):
             return chosen, []
         query, time = _in_time(query, sources)
-        if sources.tokens and self._orders_late(query, chosen.backend):
-            sources.tokens.prepare(query.text)  # while the candidates are looked up
+        self._prepare(query, chosen.backend, sources)
         lists = _candidates(query, chosen.backend, max(CANDIDATES, k), sources)
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
@@ -177,20 +184,26 @@ class Ranker:
         by_rules = route(query)
         if self.router.model is None or sources.meaning is None:
             return by_rules
-        if sources.tokens and self._orders_late(query, by_rules.backend):
-            sources.tokens.prepare(query.text)  # meanwhile, as without the learned router
+        self._prepare(query, by_rules.backend, sources)  # both models at once, as without the learned router
         return LearnedRouter(self.router.model, sources.meaning.query_vector)(query)
+
+    def _prepare(self, query: Query, backend: Backend, sources: Sources) -> None:
+        """Let the models begin, while the candidates are looked up by words."""
+        if sources.meaning is not None and backend is Backend.HYBRID:
+            sources.meaning.prepare(query.text)
+        if sources.tokens and self._orders_late(query, backend):
+            sources.tokens.prepare(query.text)
 
     def _rank(self, query: Query, time: AskedTime, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
         found = signals_of(lists)
         if time.past:
             time = replace(time, successors=_take_in_predecessors(found, sources.words.fetch(list(found), query)))
         late = sources.tokens if self._orders_late(query, backend) else None
-        near = _take_in_neighbours(found, late) if late else {}
+        near = _take_in_neighbours(found, late) if late and late.linked() else {}
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
         items = sources.words.fetch(list(found), query)
         asked = _Asked(query, items, {id: row for id, row in found.items() if id in items}, sources, time)
-        scores = self._late_scores(asked, near) if near else {}
+        scores = self._late_scores(asked, near) if late else {}
         turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
         squash = LATE_SQUASH if scores else SQUASH
         if not scores:
@@ -222,10 +235,8 @@ class Ranker:
     def _late_scores(self, asked: _Asked, near: Mapping[str, tuple[str, str]]) -> dict[str, float]:
         """Scores by late interaction; nothing while most candidates have no token vectors."""
         assert self._late is not None
-        if sum(id in near for id in asked.items) < ENCODED * len(asked.items):
-            return {}
         matches = asked.matches(near)
-        if not matches:
+        if not matches or sum(id in matches for id in asked.items) < ENCODED * len(asked.items):
             return {}
         if self._late.uses("cosine"):
             asked.add_cosines(list(asked.items))
@@ -268,6 +279,7 @@ class _Asked:
         self._sources = sources
         self._terms: dict[str, float] | None = None
         self._overlaps: dict[str, Overlap] = {}
+        self._frequency = cache(sources.words.document_frequency)
 
     def add_cosines(self, ids: Sequence[str]) -> None:
         """The cosines of those that were not found by meaning."""
@@ -284,8 +296,7 @@ class _Asked:
     def overlap(self, id: str) -> Overlap:
         """What the item shares with the query."""
         if self._terms is None:
-            words = self._sources.words
-            self._terms = term_weights(self.query.text, words.document_frequency, words.size())
+            self._terms = term_weights(self.query.text, self._frequency, self._sources.words.size())
         if id not in self._overlaps:
             item = self.items[id]
             self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
@@ -294,13 +305,11 @@ class _Asked:
     def matches(self, near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
         """What the query's tokens find in the candidates and in their neighbours."""
         assert self._sources.tokens is not None
-        words = self._sources.words
-        size = words.size()
+        size = self._sources.words.size()
         wanted = {*self.items, *(other for id in self.items for other in near.get(id, ()) if other)}
 
-        @cache
         def weight(word: str) -> float:
-            return word_weight(size, words.document_frequency(word))
+            return word_weight(size, self._frequency(word))
 
         return self._sources.tokens.matches(self.query.text, sorted(wanted), weight)
 

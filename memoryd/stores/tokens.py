@@ -6,10 +6,7 @@ the vectors of the candidates are read for each query.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +17,13 @@ from numpy.typing import NDArray
 from memoryd.db import Database, Row
 from memoryd.errors import EmbeddingError
 from memoryd.migrations import Migrations
-from memoryd.protocols import FloatArray, QueryTokens, TokenEncoder
+from memoryd.protocols import FloatArray, TokenEncoder
+from memoryd.stores.ahead import Ahead
 from memoryd.text import digest
 
 SCHEMA = Migrations("tokens")
 SCALE_BYTES = 2
 WRITE_BATCH = 64
-QUERIES_KEPT = 32
 # Multiplications of one product. BLAS takes a small product in one thread; from 2^18 on it starts threads that wait for
 # one another, which on busy cores takes up to a hundred times as long.
 PRODUCTS = 180_000
@@ -95,16 +92,13 @@ class TokenStore:
         """Open or create the file. Raises IndexDamagedError when it is no usable database."""
         self._encoder = encoder
         self._width = -(-encoder.dimensions // 2) + SCALE_BYTES
-        self._lock = threading.Lock()
-        self._queries: OrderedDict[str, QueryTokens] = OrderedDict()
-        self._ahead = ThreadPoolExecutor(1, "encode-query")
-        self._begun: dict[str, Future[QueryTokens]] = {}
         # Not durable: what a power cut loses is missed at the next start and encoded again.
         self._db = SCHEMA.open(path, durable=False)
+        self._queries = Ahead(encoder.encode_query, "encode-query")
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""
-        self._ahead.shutdown()
+        self._queries.close()
         self._db.close()
 
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
@@ -150,6 +144,10 @@ class TokenStore:
         """Number of memories with token vectors."""
         return int(self._db.value("SELECT count(*) FROM tokens"))
 
+    def linked(self) -> bool:
+        """Whether any memory was said after another."""
+        return self._db.value("SELECT 1 FROM tokens WHERE before != '' LIMIT 1") is not None
+
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """For those that are stored the ids of the memories said just before and just after, empty when there is none."""
         rows = self._db.execute(_NEIGHBOURS, (_json(ids),))
@@ -169,7 +167,7 @@ class TokenStore:
         weight(word) · the best cosine with any token of the memory, over the sum of the weights: the sum over
         the tokens is 1 when every token is there. Raises EmbeddingError.
         """
-        query = self._query(text)
+        query = self._queries.get(text)
         weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
         if not ids or not weights.any():
             return {}
@@ -181,27 +179,8 @@ class TokenStore:
         return {row[0]: match for row, match in zip(rows, found, strict=True) if np.isfinite(match).all()}
 
     def prepare(self, text: str) -> None:
-        """Begin to encode a query in another thread; a failure is told by `score`."""
-        with self._lock:
-            if text not in self._queries and text not in self._begun:
-                self._begun[text] = self._ahead.submit(self._encoder.encode_query, text)
-
-    def _query(self, text: str) -> QueryTokens:
-        with self._lock:
-            if text in self._queries:
-                self._queries.move_to_end(text)
-                return self._queries[text]
-            begun = self._begun.get(text)
-        try:
-            query = begun.result() if begun else self._encoder.encode_query(text)
-        finally:
-            with self._lock:
-                self._begun.pop(text, None)
-        with self._lock:
-            self._queries[text] = query
-            while len(self._queries) > QUERIES_KEPT:
-                self._queries.popitem(last=False)
-        return query
+        """Begin to encode a query in another thread; a failure is told by `matches`."""
+        self._queries.prepare(text)
 
 
 def to_blob(vectors: FloatArray) -> bytes:

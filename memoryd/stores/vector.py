@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from memoryd.db import Database
 from memoryd.migrations import Migrations
 from memoryd.protocols import Embedder, FloatArray
 from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, where
+from memoryd.stores.ahead import Ahead
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
 from memoryd.stores.mirrors import MATRIX_BYTES, USABLE, Mirrors, dimensions_key, read_dimensions
 from memoryd.stores.vectors import from_blobs, to_blob, unit_vectors
@@ -36,7 +36,6 @@ from memoryd.types import Backend, Hit, MemoryItem, Query
 SCHEMA = Migrations("vector")
 EXTRA = ("embedding", "model", "version")
 WRITE_BATCH = 256
-QUERIES_KEPT = 32
 # The length of an embedding as a vector, NULL for a blob that is none; parameters: bytes, zero vector. CASE keeps the order.
 _NORM = (
     "CASE WHEN typeof(embedding) = 'blob' AND length(embedding) = ? AND length(embedding) > 0"
@@ -73,15 +72,16 @@ class VectorStore:
         self._embedder = embedder
         self._model = embedder.name
         self._lock = threading.RLock()
-        self._queries: OrderedDict[str, FloatArray] = OrderedDict()
         self._places: tuple[VectorMatrix | None, int, dict[str, NDArray[np.intp]]] = (None, -1, {})
         extension: Any = sqlite_vec
         # Not durable: what a power cut loses is missed at the next start and embedded again.
         self._db = SCHEMA.open(path, extensions=[extension.loadable_path()], durable=False)
+        self._queries = Ahead(self._embed_query, "embed-query")
         self._mirrors = Mirrors(self._db, self._model, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
 
     def close(self) -> None:
         """Close the database and let go of the vectors in memory; a second call does nothing."""
+        self._queries.close()
         with self._lock:
             self._mirrors.clear()
         self._db.close()
@@ -235,15 +235,14 @@ class VectorStore:
 
     def query_vector(self, text: str) -> FloatArray:
         """The unit vector of a query; the last 32 are kept. Raises EmbeddingError."""
-        with self._lock:
-            if text in self._queries:
-                self._queries.move_to_end(text)
-                return self._queries[text]
+        return self._queries.get(text)
+
+    def prepare(self, text: str) -> None:
+        """Begin to embed a query in another thread; a failure is told by the search."""
+        self._queries.prepare(text)
+
+    def _embed_query(self, text: str) -> FloatArray:
         vector: FloatArray = unit_vectors(self._embedder.embed_queries([text]), 1, self._model)[0]
-        with self._lock:
-            self._queries[text] = vector
-            while len(self._queries) > QUERIES_KEPT:
-                self._queries.popitem(last=False)
         return vector
 
     def _newest(self, query: Query, k: int) -> list[Hit]:

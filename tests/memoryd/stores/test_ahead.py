@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from memoryd.errors import EmbeddingError
+from memoryd.stores.ahead import KEPT, Ahead
+
+
+def test_what_was_begun_is_waited_for_and_made_once() -> None:
+    made: list[str] = []
+    go = threading.Event()
+
+    def make(text: str) -> str:
+        assert go.wait(5)
+        made.append(text)
+        return text.upper()
+
+    ahead = Ahead(make, "test")
+    ahead.prepare("a")
+    ahead.prepare("a")
+    go.set()
+    assert [ahead.get("a"), ahead.get("a"), ahead.get("b")] == ["A", "A", "B"]
+    assert made == ["a", "b"]
+    ahead.close()
+
+
+def test_a_failure_is_told_to_the_one_who_asks_and_tried_again() -> None:
+    answers = [EmbeddingError("no", fix="wait"), "yes"]
+
+    def make(text: str) -> object:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    ahead = Ahead(make, "test")
+    ahead.prepare("a")
+    with pytest.raises(EmbeddingError):
+        ahead.get("a")
+    assert ahead.get("a") == "yes"
+    ahead.close()
+
+
+def test_only_the_last_texts_are_kept_also_when_nobody_asks_for_them() -> None:
+    made: list[str] = []
+    ahead = Ahead(lambda text: made.append(text), "test")
+    for number in range(KEPT + 1):
+        ahead.prepare(str(number))
+    ahead.get(str(KEPT))  # behind all others
+    ahead.get("1")
+    assert len(made) == KEPT + 1
+    ahead.get("0")
+    assert made[-1] == "0"
+    ahead.close()
+
+
+def test_after_closing_nothing_begins_but_who_asks_is_answered() -> None:
+    ahead = Ahead(str.upper, "test")
+    ahead.close()
+    ahead.close()
+    ahead.prepare("a")
+    assert ahead.get("a") == "A"
