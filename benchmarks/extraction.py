@@ -44,7 +44,7 @@ POSITIVE = frozenset(
     "said twice|nearly said twice|restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
 )
 NEGATIVE = frozenset(
-    "length tiny|length short|pasted|list|middle|opening|long episode|"
+    "bare|length tiny|length short|pasted|list|middle|opening|long episode|"
     "first message|heading|heading bad|long turn|identifiers 0|no identifier|via queue".split("|")
 )
 

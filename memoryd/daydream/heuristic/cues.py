@@ -38,7 +38,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"(?<!\bI )(?<!\byou )(?<!\bthey )(?<!\bit )(?:do not|don'?t|dont)|never|no longer|"
             r"must ?n[o']t|mustn'?t|should ?n[o']t|shouldn'?t|avoid|stop \w+ing|"
             r"without \w+ing",
-            r"not to \w+|can ?not|not allowed|rather not",
+            r"not to \w+|(?:you|we) can ?not|not allowed|rather not",
             r"nicht|kein\w*|niemals|vermeide?|ne \w+ pas|n'\w+ pas|jamais|éviter?|nunca|jamás|no (?:uses|hagas|"
             r"pongas|quiero)|evita",
             r"никогда|не (?:надо|нужно|делай|используй|трогай|стоит|должн\w+)|нельзя|без",
@@ -56,7 +56,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "norm": _words(
             r"should(?:n'?t| not| only| just| also| always| never)?|must|(?:has|have|needs?|ought|supposed|required|"
-            r"allowed) to|needs? to be|only",
+            r"allowed) to|needs? to be",
             r"soll(?:te|ten|en)?|muss|müssen|darf|il faut|doit|doivent|devrait|debe(?:n|ría)?|hay que|solo|sólo|"
             r"должн\w+|нужно|надо|необходимо|только",
             r"=应该|=必须|=需要|=只(?:能|需|要|用)|=可以",
@@ -112,7 +112,10 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"go ahead|do it|help|test|prepare|build|release|publish|bump|debug|analy[sz]e|document|describe|draft|print|"
             r"download|upload|copy|compare|count|measure|reproduce|inspect|send|wait|finish|complete|rerun|retry|execute|launch|"
             r"set ?up|configure|refactor|figure out|work on|"
-            r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate)\b"
+            r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate|"
+            r"troubleshoot|reply|respond|answer|double[- ]check|log)\b"
+            r"|^we (?:need|have) to (?:troubleshoot|fix|debug|investigate|figure out|look (?:at|into)|find out|check|test)\b"
+            r"|[.!;] (?:can|could|would|will) you\b"
             r"|\bI(?:'d| would)?(?: also)? (?:need|want|like) you to\b|我?需要你|请你"
             r"|^(?:bitte|kannst du|peux-tu|puedes|сделай|проверь|можешь|запусти|продолж)|"
             r"^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
@@ -134,6 +137,9 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|"
             r"still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|"
             r"edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|"
+            r"^if (?:I|you|we) (?:just |only |now )?(?:run|do|start|open|click|rename|call|type|use|try|go|press|enter|visit)\b|"
+            r"I(?:'ve| have) (?:only |just |also )*(?:recently |just )?(?:started|noticed|seen|observed|found)|"
+            r"(?:that|this|it) has (?:already )?been|we (?:just )?caught|"
             r"there(?:'s| is| are) no|is(?:n'?t| not) (?:working|showing|displayed)|doesn'?t seem|again|fehler|"
             r"ошибка)\b|报错|错误|失败|没有|还是|看到|收到",
             _I,

@@ -25,6 +25,8 @@ PLAIN = 1.0
 _WANTS = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
 # With one of these a request says more than what is to be done now.
 _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "reason", "condition"})
+# Of those, what makes even a question that asks for something lasting.
+_LASTING_QUESTION = _LASTING - {"reason", "condition"}
 # With one of these a question of the user says what is wanted ("why not X instead of Y?").
 _TELLING = frozenset({"agreed", "alternative", "wish", "prohibition", "standing rule"})
 
@@ -102,10 +104,12 @@ def _unfit_user(unit: Unit) -> str:
             return name
     if _only_asks(unit):
         return "question"
-    if "noise request" in unit.cues and not unit.cues & _LASTING and unit.turn.via != "answer":
+    if _only_requests(unit):
         return "request"
     if _only_reports(unit):
         return "report"
+    if _only_guesses(unit):
+        return "guess"
     if "noise no subject" in unit.cues and not unit.cues & _WANTS:
         return "no subject"
     if unit.pasted and not unit.cues & _WANTS:
@@ -113,6 +117,11 @@ def _unfit_user(unit: Unit) -> str:
     wanted = unit.cues & {"noise request", "noise task", "noise question"}
     task = "first message" in unit.cues and wanted and not unit.cues & {"prohibition", "standing rule"}
     return "task" if task else ""
+
+
+def _only_requests(unit: Unit) -> bool:
+    lasting = _LASTING_QUESTION if "noise question" in unit.cues else _LASTING
+    return "noise request" in unit.cues and not unit.cues & lasting and unit.turn.via != "answer"
 
 
 def _only_asks(unit: Unit) -> bool:
@@ -125,6 +134,12 @@ def _only_reports(unit: Unit) -> bool:
     """What happened to somebody just now, without what is wanted instead and without a sure reason."""
     reasoned = "reason" in unit.cues and "noise uncertain" not in unit.cues
     return "noise report" in unit.cues and not unit.cues & _WANTS and not reasoned and unit.turn.via != "answer"
+
+
+def _only_guesses(unit: Unit) -> bool:
+    """What the user is not sure of, without what is wanted and without a reason or a condition."""
+    said = unit.cues & (_WANTS | {"reason", "condition"})
+    return "noise uncertain" in unit.cues and not said and unit.turn.via != "answer"
 
 
 def _unfit_agent(unit: Unit) -> str:

@@ -22,6 +22,8 @@ NEAR_TURNS = 12
 LONG_EPISODE = 15
 # A message with more statements than this lists or quotes.
 FEW_STATEMENTS = 6
+# So short a statement without a word for what is wanted, why or when hardly stands alone.
+BARE_WORDS = 8
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
     r"cool|nice|alright|"
@@ -135,6 +137,7 @@ def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozense
     words = frozenset(keywords(text))
     names = names | _named(cues.USER_CUES, statement.text) | _named(cues.USER_NOISE, text, "noise ") | _length(text)
     names |= set() if cues.IDENTIFIER.search(text) else {"no identifier"}
+    names |= {"bare"} if not names & set(cues.USER_CUES) and size(text) <= BARE_WORDS and turn.via != "answer" else set()
     if {"wish", "first message"} <= names and not is_rule(text):
         # What the opening message wants is the task.
         names = names - {"wish"} | {"noise task"}
