@@ -23,15 +23,17 @@ def router() -> None:
 @router.command("train")
 @click.option("--labels", type=FILE, help="JSON with labelled queries, instead of those that come with memoryd.")
 @click.option("--out", type=FILE, help="Write it there, where it is not used, instead of into the home folder.")
+@click.option("--feedback/--no-feedback", default=True, help="Also learn from prompts whose memories were of use (default).")
 @json_option
 @pass_context
-def train(context: Context, /, labels: Path | None, out: Path | None) -> None:
-    """Learn from labelled queries and compare with the rules on held-out ones."""
+def train(context: Context, /, labels: Path | None, out: Path | None, feedback: bool) -> None:
+    """Learn from labelled queries and from feedback; compare with the rules on held-out labelled ones."""
     result = context.call(
         "train_router",
         TRAINING_SECONDS,
         labels=str(labels.absolute()) if labels else None,
         out=str(out.absolute()) if out else None,
+        feedback=feedback,
     )
     if context.show(result):
         return
@@ -40,7 +42,7 @@ def train(context: Context, /, labels: Path | None, out: Path | None) -> None:
     context.output.table(("router", "right", "95 % interval"), rows)
     pairs = f"only the learned one right {scores['only_learned']}, only the rules {scores['only_rules']}, p = {scores['p']:.3g}"
     context.output.line(f"{scores['n']} queries, {scores['folds']} folds; {pairs} (McNemar)")
-    context.output.line(f"feedback: {result['feedback']}")
+    context.output.line(_feedback(result, feedback))
     context.output.line(f"written to {result['path']}; {'beat' if result['beat_rules'] else 'did not beat'} the rules")
     context.output.line(f"used: {result['used']}, because {result['reason']}")
 
@@ -53,6 +55,17 @@ def show(context: Context, /) -> None:
     result = context.call("show_router")
     if not context.show(result):
         context.output.line(f"{result['used']}: {result['reason']}")
+
+
+def _feedback(result: Mapping[str, Any], asked: bool) -> str:
+    if not asked:
+        return "feedback: left out"
+    counts, used = result["feedback"], result["scores"].get("feedback")
+    told = f"{counts['undecided']} more tell nothing, {counts['logs_gone']} sessions' logs are gone"
+    if not used:
+        return f"feedback: no prompts; {told}"
+    without = f"without them right {used['without']['accuracy']:.3f}"
+    return f"feedback: {used['rows']} prompts, each counts {used['weight']:.2f} of a labelled query; {without}; {told}"
 
 
 def _interval(score: Mapping[str, Any]) -> str:

@@ -25,6 +25,10 @@ SEED = 7
 PENALTY = 0.003
 STEPS = 300
 SURE = 0.05
+FEEDBACK_WEIGHT = 0.5
+"""What one prompt of a session counts beside a labelled query: which backend was best for it was found out, not judged."""
+FEEDBACK_SHARE = 0.25
+"""All prompts together count at most this share of the labelled queries."""
 Z95 = 1.959964
 _BYTES = 10 * 2**20
 _FIX = 'Write {"format": 1, "markdown": [queries], "graph": [queries], "hybrid": [queries]}, at least 10 queries for each name.'
@@ -57,15 +61,25 @@ def read_labels(path: Path = LABELS_FILE) -> list[Labelled]:
     return out
 
 
-def fit(rows: FloatArray, labels: NDArray[np.intp], classes: int, penalty: float = PENALTY, steps: int = STEPS) -> FloatArray:
+def fit(
+    rows: FloatArray,
+    labels: NDArray[np.intp],
+    classes: int,
+    counts: NDArray[np.float64] | None = None,
+    penalty: float = PENALTY,
+    steps: int = STEPS,
+) -> FloatArray:
     """Weights (classes, columns) of multinomial logistic regression; the last column of `rows` is the bias and is not penalised.
 
+    `counts` says how much each row counts (default: all alike); in what follows it is D, a diagonal matrix of sum 1.
     Minimises mean cross-entropy + penalty/2 · |W|² (Bishop, Pattern Recognition and Machine Learning, 2006, eq. 4.108-4.109)
-    by accelerated gradient descent (Nesterov 1983) from zero with the step 1/L, L = ½·λmax(XᵀX)/n + penalty (Böhning 1992).
+    by accelerated gradient descent (Nesterov 1983) from zero with the step 1/L, L = ½·λmax(XᵀDX) + penalty (Böhning 1992).
     """
     x = rows.astype(np.float64)
     wanted = np.eye(classes)[labels]
-    step = 1.0 / (0.5 * float(np.linalg.norm(x, 2)) ** 2 / len(x) + penalty)
+    share = np.ones(len(x)) if counts is None else np.asarray(counts, dtype=np.float64)
+    share = share[:, None] / share.sum()
+    step = 1.0 / (0.5 * float(np.linalg.norm(np.sqrt(share) * x, 2)) ** 2 + penalty)
     shrunk = np.ones(x.shape[1])
     shrunk[-1] = 0.0
     weights = ahead = np.zeros((classes, x.shape[1]))
@@ -74,7 +88,7 @@ def fit(rows: FloatArray, labels: NDArray[np.intp], classes: int, penalty: float
         logits -= logits.max(axis=1, keepdims=True)
         chances = np.exp(logits)
         chances /= chances.sum(axis=1, keepdims=True)
-        gradient = (chances - wanted).T @ x / len(x) + penalty * shrunk * ahead
+        gradient = (share * (chances - wanted)).T @ x + penalty * shrunk * ahead
         new = ahead - step * gradient
         ahead = new + (n - 1) / (n + 2) * (new - weights)
         weights = new
@@ -91,22 +105,49 @@ def folds_of(labels: NDArray[np.intp], folds: int = FOLDS, seed: int = SEED) -> 
     return out
 
 
-def train(labelled: Sequence[Labelled], embed: Callable[[Sequence[str]], FloatArray], embedder: str) -> RouterModel:
-    """The model of all queries; `used` when models of the other folds beat the rules on held-out ones (McNemar, p < 0.05)."""
+def train(
+    labelled: Sequence[Labelled],
+    embed: Callable[[Sequence[str]], FloatArray],
+    embedder: str,
+    feedback: Sequence[Labelled] = (),
+) -> RouterModel:
+    """The model of all queries; `used` when models of the other folds beat the rules on held-out ones (McNemar, p < 0.05).
+
+    Rows of feedback are learned from in every fold, weighted, and never tested on: labelled queries alone decide.
+    """
     backends = tuple(sorted({row.backend for row in labelled}))
+    own = {row.text for row in labelled}
+    more = [row for row in feedback if row.backend in backends and row.text not in own]
+    rows, labels = _rows([*labelled, *more], embed, backends)
+    n = len(labelled)
+    weight = min(FEEDBACK_WEIGHT, FEEDBACK_SHARE * n / len(more)) if more else 0.0
+    counts = np.concatenate([np.ones(n), np.full(len(more), weight)])
+    by_rules = np.asarray([route(Query(row.text)).backend is row.backend for row in labelled])
+    scores = compare(_held_out(rows, labels, counts, n, len(backends)) == labels[:n], by_rules)
+    if more:
+        alone = _held_out(rows[:n], labels[:n], counts[:n], n, len(backends)) == labels[:n]
+        scores["feedback"] = {"rows": len(more), "weight": round(weight, 4), "without": _accuracy(alone)}
+    used = scores["learned"]["accuracy"] > scores["rules"]["accuracy"] and scores["p"] < SURE
+    return RouterModel(embedder, backends, fit(rows, labels, len(backends), counts), used, scores)
+
+
+def _rows(
+    labelled: Sequence[Labelled], embed: Callable[[Sequence[str]], FloatArray], backends: Sequence[Backend]
+) -> tuple[FloatArray, NDArray[np.intp]]:
     labels = np.asarray([backends.index(row.backend) for row in labelled], dtype=np.intp)
     vectors = embed([row.text for row in labelled])
-    rows = np.stack([features(row.text, vector) for row, vector in zip(labelled, vectors, strict=True)])
-    fold = folds_of(labels)
-    guessed = np.empty_like(labels)
+    return np.stack([features(row.text, vector) for row, vector in zip(labelled, vectors, strict=True)]), labels
+
+
+def _held_out(rows: FloatArray, labels: NDArray[np.intp], counts: NDArray[np.float64], n: int, classes: int) -> NDArray[np.intp]:
+    """What models of the other folds guess for each of the first `n` rows; rows after these are in every fold's training."""
+    fold = np.concatenate([folds_of(labels[:n]), np.full(len(labels) - n, FOLDS, dtype=np.intp)])
+    guessed = np.empty(n, dtype=np.intp)
     for number in range(FOLDS):
         held = fold == number
-        weights = fit(rows[~held], labels[~held], len(backends))
-        guessed[held] = np.argmax(rows[held] @ weights.T, axis=1)
-    by_rules = np.asarray([route(Query(row.text)).backend is row.backend for row in labelled])
-    scores = compare(guessed == labels, by_rules)
-    used = scores["learned"]["accuracy"] > scores["rules"]["accuracy"] and scores["p"] < SURE
-    return RouterModel(embedder, backends, fit(rows, labels, len(backends)), used, scores)
+        weights = fit(rows[~held], labels[~held], classes, counts[~held])
+        guessed[held[:n]] = np.argmax(rows[held] @ weights.T, axis=1)
+    return guessed
 
 
 def compare(learned: NDArray[np.bool_], rules: NDArray[np.bool_]) -> dict[str, Any]:

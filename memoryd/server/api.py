@@ -125,7 +125,7 @@ class Api:
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}
         graphs = GraphCalls(self._service, memory)
         methods |= {name: getattr(graphs, name) for name in GRAPH_METHODS}
-        routers = RouterCalls(self._service.ranker, self._embedder, settings)
+        routers = RouterCalls(self._service, self._embedder, settings, self._state, self._clock)
         methods |= {name: getattr(routers, name) for name in ROUTER_METHODS}
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}

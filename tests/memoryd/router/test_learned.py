@@ -62,6 +62,35 @@ def test_labels_without_any_sense_do_not_beat_the_rules() -> None:
     assert not train(rows, EMBEDDER.embed_queries, EMBEDDER.name).used
 
 
+def test_a_row_that_counts_twice_is_as_good_as_the_row_twice() -> None:
+    random = np.random.default_rng(5)
+    rows = np.hstack([random.normal(size=(30, 3)), np.ones((30, 1))]).astype(np.float32)
+    labels = random.integers(0, 2, 30)
+    twice = fit(np.vstack([rows, rows[:5]]), np.concatenate([labels, labels[:5]]), 2, penalty=0.1, steps=3_000)
+    counted = fit(rows, labels, 2, np.array([2.0] * 5 + [1.0] * 25), penalty=0.1, steps=3_000)
+    assert np.allclose(twice, counted, atol=1e-4)
+
+
+def test_feedback_is_learned_from_and_never_tested_on() -> None:
+    labelled = [Labelled(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
+    sure = [Labelled(f"please show number {n} neighbourhood", Backend.MARKDOWN) for n in range(200)]
+    model = train(labelled, EMBEDDER.embed_queries, EMBEDDER.name, sure)
+    assert model.scores["n"] == 40 and not model.used
+    assert model.scores["feedback"]["rows"] == 200 and model.scores["feedback"]["weight"] * 200 == pytest.approx(10.0)
+    without = train(labelled, EMBEDDER.embed_queries, EMBEDDER.name)
+    assert model.scores["feedback"]["without"] == without.scores["learned"] and model.scores["rules"] == without.scores["rules"]
+    assert model.choose(features(sure[0].text, embed(sure[0].text)))[0] is Backend.MARKDOWN
+    assert not np.allclose(model.weights, without.weights)
+
+
+def test_feedback_that_repeats_a_labelled_query_or_names_another_backend_is_left_out() -> None:
+    labelled = [Labelled(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
+    useless = [labelled[0], Labelled("what else?", Backend.VECTOR)]
+    model = train(labelled, EMBEDDER.embed_queries, EMBEDDER.name, useless)
+    assert "feedback" not in model.scores
+    assert model.weights.tolist() == train(labelled, EMBEDDER.embed_queries, EMBEDDER.name).weights.tolist()
+
+
 def test_the_labels_that_are_shipped_are_many_distinct_and_of_all_kinds() -> None:
     labelled = read_labels()
     assert len(labelled) >= 200 and len({row.text for row in labelled}) == len(labelled)

@@ -1,0 +1,120 @@
+"""What sessions did with memories, as labelled queries for the learned router.
+
+Prompts are not kept: each is read out of its session's own log while the router is trained, and forgotten afterwards.
+A prompt counts when its session cited a memory that came with it; its label is the backend that ranks this memory
+highest. What all of them rank alike tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memoryd.clock import from_iso
+from memoryd.daydream.transcript import read_all
+from memoryd.errors import TranscriptError
+from memoryd.ledger import How
+from memoryd.router.training import Labelled
+from memoryd.state import SessionRecord, State
+from memoryd.types import Backend, Hit, Query, Turn, TurnKind
+
+SESSIONS = 1_000
+MOST_PROMPTS = 200
+RANKS = 20
+WITH_PROMPT = "UserPromptSubmit"
+CHARACTERS = 2_000
+APART_SECONDS = 60.0
+"""A prompt and what its hook noted lie at most so far apart: the hook's own time limit."""
+
+Search = Callable[[Query, int], Sequence[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt, and the memory that came with it and was of use."""
+
+    text: str
+    project: str
+    memory: str
+
+
+@dataclass(slots=True)
+class Feedback:
+    """Labelled prompts; how many more told nothing, and how many sessions' logs can't be read any more."""
+
+    rows: list[Labelled]
+    undecided: int = 0
+    gone: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Counts only."""
+        return {"prompts": len(self.rows), "undecided": self.undecided, "logs_gone": self.gone}
+
+
+def feedback(state: State, search: Search, now: datetime, backends: Sequence[Backend]) -> Feedback:
+    """The newest prompts that tell a backend, at most MOST_PROMPTS are tried. Sessions and projects that are off are left out."""
+    out = Feedback([])
+    for asked in _asked(state, out):
+        query = Query(asked.text, project=asked.project, now=now)
+        if (best := _best(asked.memory, query, search, backends)) is None:
+            out.undecided += 1
+        else:
+            out.rows.append(Labelled(asked.text, best))
+        if len(out.rows) + out.undecided == MOST_PROMPTS:
+            break
+    return out
+
+
+def _asked(state: State, out: Feedback) -> Iterator[Asked]:
+    for record in state.sessions(SESSIONS):
+        if record.off or state.is_off(record.project) or not (useful := _useful(state, record.session)):
+            continue
+        try:
+            prompts = [turn for piece in read_all(Path(record.transcript)) for turn in piece.turns if _is_prompt(turn)]
+        except TranscriptError:
+            out.gone += 1
+            continue
+        yield from _matched(record, useful, prompts)
+
+
+def _useful(state: State, session: str) -> dict[str, datetime]:
+    """Memories that came with a prompt and were cited, and not contradicted, by the time when they were given."""
+    uses = state.ledger.uses_in(session)
+    cited = {use.memory for use in uses if use.how is How.CITED} - {use.memory for use in uses if use.how is How.CONTRADICTED}
+    if not cited:
+        return {}
+    hooks = state.injections(session)
+    given = (use for use in uses if use.how is How.INJECTED and hooks.get(use.memory) == WITH_PROMPT)
+    return {use.memory: from_iso(use.at) for use in given if use.memory in cited}
+
+
+def _is_prompt(turn: Turn) -> bool:
+    return turn.kind is TurnKind.USER and not turn.sidechain and turn.at is not None and bool(turn.text.strip())
+
+
+def _matched(record: SessionRecord, useful: dict[str, datetime], prompts: Sequence[Turn]) -> Iterator[Asked]:
+    """Each memory with the prompt nearest in time; of several that came with one prompt the first."""
+    seen: set[str] = set()
+    for memory, given in useful.items():
+        near = min(prompts, key=lambda turn: _apart(turn, given), default=None)
+        if near is None or _apart(near, given) > APART_SECONDS or near.text in seen:
+            continue
+        seen.add(near.text)
+        yield Asked(near.text[:CHARACTERS], record.project, memory)
+
+
+def _apart(turn: Turn, at: datetime) -> float:
+    return abs((turn.at - at).total_seconds()) if turn.at else float("inf")
+
+
+def _best(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
+    """The backend that ranks the memory above all others do; None where two are alike, or none finds it."""
+    ranks = sorted((_rank(memory, search(replace(query, backend=backend), RANKS)), backend) for backend in backends)
+    return ranks[0][1] if len(ranks) > 1 and ranks[0][0] < ranks[1][0] else None
+
+
+def _rank(memory: str, hits: Sequence[Hit]) -> int:
+    return next((rank for rank, hit in enumerate(hits) if hit.item.id == memory), RANKS)

@@ -1,0 +1,130 @@
+"""The learned router's feedback: prompts whose memories were of use, read out of the sessions' own logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from memoryd.config import Settings
+from memoryd.ledger import How
+from memoryd.router.training import Labelled
+from memoryd.server.api import Api
+from memoryd.server.router_feedback import feedback
+from memoryd.testing import FakeClock
+from memoryd.types import Backend, Hit, MemoryItem, Query
+from tests.memoryd.server.test_api import Desk
+
+PROMPT = "Where does the mail queue keep what waits, and why there?"
+BACKENDS = (Backend.GRAPH, Backend.HYBRID, Backend.MARKDOWN)
+USED, OTHER = "mem_000000000001", "mem_000000000002"
+
+
+@pytest.fixture
+def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]:
+    api = Api(settings, clock)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    yield Desk(api, folder)
+    api.close()
+
+
+def told(desk: Desk, *prompts: tuple[str, str]) -> None:
+    """The session's log: (time, prompt)."""
+    lines = [
+        {"type": "user", "uuid": f"u{number}", "sessionId": "s1", "cwd": str(desk.folder), "timestamp": at}
+        | {"message": {"role": "user", "content": text}}
+        for number, (at, text) in enumerate(prompts)
+    ]
+    (desk.folder / "s1.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+
+
+def used(desk: Desk, clock: FakeClock, *memories: str, event: str = "UserPromptSubmit", cited: bool = True) -> str:
+    """The session was given memories now and cited them; gives the time."""
+    state = desk.api._state
+    state.touch_session("s1", "shop", str(desk.folder), str(desk.folder / "s1.jsonl"))
+    state.record_injection("s1", memories, event)
+    if cited:
+        state.ledger.record_use(memories, "s1", How.CITED)
+    return clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def ranking(**ranked: list[str]):
+    """A search whose backends rank these ids; it notes what it was asked."""
+
+    def search(query: Query, limit: int) -> list[Hit]:
+        search.asked.append(query.text)
+        ids = ranked.get(query.backend.value, [])
+        return [Hit(MemoryItem(id=id, content=id), score=1.0, relevancy=1.0, backend=query.backend) for id in ids[:limit]]
+
+    search.asked = []
+    return search
+
+
+def found(desk: Desk, clock: FakeClock, search):
+    return feedback(desk.api._state, search, clock.now(), BACKENDS)
+
+
+def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest(desk: Desk, clock: FakeClock) -> None:
+    at = used(desk, clock, USED)
+    told(desk, ("2020-01-01T00:00:00Z", "Something else, long ago, about the tests?"), (at, PROMPT))
+    search = ranking(graph=[OTHER, USED], hybrid=[USED], markdown=[])
+    result = found(desk, clock, search)
+    assert result.rows == [Labelled(PROMPT, Backend.HYBRID)] and (result.undecided, result.gone) == (0, 0)
+    assert set(search.asked) == {PROMPT}
+
+
+@pytest.mark.parametrize("ranked", [{}, {"graph": [USED], "hybrid": [USED]}, {"graph": [OTHER], "markdown": [OTHER]}])
+def test_what_the_backends_rank_alike_tells_nothing(desk: Desk, clock: FakeClock, ranked) -> None:
+    told(desk, (used(desk, clock, USED), PROMPT))
+    result = found(desk, clock, ranking(**ranked))
+    assert (result.rows, result.undecided) == ([], 1)
+
+
+def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedback(desk: Desk, clock: FakeClock) -> None:
+    at = used(desk, clock, "mem_00000000000a", cited=False)
+    used(desk, clock, "mem_00000000000b", event="SessionStart")
+    used(desk, clock, "mem_00000000000c")
+    desk.api._state.ledger.record_use(["mem_00000000000c"], "s1", How.CONTRADICTED)
+    told(desk, (at, PROMPT))
+    search = ranking()
+    assert found(desk, clock, search).rows == [] and search.asked == []
+
+
+def test_a_log_that_is_gone_is_counted_and_a_prompt_of_another_time_is_no_match(desk: Desk, clock: FakeClock) -> None:
+    used(desk, clock, USED)
+    assert found(desk, clock, ranking()).gone == 1
+    told(desk, ("2020-01-01T00:00:00Z", PROMPT))
+    result = found(desk, clock, ranking(hybrid=[USED]))
+    assert (result.rows, result.undecided, result.gone) == ([], 0, 0)
+
+
+def test_sessions_and_projects_that_are_off_are_not_read(desk: Desk, clock: FakeClock) -> None:
+    told(desk, (used(desk, clock, USED), PROMPT))
+    state = desk.api._state
+    state.set_session_off("s1", True)
+    assert found(desk, clock, ranking(hybrid=[USED])).rows == []
+    state.set_session_off("s1", False)
+    state.set_off("shop", True)
+    assert found(desk, clock, ranking(hybrid=[USED])).rows == []
+
+
+def test_training_tells_how_many_prompts_it_used_and_keeps_no_word_of_them(desk: Desk, clock: FakeClock, tmp_path: Path) -> None:
+    told(desk, (used(desk, clock, USED), PROMPT))
+    desk.api.warm()
+    service = desk.api._service
+    service.search, real = ranking(hybrid=[USED]), service.search
+    labels = tmp_path / "labels.json"
+    labels.write_bytes(
+        orjson.dumps({"format": 1, "hybrid": [f"why is {n} so" for n in range(10)], "markdown": [f"port {n}" for n in range(10)]})
+    )
+    result = desk.user("train_router", labels=str(labels))
+    assert result["feedback"] == {"prompts": 1, "undecided": 0, "logs_gone": 0}
+    assert result["scores"]["n"] == 20 and result["scores"]["feedback"]["rows"] == 1
+    written = Path(result["path"]).read_text("utf-8")
+    assert "mail queue" not in written and USED not in written
+    left_out = desk.user("train_router", labels=str(labels), feedback=False)
+    assert left_out["feedback"]["prompts"] == 0 and "feedback" not in left_out["scores"]
+    service.search = real
