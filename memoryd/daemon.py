@@ -41,6 +41,7 @@ AROUND_SECONDS = 60.0
 LEASE_CHECK_SECONDS = 30.0
 GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
+FIRST_ANSWERS_SECONDS = 0.25
 SWITCH_SECONDS = 0.001  # hooks get the interpreter sooner from a thread that computes (the default is 0.005)
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
@@ -170,6 +171,9 @@ class _Daemon:
         core.set_api(api)
         core.poked.set()
         core.worker.start()
+        with contextlib.suppress(TimeoutError):  # who waits for the API by now is answered before all else is loaded
+            async with asyncio.timeout(FIRST_ANSWERS_SECONDS):
+                await core.quiet()
         await in_thread(lambda: self._warm(api), "warm")
         core.warm = True
 

@@ -78,8 +78,7 @@ class Connections:
         """Let requests in flight end within `timeout` seconds, then cut all connections."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                while self._core.in_flight:
-                    await asyncio.sleep(0.01)
+                await self._core.quiet()
                 await asyncio.sleep(SETTLE_SECONDS)
         for task in list(self._tasks):
             task.cancel()

@@ -30,6 +30,7 @@ T = TypeVar("T")
 KEPT_FAULTS = 20
 FAULT_CHARACTERS = 300
 CALLS_AT_ONCE = 32
+QUIET_POLL_SECONDS = 0.005
 UNEXPECTED_FIX = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
 _logger = logging.getLogger(__name__)
 
@@ -96,6 +97,11 @@ class Core:
     def touch(self) -> None:
         """Begin the lease anew."""
         self.last_used = asyncio.get_running_loop().time()
+
+    async def quiet(self) -> None:
+        """Wait until no request is under way."""
+        while self.in_flight:
+            await asyncio.sleep(QUIET_POLL_SECONDS)
 
     def report(self, where: str, what: str) -> None:
         """Keep a fault for the status and the log. From any thread."""

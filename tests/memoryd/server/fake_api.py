@@ -36,6 +36,7 @@ class FakeApi:
         self.answers: dict[str, dict] = {}
         self.closed = False
         self.slow = threading.Event()
+        self.warmed = threading.Event()
         self.ticks = 0
         self._noted = noted
 
@@ -69,7 +70,7 @@ class FakeApi:
         return f"answer to {event} {payload.get('n', '')}".encode()
 
     def warm(self):
-        pass
+        self.warmed.set()
 
     def drain_spool_record(self, event, payload, options):
         if payload.get("full"):

@@ -173,6 +173,27 @@ def test_a_request_in_flight_is_finished_before_the_end(daemon):
     assert daemon.api.closed
 
 
+@pytest.mark.parametrize(("seconds", "waits"), [(5.0, True), (0.01, False)])
+def test_who_waits_at_the_start_is_answered_before_the_models_are_loaded_but_does_not_hold_them_up_for_long(
+    run, monkeypatch, seconds, waits
+):
+    monkeypatch.setattr("memoryd.daemon.FIRST_ANSWERS_SECONDS", seconds)
+    made = threading.Event()
+    api = FakeApi()
+    with run(lambda settings: made.wait(5) and api) as daemon, ThreadPoolExecutor(1) as pool:
+        future = pool.submit(daemon.client.call, "wait", {}, 5)
+        until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
+        made.set()
+        until(lambda: api.calls)
+        if waits:
+            assert not api.warmed.is_set()
+        else:
+            assert api.warmed.wait(5)
+        api.slow.set()
+        assert future.result(5) == {"ok": True}
+        assert api.warmed.wait(5)
+
+
 def test_what_waits_in_the_spool_is_drained_at_the_start_in_order(run):
     daemon = run()
     for number in (3, 1, 2):
