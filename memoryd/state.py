@@ -63,6 +63,10 @@ def m003_verdicts(db: Database) -> None:
     verdicts.create_table(db)
 
 
+# The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
+GATHERING = "gathering"
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """How far a transcript was read. `fingerprint` is of the bytes before `offset`; `context` is the reader's own."""
@@ -182,10 +186,11 @@ class State:
     # Jobs
 
     def enqueue(self, transcript: str, session: str, cwd: str, reason: str) -> None:
-        """Ask for a day dream now. A job that waits for a retry keeps its back-off unless it never failed."""
+        """Ask for a day dream now. A job that waits for a retry keeps its back-off; one that only gathers is due."""
         self._db.execute(
             f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, 1, ?, 0, '') ON CONFLICT(transcript) DO UPDATE SET"
-            " generation = generation + 1, session = excluded.session, cwd = excluded.cwd, reason = excluded.reason",
+            " generation = generation + 1, session = excluded.session, cwd = excluded.cwd, reason = excluded.reason,"
+            " due = CASE WHEN attempts = 0 THEN min(due, excluded.due) ELSE due END",
             (transcript, session, cwd, reason, self._clock.now().timestamp()),
         )
 
@@ -214,6 +219,14 @@ class State:
             "UPDATE job SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, job.transcript)
         )
         return delay
+
+    def defer_job(self, job: Job, reason: str, seconds: float) -> None:
+        """Put a job off for other reasons than a failure, unless it was asked for again since."""
+        due = self._clock.now().timestamp() + seconds
+        self._db.execute(
+            "UPDATE job SET due = ?, reason = ?, attempts = 0, error = '' WHERE transcript = ? AND generation = ?",
+            (due, reason, job.transcript, job.generation),
+        )
 
     # Sessions and injections
 

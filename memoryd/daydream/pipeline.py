@@ -10,6 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from memoryd.daydream.decided import counts, decided
 from memoryd.daydream.draft import dry_run
 from memoryd.daydream.extractors import HEURISTIC, choose, limits_for, make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
+from memoryd.daydream.gather import Gathering
 from memoryd.daydream.keeping import Keeper, KeepingStore
 from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
@@ -45,6 +47,14 @@ class BudgetReached(MemorydError):
     code = "budget"
 
 
+class _Then(Enum):
+    """What follows a piece: the next one, the job's end, or waiting until the log holds more."""
+
+    GO_ON = auto()
+    END = auto()
+    WAIT = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Which session and project a piece belongs to."""
@@ -55,7 +65,10 @@ class _Place:
 
 
 class DayDream:
-    """Works off day-dream jobs. One job at a time; not for use from several threads."""
+    """Works off day-dream jobs. One job at a time; not for use from several threads.
+
+    While a session goes on, a model is asked only about full pieces (see `gather`); the heuristic reads each turn at once.
+    """
 
     def __init__(
         self,
@@ -73,7 +86,9 @@ class DayDream:
         self._clock = clock
         self._extractor = extractor
         self._projects = projects or ProjectRegistry(settings.paths.projects)
-        self._limits = limits_for(settings, extractor.name if extractor else choose(settings))
+        name = extractor.name if extractor else choose(settings)
+        self._limits = limits_for(settings, name)
+        self._gathering = Gathering(state, settings, name)
 
     # Jobs
 
@@ -86,9 +101,12 @@ class DayDream:
         runs: list[Run] = []
         try:
             while not stop():
-                run, more = self._next_piece(job)
+                run, then = self._next_piece(job)
                 runs += [run] if run else []
-                if not more:
+                if then is _Then.WAIT:
+                    self._gathering.hold(job)
+                    break
+                if then is _Then.END:
                     self._state.finish_job(job)
                     break
         except TranscriptError as error:
@@ -102,11 +120,16 @@ class DayDream:
         if isinstance(self._extractor, Closable):
             self._extractor.close()
 
-    def _next_piece(self, job: Job) -> tuple[Run | None, bool]:
+    def _next_piece(self, job: Job) -> tuple[Run | None, _Then]:
         cursor = self._state.cursor(job.transcript)
+        if self._gathering.waits(job, cursor):
+            self._made_extractor()  # what is missing for it is told at the first turn
+            return None, _Then.WAIT
         piece = read_transcript(Path(job.transcript), cursor, limits=self._limits, final=job.reason in FINAL_REASONS)
         if piece.cursor == cursor:
-            return None, False
+            return None, _Then.END
+        if self._gathering.is_small(job, piece):
+            return None, _Then.WAIT
         cwd = self._folder(job, piece)
         refused = self._why_not_folder(cwd, piece)
         place = self._place(job, piece, cwd, named=not refused)
@@ -117,7 +140,7 @@ class DayDream:
         elif piece.turns:
             run, verdicts = self._digest(job, place, piece, run)
         self._state.finish_piece(piece.cursor, run, verdicts)
-        return run, piece.more and piece.cursor.offset != piece.start
+        return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
 
     def _folder(self, job: Job, piece: Piece) -> str:
         """The session's first folder: a `cd` in the middle does not move its memories."""
@@ -187,17 +210,22 @@ class DayDream:
         )
         return run, decided(outcomes, [*refused, *extraction.refused])
 
-    def _ready_extractor(self) -> Extractor:
-        """The extractor, made at its first use; BudgetReached when it costs tokens and the day's are used up."""
+    def _made_extractor(self) -> Extractor:
+        """The extractor, made at its first use."""
         if self._extractor is None:
             self._extractor = make_extractor(self._settings)
+        return self._extractor
+
+    def _ready_extractor(self) -> Extractor:
+        """The extractor; BudgetReached when it costs tokens and the day's are used up."""
+        extractor = self._made_extractor()
         budget = self._settings.daily_token_budget
-        if self._extractor.name != HEURISTIC and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
+        if extractor.name != HEURISTIC and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
             raise BudgetReached(
                 f"The daily token budget of {budget} is used up; the day dream goes on tomorrow.",
                 fix="Raise daily_token_budget, or set extractor = heuristic, which needs no model.",
             )
-        return self._extractor
+        return extractor
 
     # Failures
 

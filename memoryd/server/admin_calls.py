@@ -19,7 +19,7 @@ from memoryd.server.memory_calls import Caller
 from memoryd.server.params import Params
 from memoryd.server.session_calls import run_totals
 from memoryd.service import Orchestrator
-from memoryd.state import Job, Run, State
+from memoryd.state import GATHERING, Job, Run, State
 from memoryd.transfer import exporting, importing
 from memoryd.types import Project
 
@@ -104,10 +104,10 @@ class AdminCalls:
         return {"waiting": len(self._state.jobs())}
 
     def jobs(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Day dreams that wait, for progress displays."""
+        """Day dreams that wait, for progress displays; those of sessions that go on and gather text are not among them."""
         params.done()
         jobs = self._state.jobs()
-        ready = [job for job in jobs if not job.error]
+        ready = [job for job in jobs if not job.error and job.reason != GATHERING]
         return {"waiting": len(ready), "failing": [_failing(job) for job in jobs if job.error]}
 
     def reindex(self, params: Params, caller: Caller) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class World:
     def dream(self, extractor: Any = None) -> DayDream:
         return DayDream(self.store, self.state, self.settings, self.clock, extractor or EveryLine())
 
-    def run(self, log: Log, extractor: Any = None, reason: str = "Stop") -> list[Run]:
+    def run(self, log: Log, extractor: Any = None, reason: str = "by hand") -> list[Run]:
         self.state.enqueue(str(log.path), log.name, log.cwd, reason)
         return self.dream(extractor).run_job(self.job())
 
