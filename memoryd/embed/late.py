@@ -2,7 +2,7 @@
 
 The file in the wheel ends before the model's own projection, so the 384 numbers of a token are
 projected to 224 by the matrix of `late_projection.npy`: the main axes of the states of general
-texts, turned at random (benchmarks/fit_projection.py makes it). One text a run, as in memoryd.embed.onnx.
+texts, turned at random (benchmarks/fit_projection.py makes it). One text a run by a graph of ours, as in memoryd.embed.onnx.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from memoryd.errors import EmbeddingError
 from memoryd.protocols import FloatArray, QueryTokens
 
 PROJECTION_FILE = Path(__file__).with_name("late_projection.npy")
+LATE_GRAPH = Path(__file__).with_name("colbert_small.onnx")
 STATES = 384
 QUERY_TOKENS = 64
 # Tokens of what was said before, its end: enough to tell who "she" is.
@@ -88,9 +89,9 @@ class LateEncoder:
         """Vectors of the query's tokens and the word that each belongs to. Raises EmbeddingError."""
         model = self._load()
         ids, words = _query_input(model, text)
-        states = run_states(model.loaded, [model.start, model.query_mark, *ids, model.end])[2:-1]
         kept = [place for place, id in enumerate(ids) if id not in model.punctuation]
-        return QueryTokens(_project(model, states[kept]), tuple(words[place] for place in kept))
+        vectors = _vectors(model, [model.start, model.query_mark, *ids, model.end], [place + 2 for place in kept])
+        return QueryTokens(vectors, tuple(words[place] for place in kept))
 
     def _load(self) -> _Model:
         with self._lock:
@@ -113,7 +114,7 @@ def _read_projection(path: Path | None) -> FloatArray:
 
 def _open(projection: FloatArray) -> _Model:
     folder = bundled_folder(TOKEN_FOLDER)
-    loaded = load_onnx(OnnxModel("answerai-colbert-small-v1", STATES, digests=TOKEN_DIGESTS, folder=folder))
+    loaded = load_onnx(OnnxModel("answerai-colbert-small-v1", STATES, digests=TOKEN_DIGESTS, folder=folder, graph=LATE_GRAPH))
     tokenizer = loaded.tokenizer
     punctuation = frozenset(id for mark in string.punctuation if (id := tokenizer.token_to_id(mark)) is not None)
     start, end, query, text = (int(tokenizer.token_to_id(mark)) for mark in ("[CLS]", "[SEP]", _QUERY_MARK, _TEXT_MARK))
@@ -132,10 +133,9 @@ def _input(model: _Model, text: str, context: str) -> tuple[list[int], int]:
 
 
 def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
-    states = run_states(model.loaded, ids)
     kept = [place for place in range(first, len(ids) - 1) if ids[place] not in model.punctuation]
     # A text of punctuation alone stands for itself as a whole.
-    return _project(model, states[kept or [0]])
+    return _vectors(model, ids, kept or [0])
 
 
 def _query_input(model: _Model, text: str) -> tuple[list[int], list[str]]:
@@ -149,9 +149,11 @@ def _query_input(model: _Model, text: str) -> tuple[list[int], list[str]]:
     return ids, [text[slice(*spans[word])].casefold() for word in words]
 
 
-def _project(model: _Model, states: FloatArray) -> FloatArray:
-    # einsum, not `@`: the threads of BLAS wait for one another on busy cores (docs/design/vector-index.md).
-    vectors = np.einsum("ij,jk->ik", states, model.projection)
+def _vectors(model: _Model, ids: Sequence[int], kept: Sequence[int]) -> FloatArray:
+    """Projected states of the tokens at these places, of length 1."""
+    if not kept:
+        return np.zeros((0, model.projection.shape[1]), dtype=np.float32)
+    vectors = run_states(model.loaded, ids, kept, projection=model.projection)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(norms).all():
         raise EmbeddingError("The token model gave a vector that is not finite.", fix="Run 'memoryd doctor'.")

