@@ -5,6 +5,7 @@
 DATA is a file or folder that the benchmark's loader of memeval reads. Each case becomes a store (kept under --homes, so that
 a second run need not encode again); each question with evidence gives one table of features. Maximised is the mean of evidence
 recall at 5 and at 10 over the training half of the cases; the figures of both halves are printed, before and after.
+First come those of the product itself, with the weights of the file: of all questions, and of each category.
 """
 
 from __future__ import annotations
@@ -34,20 +35,26 @@ Array = NDArray[np.float64]
 STEPS = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)
 ROUNDS = 3
 CUTS = (1, 5, 10, 20)
+SESSIONS = 5
+REACH = 50
+RESAMPLES = 2_000
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: standardised features of each candidate, which of them are evidence (of `evidence` turns in all), and
-    which of the hits that the product gave, in its order and with its recency.
+    """One question: standardised features of each candidate, which of them are evidence (of `evidence` turns in all), which of
+    the hits that the product gave, in its order and with its recency, and the share of the evidence sessions among its first.
+
+    There are no features when another way than late interaction answered.
     """
 
     case: str
     category: str
-    features: Array
+    features: Array | None
     right: Array
     evidence: int
     hits: tuple[bool, ...]
+    sessions: float
 
 
 def matrix(rows: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> Array:
@@ -78,13 +85,15 @@ def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
             for question in case.questions:
                 if question.type is QuestionType.ABSTENTION or not question.evidence_turns:
                     continue
-                found = service.search(Query(text=question.text, project=PROJECT, now=now), CUTS[-1])
-                hits = tuple(bool(set(hit.item.evidence.lines) & set(question.evidence_turns)) for hit in found)
-                rows = seen.pop("rows", None)
-                if rows:
-                    ids = sorted(rows)
-                    right = np.array([bool(set(turns[id]) & set(question.evidence_turns)) for id in ids], dtype=float)
-                    out.append(Asked(case.id, question.category, matrix(rows, ids), right, len(question.evidence_turns), hits))
+                found = service.search(Query(text=question.text, project=PROJECT, now=now), REACH)
+                hits = tuple(bool(set(hit.item.evidence.lines) & set(question.evidence_turns)) for hit in found[: CUTS[-1]])
+                first = list(dict.fromkeys(hit.item.session for hit in found))[:SESSIONS]
+                sessions = len(set(first) & set(question.evidence_sessions)) / max(1, len(question.evidence_sessions))
+                rows = seen.pop("rows", None) or {}
+                ids = sorted(rows)
+                right = np.array([bool(set(turns[id]) & set(question.evidence_turns)) for id in ids], dtype=float)
+                features = matrix(rows, ids) if rows else None
+                out.append(Asked(case.id, question.category, features, right, len(question.evidence_turns), hits, sessions))
     finally:
         setattr(ranking, "late_scores", late_scores)  # noqa: B010
     return out
@@ -94,6 +103,7 @@ def recalls(asked: Sequence[Asked], weights: Array) -> Array:
     """Mean evidence recall at each of CUTS."""
     total = np.zeros(len(CUTS))
     for one in asked:
+        assert one.features is not None
         found = one.right[np.argsort(-(one.features @ weights), kind="stable")]
         total += [found[:cut].sum() / one.evidence for cut in CUTS]
     return total / max(1, len(asked))
@@ -129,8 +139,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         asked = tables(options.data, options.benchmark, options.homes or Path(scratch))
-    answered = np.array([[sum(one.hits[:cut]) / one.evidence for cut in CUTS] for one in asked]).mean(axis=0)
-    print(f"{len(asked)} questions; the product's hits with the weights of the file: {answered.round(3)} at {CUTS}")
+    print_answers(asked, options.seed)
+    asked = [one for one in asked if one.features is not None]
     weights = load_late_weights()
     start = np.array([weights.turn.get(name, 0.0) for name in FEATURES])
     cases = sorted({one.case for one in asked})
@@ -142,13 +152,28 @@ def main() -> None:
             print(f"  {label:7} training {recalls(training, values).round(3)}  test {recalls(test, values).round(3)}  at {CUTS}")
     if options.write:
         turn = {name: round(value, 3) for name, value in zip(FEATURES, found.tolist(), strict=True) if value}
-        kept = {"format": FORMAT, "version": "1", "turn": turn, "statement": dict(weights.statement)}
+        kept = {"format": FORMAT, "version": str(int(weights.version) + 1), "turn": turn, "statement": dict(weights.statement)}
         WEIGHTS_FILE.write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
+
+
+def print_answers(asked: Sequence[Asked], seed: int) -> None:
+    """What the product gave, of all (with the middle 95 % of resampled questions) and by category."""
+    print(f"the product's hits with the weights of the file: turn at {CUTS}, any of ten, session at {SESSIONS}")
+    values = np.array(
+        [[*(sum(one.hits[:cut]) / one.evidence for cut in CUTS), any(one.hits[:10]), one.sessions] for one in asked], dtype=float
+    )
+    random = np.random.default_rng(seed)
+    means = [values[random.integers(0, len(values), len(values))].mean(axis=0) for _ in range(RESAMPLES)]
+    low, high = np.percentile(means, [2.5, 97.5], axis=0).round(3)
+    print(f"{len(asked)} questions {values.mean(axis=0).round(3)} from {low} to {high}")
+    for category in sorted({one.category for one in asked}):
+        of = np.array([one.category == category for one in asked])
+        print(f"category {category}, {of.sum()} questions {values[of].mean(axis=0).round(3)}")
 
 
 def tables(data: Path, benchmark: str, homes: Path) -> list[Asked]:
     """All questions of the benchmark; read from `homes` when they were made before."""
-    kept = homes / "features.pickle"
+    kept = homes / "asked.pickle"
     if kept.exists():
         return list(pickle.loads(kept.read_bytes()))
     catalog = Catalog.default()
