@@ -31,6 +31,37 @@ function submitOnChange() {
   }
 }
 
+// A text that was written is not sent into the void: without an answer to the page itself, the form stays as it is.
+function keepText() {
+  for (const form of document.querySelectorAll('form[method="post"]:has(textarea)')) {
+    let sure = false;
+    form.addEventListener("submit", async (event) => {
+      if (sure) return;
+      event.preventDefault();
+      const trouble = await troubleOfPage();
+      if (trouble) return tell(form, `Not saved: ${trouble} Your text is still here. Copy it, open the console anew with: memoryd console`);
+      sure = true;
+      form.requestSubmit(event.submitter);
+      sure = false;
+    });
+  }
+}
+
+async function troubleOfPage() {
+  try {
+    return (await fetch(location.pathname, { cache: "no-store" })).status === 401 ? "this session has ended." : "";
+  } catch {
+    return "the daemon does not answer.";
+  }
+}
+
+function tell(form, words) {
+  const note = form.querySelector("[role=alert]") || form.appendChild(document.createElement("p"));
+  note.className = "flash failed";
+  note.setAttribute("role", "alert");
+  note.textContent = words;
+}
+
 // The page of the navigation whose name begins with this letter.
 function pageOf(letter) {
   const links = [...document.querySelectorAll(".top nav a")];
@@ -59,4 +90,5 @@ function keys() {
 
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 submitOnChange();
+keepText();
 keys();
