@@ -7,6 +7,7 @@ any similarity measure and mean different things. Only differences that are unde
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -21,6 +22,7 @@ FLIP_OVERLAP = 0.7
 MIN_SHARED = 2
 PREFIX = 5
 READ_KEPT = 4_000
+NONE: frozenset[str] = frozenset()
 
 
 class Relation(StrEnum):
@@ -135,18 +137,21 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=READ_KEPT)
 def read(text: str) -> Statement:
-    """What comparisons need of a text. Kept for a while: one statement is compared with many."""
+    """What comparisons need of a text. Kept for a while: one statement is compared with many.
+
+    A dream holds those of all memories: words are kept once for all, and so is the empty set.
+    """
     text = _DENIAL.sub("", text)
     plain = [word for word in words(mask_values(text)) if word not in ENGLISH_STOP_WORDS and word not in _NEGATION_WORDS]
     return Statement(
         text=text,
         norm=normalise(text),
-        stems=frozenset(_stem(word) for word in plain),
+        stems=frozenset(sys.intern(_stem(word)) for word in plain),
         values=values_of(text),
-        tokens=tuple(_tokens(text)),
+        tokens=tuple(map(sys.intern, _tokens(text))),
         replaced=tuple(_replaced_things(text)),
         negations=len(_NEGATION.findall(_without_contrasts(text))),
-        limits=frozenset(match.casefold() for match in _LIMITED.findall(text)),
+        limits=frozenset(match.casefold() for match in _LIMITED.findall(text)) or NONE,
     )
 
 

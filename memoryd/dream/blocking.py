@@ -27,6 +27,8 @@ WHOLE = 2_048
 TREES = 6
 LEAST_OVERLAP = 0.25
 LEAST_COSINE = 0.72
+# Pairs that are compared at once: both sides are copied for it.
+PAIRS_AT_ONCE = 8_192
 
 Pairs = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -51,11 +53,10 @@ def signatures(bags: Sequence[Iterable[str]]) -> Hashes:
     factors = random.integers(0, 2**63, BANDS * ROWS, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     shifts = random.integers(0, 2**63, BANDS * ROWS, dtype=np.uint64)
     codes, begin = np.array(flat, dtype=np.uint64), np.array(starts)
-    columns = [
-        np.minimum.reduceat((codes * factor + shift) >> np.uint64(16), begin)
-        for factor, shift in zip(factors, shifts, strict=True)
-    ]
-    return np.stack(columns, axis=1)
+    out = np.empty((len(starts), BANDS * ROWS), dtype=np.uint64)
+    for column, (factor, shift) in enumerate(zip(factors, shifts, strict=True)):
+        out[:, column] = np.minimum.reduceat((codes * factor + shift) >> np.uint64(16), begin)
+    return out
 
 
 def _code(word: str, vocabulary: dict[str, int]) -> int:
@@ -104,9 +105,9 @@ def _adjacent(key: Hashes, neighbours: int) -> Pairs:
 def _agreement(signature: Hashes, pairs: Pairs) -> FloatArray:
     """Estimated Jaccard similarity of each pair."""
     out = np.zeros(len(pairs), dtype=np.float32)
-    for start in range(0, len(pairs), 100_000):
-        part = pairs[start : start + 100_000]
-        out[start : start + 100_000] = (signature[part[:, 0]] == signature[part[:, 1]]).mean(axis=1)
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        part = pairs[start : start + PAIRS_AT_ONCE]
+        out[start : start + PAIRS_AT_ONCE] = (signature[part[:, 0]] == signature[part[:, 1]]).mean(axis=1)
     return out
 
 
@@ -152,7 +153,7 @@ def _nearest(vectors: FloatArray, rows: NDArray[np.int64], neighbours: int) -> P
 def cosines_of(vectors: FloatArray, pairs: Pairs) -> FloatArray:
     """The cosine of each pair."""
     out = np.zeros(len(pairs), dtype=np.float32)
-    for start in range(0, len(pairs), 100_000):
-        part = pairs[start : start + 100_000]
-        out[start : start + 100_000] = np.einsum("ij,ij->i", vectors[part[:, 0]], vectors[part[:, 1]])
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        part = pairs[start : start + PAIRS_AT_ONCE]
+        out[start : start + PAIRS_AT_ONCE] = np.einsum("ij,ij->i", vectors[part[:, 0]], vectors[part[:, 1]])
     return out

@@ -145,7 +145,7 @@ class Neighbourhood:
 
     def _with_meaning(self, claims: Sequence[Claim], pairs: Pairs, groups: Pairs, known: Pairs) -> tuple[Pairs, FloatArray]:
         rows = np.flatnonzero(known)
-        matrix = np.stack([self._vectors[claims[row].text[0]] for row in rows.tolist()]).astype(np.float32)
+        matrix = np.stack([self._vectors[claims[row].text[0]] for row in rows.tolist()], dtype=np.float32)
         near = rows[pairs_by_meaning(matrix, groups[rows], self._limits.neighbours)]
         both = unique_pairs([pairs, near.reshape(-1, 2)], len(claims))
         at = np.full(len(claims), -1, dtype=np.int64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memoryd.dream import lexicon
 from memoryd.router.relevance import stem
-from memoryd.statements import Statement, mask_values, read
+from memoryd.statements import NONE, Statement, mask_values, read
 from memoryd.text import STOP_WORDS, words
 
 _ORDER = frozenset({"before", "after", "only"})
@@ -154,19 +154,19 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
     return Reading(
         statement,
         clauses,
-        frozenset().union(*(clause.terms for clause in clauses)),
+        clauses[0].terms if len(clauses) == 1 else frozenset().union(*(clause.terms for clause in clauses)),
         _ordered_terms(mask_values(plain)),
         tuple(sorted(canonical_value(value) for value in read(_NUMBER_WORD.sub(_digits, text)).values)),
         _names(text),
         _gone(text, statement),
         tuple((match[1].casefold(), next(iter(_ordered_terms(match[2])), "")) for match in _MARKER.finditer(plain)),
-        frozenset(term for match in _PLACE.finditer(plain) for term in _ordered_terms(match[1])[:1]),
+        frozenset(term for match in _PLACE.finditer(plain) for term in _ordered_terms(match[1])[:1]) or NONE,
     )
 
 
 def _gone(text: str, statement: Statement) -> frozenset[str]:
     things = [*statement.replaced, *(next(filter(None, match.groups())) for match in _FROM.finditer(text))]
-    return frozenset(term for thing in things for term in canonical_terms(thing))
+    return frozenset(term for thing in things for term in canonical_terms(thing)) or NONE
 
 
 def canonical_value(value: str) -> str:
@@ -249,4 +249,4 @@ _NAME = re.compile(r"`([^`]+)`|(?<=[a-z,;] )([A-Z][\w+-]*[\w+])|\b([a-z]+_[a-z_]
 def _names(text: str) -> frozenset[str]:
     """Words that are written like names: in backticks, capitals within a sentence, identifiers."""
     found = (next(filter(None, match.groups())) for match in _NAME.finditer(mask_values(text)))
-    return frozenset(CANONICAL.get(stem(name.casefold()), stem(name.casefold())) for name in found)
+    return frozenset(CANONICAL.get(stem(name.casefold()), stem(name.casefold())) for name in found) or NONE

@@ -29,7 +29,7 @@ from memoryd.protocols import Embedder, FloatArray
 from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, where
 from memoryd.stores.ahead import Ahead
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
-from memoryd.stores.mirrors import MATRIX_BYTES, USABLE, Mirrors, dimensions_key, read_dimensions
+from memoryd.stores.mirrors import MATRIX_BYTES, READ_BATCH, USABLE, Mirrors, dimensions_key, read_dimensions
 from memoryd.stores.vectors import from_blobs, to_blob, unit_vectors
 from memoryd.types import Backend, Hit, MemoryItem, Query
 
@@ -183,16 +183,19 @@ class VectorStore:
         return {id: digest for id, digest in rows}
 
     def vectors(self) -> dict[str, FloatArray]:
-        """The vectors of this model by memory id; rows whose vector is damaged are left out."""
-        size = read_dimensions(self._db, self._embedder.name)
-        rows = self._db.execute(
-            f"SELECT rowid, embedding, id FROM memory WHERE {USABLE}", (self._embedder.name, size * FLOAT_BYTES)
+        """The vectors of this model by memory id; rows whose vector is damaged are left out. Read in pages, for memory's sake."""
+        size = read_dimensions(self._db, self._model)
+        sql = (
+            f"SELECT rowid, embedding, id FROM memory NOT INDEXED WHERE rowid > ? AND {USABLE} ORDER BY rowid LIMIT {READ_BATCH}"
         )
-        if not rows:
-            return {}
-        ids = {row[0]: row[2] for row in rows}
-        rowids, vectors = from_blobs([row[:2] for row in rows], size)
-        return {ids[rowid]: vector for rowid, vector in zip(rowids, vectors, strict=True)}
+        out: dict[str, FloatArray] = {}
+        last = -1
+        while rows := self._db.execute(sql, (last, self._model, size * FLOAT_BYTES)):
+            ids = {row[0]: row[2] for row in rows}
+            rowids, vectors = from_blobs([row[:2] for row in rows], size)
+            out |= {ids[rowid]: vector for rowid, vector in zip(rowids, vectors, strict=True)}
+            last = rows[-1][0]
+        return out
 
     def stale_count(self) -> int:
         """Rows that can't be found by meaning until they are written again."""

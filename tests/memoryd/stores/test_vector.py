@@ -261,6 +261,18 @@ def test_a_query_is_embedded_once(open_store):
     assert embedder.seen == before + 1
 
 
+def test_all_vectors_are_read_page_by_page(open_store, monkeypatch):
+    monkeypatch.setattr("memoryd.stores.vector.READ_BATCH", 3)
+    embedder = ClusterEmbedder()
+    store = open_store(embedder)
+    assert store.vectors() == {}
+    store.write_many([item(n) for n in range(10)])
+    store.delete(item(4).id)
+    found = store.vectors()
+    assert sorted(found) == [item(n).id for n in range(10) if n != 4]
+    assert all(np.allclose(found[item(n).id], embedder.embed([item(n).content])[0]) for n in range(10) if n != 4)
+
+
 def test_score_gives_the_cosine_of_each_known_id(open_store):
     store = open_store()
     store.write_many([item(n) for n in range(5)])
