@@ -35,6 +35,7 @@ PLAN = (
     Bench("transcript", "reading one huge session log", ("--mb", "100"), ("--mb", "800")),
     Bench("store", "Markdown store and its literal index alone", ("--sizes", "1000"), ("--sizes", "1000,10000")),
     Bench("vector", "vector store by each way of searching, and the embedder", ("--sizes", "1000"), ("--sizes", "1000,10000")),
+    Bench("console", "the console's pages, asked over HTTP", ("--memories", "5000"), ()),
     Bench("dream", "planning a dream, and how well it tells duplicates", ("--sizes", "1000"), ("--sizes", "1000,10000")),
 )
 
