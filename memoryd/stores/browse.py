@@ -20,6 +20,8 @@ from memoryd.types import MemoryItem, Query
 _FILTERED = "status, project, scope, kind, session, expired_at, valid_from, valid_to, tags, payload ->> 'source'"
 BROWSE_INDEX = f"CREATE INDEX IF NOT EXISTS memory_browse ON memory(created_at DESC, id, {_FILTERED})"
 _INDEXED = "memory INDEXED BY memory_browse"
+# A session's memories are few: they are looked up.
+_OF_SESSION = "memory INDEXED BY memory_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ def parse_key(text: str) -> Key:
     return Key(from_iso(moment), id)
 
 
+def _table(query: Query) -> str:
+    return _INDEXED if query.session is None else _OF_SESSION
+
+
 def page_of(db: Database, query: Query, k: int, after: Key | None) -> list[MemoryItem]:
     """At most k items that pass the filters, newest first, behind `after`."""
     condition, parameters = rows.where(query)
@@ -54,7 +60,7 @@ def page_of(db: Database, query: Query, k: int, after: Key | None) -> list[Memor
         condition += " AND created_at <= ? AND (created_at < ? OR id > ?)"
         seconds = rows.seconds(after.created_at)
         parameters = [*parameters, seconds, seconds, after.id]
-    chosen = f"SELECT rowid FROM {_INDEXED} WHERE {condition} ORDER BY created_at DESC, id LIMIT ?"
+    chosen = f"SELECT rowid FROM {_table(query)} WHERE {condition} ORDER BY created_at DESC, id LIMIT ?"
     sql = f"SELECT payload FROM memory WHERE rowid IN ({chosen}) ORDER BY created_at DESC, id"
     return [rows.from_payload(row[0]) for row in db.execute(sql, (*parameters, k))]
 
@@ -62,13 +68,13 @@ def page_of(db: Database, query: Query, k: int, after: Key | None) -> list[Memor
 def count_of(db: Database, query: Query) -> int:
     """How many items pass the filters."""
     condition, parameters = rows.where(query)
-    return int(db.value(f"SELECT count(*) FROM {_INDEXED} WHERE {condition}", parameters))
+    return int(db.value(f"SELECT count(*) FROM {_table(query)} WHERE {condition}", parameters))
 
 
 def tally_of(db: Database, query: Query) -> list[tuple[str, str, int]]:
     """(kind, status, number) of the items that pass the filters."""
     condition, parameters = rows.where(query)
-    sql = f"SELECT kind, status, count(*) FROM {_INDEXED} WHERE {condition} GROUP BY kind, status"
+    sql = f"SELECT kind, status, count(*) FROM {_table(query)} WHERE {condition} GROUP BY kind, status"
     return [(row[0], row[1], int(row[2])) for row in db.execute(sql, parameters)]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from memoryd import rows
 from memoryd.stores import literal_search
+from memoryd.stores.browse import key_of
 from memoryd.stores.literal import LiteralIndex
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.types import Kind, MemoryItem, Query, Scope, Status
@@ -104,3 +105,14 @@ def test_how_many_memories_each_project_has(store: MarkdownStore) -> None:
     counts = store.projects()
     assert sum(counts.values()) == 600
     assert counts["p0"] == sum(item.project == "p0" for item in store.all())
+
+
+@pytest.mark.parametrize("query", FILTERS)
+def test_pages_and_numbers_are_those_of_the_whole_list(store: MarkdownStore, query: Query) -> None:
+    every = [hit.item for hit in store.search(query, 1_000)]
+    assert store.count(query) == len(every) == sum(number for _, _, number in store.tally(query))
+    pages, after = [], None
+    while page := store.page(query, 50, after):
+        pages += page
+        after = key_of(page[-1])
+    assert pages == every
