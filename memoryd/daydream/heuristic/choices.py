@@ -21,6 +21,10 @@ _REFUSED = re.compile(
     re.I,
 )
 _DETAIL_CHARS = 220
+# "(recommended)", and the "or" that leads to the next option.
+_TAIL = re.compile(
+    r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)|[,;]? (?:or|oder|ou|или)\W*$", re.I
+)
 
 
 def picked(text: str) -> str:
@@ -54,7 +58,13 @@ def _with_detail(lines: list[str], index: int, pattern: re.Pattern[str]) -> str:
     title = plain(match.group("title")).strip(" :-—") if match else ""
     below = statements("\n".join(lines[index + 1 : index + 8]))
     detail = below[0].text.rstrip(":") if below and len(title) < 80 and not below[0].text.endswith("?") else ""
-    return shorten(f"{title}. {detail}" if title and detail else title or detail, _DETAIL_CHARS)
+    text = f"{title}. {detail}" if title and detail else title or detail
+    return shorten(without_marks(text), _DETAIL_CHARS)
+
+
+def without_marks(option: str) -> str:
+    """An option's text without "(recommended)" and without the "or" that leads to the next one."""
+    return _TAIL.sub("", option)
 
 
 _ASKS_LEAVE = re.compile(

@@ -14,8 +14,8 @@ _I = re.IGNORECASE
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
-    """Alternatives at word borders (Latin and Cyrillic letters); those with a leading `=` stand anywhere (CJK)."""
-    inside = [p[1:] for p in patterns if p.startswith("=")]
+    """Alternatives at word borders (Latin and Cyrillic letters); those of a string of `=…|=…` stand anywhere (CJK)."""
+    inside = [p[1:].replace("|=", "|") for p in patterns if p.startswith("=")]
     bounded = [p for p in patterns if not p.startswith("=")]
     parts = [rf"(?<![\w`])(?:{'|'.join(bounded)})(?!\w)"] if bounded else []
     return re.compile("|".join(parts + inside), _I)
@@ -59,7 +59,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"allowed) to|needs? to be",
             r"soll(?:te|ten|en)?|muss|müssen|darf|il faut|doit|doivent|devrait|debe(?:n|ría)?|hay que|solo|sólo|"
             r"должн\w+|нужно|надо|необходимо|только",
-            r"=应该|=必须|=需要|=只(?:能|需|要|用)|=可以",
+            r"=应该|=必须|=需要|=只(?:能|需|要|用)",
         ),
         "alternative": _words(
             r"instead(?: of)?|rather(?: than)?|in favou?r of|replace|not \w+ but|but not|without \w+ing|no longer",
@@ -67,9 +67,10 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"=而不是|=改成|=改为|=换成|=替换|=不用",
         ),
         "proposal": _words(
-            r"let'?s|lets|we(?:'ll| will| can just| could| decided)|go(?:ing)? with|option \w|I like|keep|use",
+            r"let'?s|lets|why (?:not|don'?t (?:we|you))|(?:how|what) about|we(?:'ll| will| can just| could| decided)|"
+            r"go(?:ing)? with|option \w|I like|keep|use",
             r"wir (?:nehmen|machen|sollten)|lass uns|on va|prenons|vamos (?:a|con)|usemos|давай(?:те)?|решили|пусть",
-            r"=我们(?:可以|就|用)|=先|=使用|=采用|=就用|=保留",
+            r"=我们(?:可以|就|用)|=为什么不|=怎么不|=先|=使用|=采用|=就用|=保留",
         ),
         "correction": _words(
             r"^no\b|^nope|actually|not (?:the|that|what|a)|wrong|isn'?t (?:right|correct)|incorrect|should(?: not|"
@@ -81,8 +82,8 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"=^不[，,。是对]|=不对|=不是|=错了|=其实|=而不是|=应该是|=为什么不是|=我的意思",
         ),
         "reason": _words(
-            r"because|since|so that|that'?s why|as (?:that|this|it|we)|given (?:the|that)|due to|otherwise|so (?:we|"
-            r"it|that|I)|the reason",
+            r"because|since|so that|that'?s why|as (?:that|this|it|we)|given (?:the|that)|due to|otherwise|so (?:we|I|"
+            r"that(?!'s))|the reason",
             r"weil|damit|sonst|deshalb|denn|parce que|car|sinon|pour que|porque|ya que|para que|si no|потому что|"
             r"так как|чтобы|иначе|поэтому",
             r"=因为|=所以|=否则|=这样|=由于|=导致|=以便",
@@ -153,7 +154,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "for this task": re.compile(
             r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|session)\b|"
-            r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)"
+            r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)|\b(?:just|anything(?: else)?|something(?: else)?) yet\b\W*$"
             r"|^(?:im Rahmen (?:der|dieser)|dans le cadre d|como parte de|в рамках)|^作为[^，]*的一部分",
             _I,
         ),
@@ -335,7 +336,7 @@ ERROR_REPORT = re.compile(
 )
 # Names of things: code, flags, variables, paths, files, tickets, acronyms, quoted labels, Latin names within CJK text.
 IDENTIFIER = re.compile(
-    r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
+    r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|(?<![\w/.])/[a-z][\w-]+(?::[\w-]+)?(?![\w/.:])|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
     r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b|"
     r"\b[A-Z]{2,}s?(?:-\d+)?\b|\b[A-Za-z]+\d[A-Za-z]\w*|[\"“][^\"“”]{3,40}[\"”]|"
     r"(?<=[一-鿿])\s?[A-Za-z][\w-]{2,}|\b[A-Za-z][\w-]{2,}(?=\s?[一-鿿])"
