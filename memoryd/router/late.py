@@ -39,6 +39,12 @@ HELD_SHARE = 1 / 3
 BEFORE_SHARE = 0.5
 LATER_NAMED = 0.7
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+# Asks for what the assistant said.
+_TOLD = re.compile(
+    r"\byou(?:'ve|'d|\s+have|\s+had)?\s+(?:just\s+|also\s+|previously\s+)?(?:said|told|suggested|recommended|advised|proposed|mentioned"
+    r"|explained|described|gave|provided|listed|shared|showed|wrote|made|created)\b",
+    re.IGNORECASE,
+)
 _SPEAKER = re.compile(r"(?P<name>\w[\w .'-]{0,40}?):\s")
 Row = Mapping[str, float]
 FloatArray = NDArray[np.float64]
@@ -104,8 +110,9 @@ def late_features(
     they were one text (a statement stands for itself). bm25: for a turn with half of what its predecessor has. answer: a turn
     whose predecessor asks. speaker: the query names who speaks, first of all or (0.7) after another. date: it began in the time
     that is asked for, or (a third) held then, times the share of the candidates of which that is not true: a long time
-    tells little. user: said by the user of a chat; their questions tell of them, too, so those don't count as such. past: it no
-    longer holds and the query asks how things were; such a statement is found by what has replaced it, too.
+    tells little. user: said by the user of a chat, unless the query asks what the assistant told; a user's questions tell of
+    them, too, so those don't count as such. past: it no longer holds and the query asks how things were; such a statement is
+    found by what has replaced it, too.
     """
     asked = _Asked(query, time)
     sessions = _by_session(items, matches)
@@ -174,6 +181,7 @@ class _Asked:
         self._kinds = asked_kinds(query.text)
         self._time = time
         self._when = asks_when(query.text)
+        self._told = _TOLD.search(query.text) is not None
 
     def of(self, item: MemoryItem) -> dict[str, float]:
         """The features that hold for the item, as 1 (entity: the share of the query's names). Notes its speaker's place."""
@@ -184,7 +192,7 @@ class _Asked:
             "past": self._time.past and item.status is Status.SUPERSEDED,
             "when": self._when and names_time(item.content),
             "short": len(item.content.split()) <= SHORT_WORDS,
-            "user": USER_TAG in item.tags,
+            "user": USER_TAG in item.tags and not self._told,
             "kind": item.kind in self._kinds,
         }
         out = {name: 1.0 for name, value in holds.items() if value}

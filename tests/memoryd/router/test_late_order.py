@@ -90,6 +90,20 @@ def test_what_the_user_of_a_chat_asks_is_no_mere_question():
 
 
 @pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Which trail was it that you recommended to me?", True),
+        ("What had you previously suggested?", True),
+        ("Can you recommend a trail?", False),
+        ("What did I tell you?", False),
+    ],
+)
+def test_who_asks_for_what_the_assistant_told_gets_it_as_readily_as_what_the_user_said(text, told):
+    rows = features([replace(turn("a", "I hike."), tags=(USER_TAG,)), turn("b", "Try the north trail.")], {}, text=text)
+    assert ("user" not in rows["a"]) is told
+
+
+@pytest.mark.parametrize(
     ("text", "share"),
     [("Why?", 1.0), ("I moved. Where to?", 0.5), ("I moved.", 0.0), ("", 0.0), ("Is it a or b? It is b", 5 / 8)],
 )
