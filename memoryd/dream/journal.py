@@ -134,9 +134,10 @@ class Journal:
         values |= {"kind": Kind(values["kind"]), "step": Step(values["step"]), "undone": tuple(values["undone"])}
         return Head(**values)
 
-    def records(self, name: str) -> list[Record]:
-        """The memories of an entry, in the order in which they were planned."""
-        return [_record(values) for values in self._json(name, "plan.json")["records"]]
+    def records(self, name: str, first: int = 0, most: int | None = None) -> list[Record]:
+        """The memories of an entry, in the order in which they were planned; `most` of them from `first` on."""
+        found = self._json(name, "plan.json")["records"]
+        return [_record(values) for values in found[first : None if most is None else first + most]]
 
     def history(self, memory: str) -> Iterator[tuple[Head, Record]]:
         """What entries did with one memory, oldest first."""

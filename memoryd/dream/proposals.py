@@ -34,6 +34,15 @@ class Proposal:
     since: str
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the proposals, how many there are in all, and all contradictions."""
+
+    proposals: tuple[Proposal, ...]
+    total: int
+    undecided: tuple[Undecided, ...]
+
+
 def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
     """The changes by group, in the order of the first of each; one without a group stands alone."""
     out: dict[str, list[Change]] = {}
@@ -57,10 +66,33 @@ class Proposals:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._counted: tuple[tuple[int, ...], tuple[int, int]] | None = None
 
     def waiting(self) -> list[Proposal]:
         """What waits for the user, by id."""
-        return [_proposal(id, values) for id, values in sorted(self._load()["waiting"].items())]
+        return list(self.page().proposals)
+
+    def page(self, first: int = 0, most: int | None = None) -> Page:
+        """`most` of what waits from `first` on, by id. The others are not looked into: there can be thousands."""
+        stored = self._load()
+        found = sorted(stored["waiting"])[first : None if most is None else first + most]
+        proposals = tuple(_proposal(id, stored["waiting"][id]) for id in found)
+        return Page(proposals, len(stored["waiting"]), tuple(Undecided(**values) for values in stored["undecided"]))
+
+    def counts(self) -> tuple[int, int]:
+        """How many wait, and how many contradictions there are. The file is read again only when it has changed."""
+        stamp = self._stamp()
+        if self._counted is None or self._counted[0] != stamp:
+            stored = self._load()
+            self._counted = stamp, (len(stored["waiting"]), len(stored["undecided"]))
+        return self._counted[1]
+
+    def _stamp(self) -> tuple[int, ...]:
+        try:
+            told = self._path.stat()
+        except OSError:  # there is none, or reading it will tell what is wrong
+            return ()
+        return told.st_mtime_ns, told.st_size, told.st_ino
 
     def undecided(self) -> list[Undecided]:
         """Contradictions of the last dream that only the user can settle."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from memoryd.codec import is_id, item_to_dict
@@ -98,9 +99,9 @@ class DreamCalls:
         lines, most = params.flag("lines"), params.count("changes", MOST_ENTRIES, low=1, high=MOST_ENTRIES)
         params.done()
         if name:
-            head, records = self._sweep.journal.head(name), self._sweep.journal.records(name)
-            changes = [_record(record, lines) for record in records[offset : offset + most]]
-            return {"entry": _head(head), "changes": changes, "left_out": max(0, len(records) - offset - len(changes))}
+            head, records = self._sweep.journal.head(name), self._sweep.journal.records(name, offset, most + 1)
+            left = max(1, head.memories - offset - most) if len(records) > most else 0  # what was purged is not among the records
+            return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
         names = self._sweep.journal.names()[::-1]
         shown = names[offset : offset + limit]
         return {
@@ -118,14 +119,19 @@ class DreamCalls:
     def proposals(self, params: Params, caller: Caller) -> dict[str, Any]:
         """What waits for the user's consent, and contradictions that only the user can settle.
 
-        With `lines` each change also as lines of the memory's file.
+        At most `most` of each, the proposals from `first` on. With `lines` each change also as lines of the memory's file.
         """
-        lines = params.flag("lines")
+        lines, first = params.flag("lines"), params.count("first", 0, high=MOST_ENTRIES)
+        most = params.count("most", MOST_ENTRIES, low=1, high=MOST_ENTRIES)
         params.done()
-        pairs = (self._undecided(pair) for pair in self._sweep.proposals.undecided())
+        page = self._sweep.proposals.page(first, most)
+        pairs = (self._undecided(pair) for pair in page.undecided)
+        shown = list(islice((pair for pair in pairs if pair is not None), most))
         return {
-            "proposals": [_proposal(proposal, lines) for proposal in self._sweep.proposals.waiting()],
-            "undecided": [pair for pair in pairs if pair is not None],
+            "proposals": [_proposal(proposal, lines) for proposal in page.proposals],
+            "total": page.total,
+            "undecided": shown,
+            "undecided_left": len(page.undecided) - most if len(shown) == most else 0,
         }
 
     def _undecided(self, pair: Undecided) -> dict[str, Any] | None:
@@ -183,12 +189,9 @@ class DreamCalls:
 
     def summary(self) -> dict[str, Any]:
         """What the status says about dreams."""
-        return {
-            "last_run": self._state.note(LAST_RUN),
-            "last_error": self._state.note(LAST_ERROR),
-            "proposals": len(self._sweep.proposals.waiting()),
-            "undecided": len(self._sweep.proposals.undecided()),
-        }
+        waiting, undecided = self._sweep.proposals.counts()
+        notes = {"last_run": self._state.note(LAST_RUN), "last_error": self._state.note(LAST_ERROR)}
+        return {**notes, "proposals": waiting, "undecided": undecided}
 
     def note_returned(self, answer: Mapping[str, Any], cwd: str) -> None:
         """Note that a recall gave these hits to the session that is at work in the folder."""

@@ -16,7 +16,7 @@ async def index(ctx: Context) -> Reply:
     """What waits, and the journal."""
     offset = ctx.query.count("offset", 0, high=1_000_000)
     first = ctx.query.count("first", 0, high=1_000_000)
-    waiting = await ctx.try_call("proposals", lines=True)
+    waiting = await ctx.try_call("proposals", lines=True, first=first, most=PROPOSALS)
     journal = await ctx.try_call("journal", limit=ENTRIES, offset=offset)
     return await ctx.page("dreams.html", waiting=waiting, journal=journal, offset=offset, first=first, step=(ENTRIES, PROPOSALS))
 

@@ -51,7 +51,7 @@ def unhurt(answer) -> str:
 @pytest.fixture
 def dreams(console):
     """With proposals, an open contradiction and one entry."""
-    console.answers["proposals"] = {"proposals": PROPOSALS, "undecided": UNDECIDED}
+    console.answers["proposals"] = {"proposals": PROPOSALS, "total": 2, "undecided": UNDECIDED, "undecided_left": 0}
     console.answers["journal"] = lambda params: (
         {"entry": ENTRY, "changes": [change(1), change(2)], "left_out": 0}
         if "id" in params
@@ -95,11 +95,12 @@ def test_a_plan_shows_the_lines_of_each_file(dreams):
     assert text.count("<ins>+ new</ins>") == 2 and "<details open>" in text
 
 
-def test_a_flood_of_contradictions_does_not_bury_the_journal(dreams):
-    dreams.answers["proposals"] = {"proposals": [], "undecided": UNDECIDED * 500}
-    text = unhurt(dreams.get("/dreams"))
-    assert text.count("Which one holds?") == 20
-    assert "480 more contradictions" in text
+def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams):
+    dreams.answers["proposals"] = {"proposals": PROPOSALS, "total": 1_042, "undecided": UNDECIDED * 20, "undecided_left": 480}
+    text = unhurt(dreams.get("/dreams", first=20))
+    assert dreams.asked("proposals") == [{"lines": True, "first": 20, "most": 20}]
+    assert text.count("Which one holds?") == 20 and "480 more contradictions" in text
+    assert "1,042 in all" in text and "first=40" in text and "dream-0007" in text
 
 
 def test_what_an_undo_leaves_alone_is_told(dreams):
