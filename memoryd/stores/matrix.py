@@ -52,6 +52,11 @@ class VectorMatrix:
         for n in sizes:
             yield rowids[chosen[:n]].tolist(), cosines[chosen[:n]]
 
+    def vector(self, rowid: int) -> FloatArray | None:
+        """A row as it lies in memory; None for one that is not known."""
+        place = self._positions.get(rowid)
+        return None if place is None else self._vectors[place]
+
     def places(self, rowids: Iterable[int]) -> NDArray[np.intp]:
         """Where the rows that are known lie; good until rows are added."""
         known = (self._positions.get(rowid, -1) for rowid in rowids)

@@ -183,8 +183,17 @@ class VectorStore:
         return {id: digest for id, digest in rows}
 
     def vectors(self) -> dict[str, FloatArray]:
-        """The vectors of this model by memory id; rows whose vector is damaged are left out. Read in pages, for memory's sake."""
+        """The vectors of this model by memory id; rows whose vector is damaged are left out.
+
+        Those that are in memory already are not copied; else they are read in pages.
+        """
         size = read_dimensions(self._db, self._model)
+        with self._lock:
+            mirror = self._mirrors.current(size) if size else None
+        if isinstance(mirror, VectorMatrix):
+            found = self._db.execute(f"SELECT rowid, id FROM memory WHERE {USABLE}", (self._model, size * FLOAT_BYTES))
+            with self._lock:
+                return {id: vector for rowid, id in found if (vector := mirror.vector(rowid)) is not None}
         sql = (
             f"SELECT rowid, embedding, id FROM memory NOT INDEXED WHERE rowid > ? AND {USABLE} ORDER BY rowid LIMIT {READ_BATCH}"
         )
