@@ -150,8 +150,11 @@ class LiteralIndex:
     def put(self, entries: Iterable[Entry]) -> None:
         """Add or replace items, in one transaction."""
         with self.db.transaction():
+            some_broken = self.db.value("SELECT 1 FROM broken LIMIT 1") is not None
             for entry in entries:
                 self._put(entry)
+                if some_broken:
+                    self.remove_broken(entry.path)
             self._touch()
 
     def _put(self, entry: Entry) -> None:
@@ -161,7 +164,6 @@ class LiteralIndex:
         text = searchable(entry.item)
         self.db.execute("INSERT OR REPLACE INTO words (rowid, body) VALUES (?, ?)", (rowid, index_text(text)))
         self.db.execute("INSERT OR REPLACE INTO grams (rowid, body) VALUES (?, ?)", (rowid, text.casefold()))
-        self.db.execute("DELETE FROM broken WHERE path = ?", (entry.path,))
 
     def set_stamp(self, path: str, stamp: Stamp) -> None:
         """Record that a file looks different while its bytes are the same."""

@@ -282,7 +282,7 @@ class MarkdownStore:
                         named.add(entry.item.id)
             finally:  # also when a later item can't be written
                 self._writer.settle(written)
-                if fresh := [entry for entry in written if not _is_known(index, entry)]:
+                if fresh := _unknown(index, written):
                     index.put(fresh)
 
         self._use(work)
@@ -374,8 +374,10 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
         yield batch
 
 
-def _is_known(index: LiteralIndex, entry: Entry) -> bool:
-    return index.file_of(entry.item.id) == Known(entry.path, entry.stamp, entry.item.id, entry.hash)
+def _unknown(index: LiteralIndex, entries: Sequence[Entry]) -> list[Entry]:
+    """Those that the index does not hold as they are (at most a thousand)."""
+    known = index.known_of([entry.path for entry in entries])
+    return [entry for entry in entries if known.get(entry.path) != Known(entry.path, entry.stamp, entry.item.id, entry.hash)]
 
 
 def _is_damaged(index: LiteralIndex, error: StoreError) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from stat import S_ISREG
 
 from memoryd.files import TEMPORARY_PREFIX
 from memoryd.stores.literal import Stamp
@@ -25,12 +26,13 @@ def stamp_of(stat: os.stat_result) -> Stamp:
 def look(path: Path) -> Stamp | None:
     """The stamp of a file; None when it is no file, gone, or in a folder that may not be entered."""
     try:
-        return stamp_of(path.stat()) if path.is_file() else None
-    except (FileNotFoundError, NotADirectoryError):
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     except OSError as error:
         log.warning("Can't look at %s: %s", path, error.strerror)
         return None
+    return stamp_of(found) if S_ISREG(found.st_mode) else None
 
 
 def scan(root: Path, under: str = "") -> dict[str, Stamp]:
