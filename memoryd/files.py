@@ -208,11 +208,17 @@ def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
         return []
 
 
+def temporaries(folder: Path) -> Iterator[Path]:
+    """What lies below the folder under the name of a temporary. Links to folders are not followed."""
+    for where, _, names in os.walk(folder):  # four times as fast as rglob
+        yield from (Path(where, name) for name in names if name.startswith(TEMPORARY_PREFIX))
+
+
 def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> int:
     """Delete what killed writers left behind; young ones may belong to a writer at work. Returns how many."""
     horizon = time.time() - older_than_seconds
     removed = 0
-    for path in folder.rglob(f"{TEMPORARY_PREFIX}*"):
+    for path in temporaries(folder):
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < horizon:
                 path.unlink()

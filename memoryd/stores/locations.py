@@ -62,7 +62,14 @@ def derived_id(relative: str) -> str:
 def is_memory_path(relative: str) -> bool:
     """Whether a file of this relative path can be a memory, by its name alone."""
     parts = PurePosixPath(relative).parts
-    if not parts or any(part.startswith(".") or part.startswith(TEMPORARY_PREFIX) for part in parts):
-        return False
-    name = parts[-1].lower()
-    return name.endswith(SUFFIX) and name not in _NOT_MEMORIES
+    return bool(parts) and not any(map(_is_hidden, parts)) and is_memory_name(parts[-1])
+
+
+def is_memory_name(name: str) -> bool:
+    """The same for the last part of a path."""
+    lower = name.lower()
+    return lower.endswith(SUFFIX) and lower not in _NOT_MEMORIES and not _is_hidden(name)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", TEMPORARY_PREFIX))

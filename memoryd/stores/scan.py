@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from stat import S_ISREG
 
-from memoryd.files import TEMPORARY_PREFIX
+from memoryd.files import TEMPORARY_PREFIX, temporaries
 from memoryd.stores.literal import Stamp
-from memoryd.stores.locations import is_memory_path
+from memoryd.stores.locations import is_memory_name, is_memory_path
 
 log = logging.getLogger(__name__)
 _TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{12}")
@@ -66,7 +66,7 @@ def _visit(entry: os.DirEntry[str], prefix: str) -> Iterator[tuple[str, Stamp]]:
         return
     if entry.is_dir(follow_symlinks=False):
         yield from _walk(entry.path, f"{relative}/")
-    elif is_memory_path(entry.name):
+    elif is_memory_name(entry.name):
         try:
             relative.encode("utf-8")
             yield relative, stamp_of(entry.stat())
@@ -79,7 +79,7 @@ def _visit(entry: os.DirEntry[str], prefix: str) -> Iterator[tuple[str, Stamp]]:
 def remove_stale_temporaries(root: Path, before: float) -> int:
     """Delete what writers that were killed left behind, older than `before` (seconds since 1970); how many."""
     removed = 0
-    for path in root.rglob(f"{TEMPORARY_PREFIX}*"):
+    for path in temporaries(root):
         try:
             if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < before:
                 path.unlink()
