@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -79,7 +78,7 @@ class LateEncoder:
         if not texts:
             return []
         model = self._load()
-        inputs = [_input(model, text, context) for text, context in zip(texts, contexts, strict=True)]
+        inputs = _inputs(model, texts, contexts)
         if len(inputs) == 1:
             return [_own_vectors(model, *inputs[0])]
         with ThreadPoolExecutor(WORKERS, "encode") as pool:
@@ -121,15 +120,22 @@ def _open(projection: FloatArray) -> _Model:
     return _Model(loaded, projection, start, end, query, text, punctuation)
 
 
-def _encoding(model: _Model, text: str) -> Any:
-    return model.loaded.tokenizer.encode(clean_text(text, MOST_CHARACTERS), add_special_tokens=False)
+def _ids(model: _Model, texts: Sequence[str]) -> list[list[int]]:
+    encodings = model.loaded.tokenizer.encode_batch_fast(
+        [clean_text(text, MOST_CHARACTERS) for text in texts], add_special_tokens=False
+    )
+    return [encoding.ids for encoding in encodings]
 
 
-def _input(model: _Model, text: str, context: str) -> tuple[list[int], int]:
-    """Token ids of the whole input, and where the text's own begin."""
-    before = _encoding(model, context[-8 * CONTEXT_TOKENS :]).ids[-CONTEXT_TOKENS:] if context else []
-    own = _encoding(model, text).ids[: min(OWN_TOKENS, MOST_TOKENS - 3 - len(before))]
-    return [model.start, model.text_mark, *before, *own, model.end], 2 + len(before)
+def _inputs(model: _Model, texts: Sequence[str], contexts: Sequence[str]) -> list[tuple[list[int], int]]:
+    """For each text the token ids of the whole input, and where the text's own begin."""
+    ends = [context[-8 * CONTEXT_TOKENS :] for context in contexts]
+    out = []
+    for own, before in zip(_ids(model, texts), _ids(model, ends), strict=True):
+        before = before[-CONTEXT_TOKENS:]
+        own = own[: min(OWN_TOKENS, MOST_TOKENS - 3 - len(before))]
+        out.append(([model.start, model.text_mark, *before, *own, model.end], 2 + len(before)))
+    return out
 
 
 def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
@@ -139,7 +145,7 @@ def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
 
 
 def _query_input(model: _Model, text: str) -> tuple[list[int], list[str]]:
-    encoding = _encoding(model, text)
+    encoding = model.loaded.tokenizer.encode(clean_text(text, MOST_CHARACTERS), add_special_tokens=False)
     ids = encoding.ids[:QUERY_TOKENS]
     words = encoding.word_ids[:QUERY_TOKENS]
     spans: dict[int, list[int]] = {}
