@@ -111,6 +111,23 @@ def test_bytes_hold_every_number_within_half_a_step_of_the_largest(dimensions, t
         assert np.square(read - vector).sum() <= np.square(np.abs(vector).max() / 7 * 0.51) * dimensions + 1e-9
 
 
+@pytest.mark.parametrize(("dimensions", "sizes"), [(224, [1, 40, 3]), (7, [5, 1, 90, 2]), (16, [300])])
+def test_products_in_blocks_are_those_of_the_whole(monkeypatch, dimensions, sizes):
+    random = np.random.default_rng(1)
+    width = -(-dimensions // 2) + 2
+    blobs = [to_blob(random.normal(size=(size, dimensions)).astype(np.float32)) for size in sizes]
+    unit = np.eye(dimensions, dtype=np.float32)
+    read = [
+        [max_similarities(unit, [("", blob[at : at + width])], width)[0] for at in range(0, len(blob), width)] for blob in blobs
+    ]
+    query = random.normal(size=(5, dimensions)).astype(np.float32)
+    plain = np.array([(query @ np.array(vectors).T).max(axis=1) for vectors in read])
+    for products in (1, 4 * 5 * dimensions, 2**18):
+        monkeypatch.setattr("memoryd.stores.tokens.PRODUCTS", products)
+        found = max_similarities(query, [("", blob) for blob in blobs], width)
+        assert found == pytest.approx(plain, abs=1e-4)
+
+
 def test_what_older_versions_stored_is_encoded_again(store, tmp_path, encoder):
     store.write_many([TokenEntry("a", "1", "alpha")])
     store.close()
