@@ -50,6 +50,25 @@ def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing
     assert near[items[10].id] == (items[2].id, "")
 
 
+def test_statements_are_ordered_alike_whether_neighbours_are_asked_for_or_not(service, monkeypatch):
+    words = "redis pnpm docker cache port staging login worker nginx kafka".split()
+    service.write_many(
+        [
+            MemoryItem(f"Use {a} with {b} and {c}{n}", f"mem_{n:012x}", created_at=AT, project="ab"[n % 2])
+            for n, (a, b, c) in enumerate((a, b, c) for a in words[:6] for b in words[:3] for c in words[5:7])
+        ]
+    )
+    index = late(service)
+    assert not index.linked()
+    queries = [
+        Query(f"how do we use {a} and {b}", project=project) for a in words[:5] for b in words[5:7] for project in (None, "a")
+    ]
+    quick = [service.search(query, 12) for query in queries]
+    monkeypatch.setattr(index, "linked", lambda: True)
+    assert [service.search(query, 12) for query in queries] == quick
+    assert all(quick)
+
+
 class Recording(HashTokenEncoder):
     """Notes what each text was read after."""
 
