@@ -42,12 +42,33 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def table(columns: tuple[str, ...], rows: Iterable[Sequence[Child]], numbers: frozenset[str] = frozenset()) -> Html:
-    """A table; columns in `numbers` stand to the right. Wide ones scroll in themselves."""
+def table(
+    columns: tuple[str, ...], rows: Iterable[Sequence[Child]], numbers: frozenset[str] = frozenset(), *, stacked: bool = False
+) -> Html:
+    """A table; columns in `numbers` stand to the right. Wide ones scroll in themselves.
+
+    A `stacked` one can be shown as a card for each row (memoryd's console does so in narrow windows): its cells name their
+    columns, and the roles say that it is a table still.
+    """
     kinds = ["n" if name in numbers else None for name in columns]
-    head = el("tr", [el("th", name, cls=kind, scope="col") for name, kind in zip(columns, kinds, strict=True)])
-    body = [el("tr", [el("td", cell, cls=kind) for cell, kind in zip(row, kinds, strict=True)]) for row in rows]
-    return el("div", el("table", el("thead", head), el("tbody", body)), cls="scroll", tabindex="0")
+
+    def role(name: str) -> str | None:
+        return name if stacked else None
+
+    def cell(value: Child, column: str, kind: str | None) -> Html:
+        return el("td", value, cls=kind, role=role("cell"), data_column=column if stacked else None)
+
+    head = [el("th", name, cls=kind, scope="col", role=role("columnheader")) for name, kind in zip(columns, kinds, strict=True)]
+    body = [
+        el(
+            "tr",
+            [cell(value, *which) for value, which in zip(row, zip(columns, kinds, strict=True), strict=True)],
+            role=role("row"),
+        )
+        for row in rows
+    ]
+    parts = (el("thead", el("tr", head, role=role("row")), role=role("rowgroup")), el("tbody", body, role=role("rowgroup")))
+    return el("div", el("table", *parts, role=role("table")), cls="scroll stacked" if stacked else "scroll", tabindex="0")
 
 
 def tile(name: str, value: str, note: str = "") -> Html:

@@ -115,7 +115,7 @@ def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mappi
 def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
     columns = ("arm", "model", "accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "sessions",
                "tokens", "cost", "trajectories")  # fmt: skip
-    parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS)]
+    parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS, stacked=True)]
     if comparisons:
         parts.append(_verdicts(comparisons))
     return join([*parts, el("h3", "Every task"), _tasks(cells, links)])
@@ -163,7 +163,7 @@ def _comparisons(summary: Mapping[str, Any], benchmark: str) -> list[Mapping[str
 
 def _verdicts(comparisons: Sequence[Mapping[str, Any]]) -> Html:
     columns = ("comparison", "verdict", "questions", "difference, points", "95 % interval", "p (Holm)", "test")
-    return table(columns, [_verdict(one) for one in comparisons], frozenset(columns[2:6]))
+    return table(columns, [_verdict(one) for one in comparisons], frozenset(columns[2:6]), stacked=True)
 
 
 def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import Settings, load_settings
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import realistic  # noqa: E402
+from tests.memoryd.console import realistic
 
 WIDTHS = (390, 1440)
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 class Store:
@@ -27,7 +23,7 @@ class Store:
     def __init__(self, folder: Path, count: int, hostile: bool = True) -> None:
         self.settings: Settings = load_settings({}, home=str(folder / "home"), embedder="hash")
         self.projects = folder / "projects"
-        self.settings.home.mkdir(parents=True)
+        self.settings.home.mkdir(parents=True, mode=0o700)
         self.settings.paths.config.write_text('embedder = "hash"\n', "utf-8")
         self.items = realistic.fill(self.settings, self.projects, count, hostile) if count else []
         ensure_daemon(self.settings)

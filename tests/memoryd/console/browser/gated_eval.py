@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from memeval import registry
 from memeval.cli.app import build
 from memeval.models.scripted import ScriptedModel
 
+PRICE = 0.01  # US dollars
+
 
 class Gated(ScriptedModel):
-    """At the end of the input it answers without waiting."""
+    """At the end of the input it answers without waiting. Each answer has the same made-up price."""
 
     def complete(self, messages, **more):
         sys.stdin.readline()
-        return super().complete(messages, **more)
+        made = super().complete(messages, **more)
+        return replace(made, usage=replace(made.usage, cost_usd=PRICE))
 
 
 @registry.model("gated")

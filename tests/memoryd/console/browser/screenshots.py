@@ -13,12 +13,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twice
+sys.path.insert(0, str(Path(__file__).parents[4]))
+
+from tests.memeval.result_files import many, result, write  # noqa: E402
+from tests.memoryd.console.browser.browsing import (  # noqa: E402
+    THEMES,
+    WIDTHS,
+    Store,
+    finish_jobs,
+    read_session,
+    write_twice,
+)
 
 HEIGHTS = {390: 844, 1440: 900}
 QUALITIES = (80, 65, 50, 35)
@@ -34,6 +45,7 @@ SAID = (
 )
 MERGED = ("Run the linter before each commit.", "Before each commit, run the linter.")
 WAITING = ("Keep the changelog for users, not for us.", "The changelog is for users, not for us: keep it so.")
+GRID, LIVE, ANSWERED = "20261101-coding", "20261102-sample", 7
 QUESTION = "why does the mail queue use redis"
 HIDE = """folder => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -57,23 +69,41 @@ def lived_in(count: int) -> Iterator[tuple[Store, Path]]:
             store.call("dream", dry_run=False)
             store.call("change_settings", values={"dream_max_items": None})
             evaluate(Path(name) / "results")
-            yield store, Path(name)
+            with going_on(Path(name) / "results"):
+                yield store, Path(name)
         finally:
             store.client.stop()
 
 
 def evaluate(results: Path) -> None:
-    """Two runs of the sample benchmark."""
-    command = [
-        str(Path(sys.executable).with_name("memeval")),
-        "--results-dir",
-        str(results),
-        "--cache-dir",
-        str(results / "cache"),
-        "--offline",
-    ]
+    """Two runs of the sample benchmark, and a made-up command of run_bench: with memory and without."""
+    command = [str(Path(sys.executable).with_name("memeval")), *_folders(results), "--offline"]
     command += "eval --benchmarks sample --providers bm25 none --answering-model extractive --judge f1".split()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for arm, right in (("plugin", 17), ("off", 6)):
+        data = result(f"{GRID}.{arm}", many(24, right))
+        data["claudecode"] = {"group": GRID, "arm": arm, "model": "claude-haiku-4-5", "repeat": 1}
+        write(results, data)
+
+
+def _folders(results: Path) -> list[str]:
+    return ["--results-dir", str(results), "--cache-dir", str(results / "cache")]
+
+
+@contextmanager
+def going_on(results: Path) -> Iterator[None]:
+    """A run in another process, which stands still after ANSWERED answers of a made-up price."""
+    command = [sys.executable, str(Path(__file__).with_name("gated_eval.py")), *_folders(results), "eval", "--run-id", LIVE]
+    command += "--benchmark sample --provider bm25 --limit 20 --answering-model gated --judge f1 --concurrency 1".split()
+    going = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    assert going.stdin is not None
+    try:
+        going.stdin.write("go\n" * ANSWERED)
+        going.stdin.flush()
+        yield
+    finally:
+        going.kill()
+        going.wait(timeout=10)
 
 
 def addresses(store: Store, results: Path) -> dict[str, str]:
@@ -81,15 +111,18 @@ def addresses(store: Store, results: Path) -> dict[str, str]:
     entries = store.call("journal")["entries"]
     entry = min(entries, key=lambda one: one["id"])["id"]
     learnt = store.call("list_memories", project="all", session="s-read")["memories"][0]["id"]
-    other = store.call("list_memories", project="all", kinds=["decision"], limit=2)["memories"][1]["id"]
+    second = store.call("list_memories", project="all", kinds=["decision"], limit=2)["memories"][1]["id"]
     project, busy = (entry["id"] for entry in store.call("projects")["projects"][:2])
-    run = next(path.name for path in sorted((results / "runs").iterdir()) if "bm25" in path.name)
+    run, other = (
+        next(path.name for path in sorted((results / "runs").iterdir()) if word in path.name) for word in ("bm25", "none")
+    )
     return {
         "home": f"/?project={busy}",
         "memories": f"/memories?project=all&q={QUESTION.replace(' ', '+')}",
         "memory": f"/memories/{learnt}",
         "edit": f"/memories/{learnt}/edit",
-        "merge": f"/memories/{learnt}/merge?other={other}",
+        "conflict": f"/memories/{learnt}/edit",
+        "merge": f"/memories/{learnt}/merge?other={second}",
         "graph": "/graph?about=redis",
         "timeline": "/sessions",
         "session": "/sessions/s-read",
@@ -98,9 +131,33 @@ def addresses(store: Store, results: Path) -> dict[str, str]:
         "dream": f"/dreams/{entry}",
         "results": "/results",
         "run": f"/results/{run}",
+        "compare": f"/results/_compare?first={run}&second={other}",
+        "grid": f"/results/_grid?group={GRID}",
+        "live": f"/results/{LIVE}",
         "settings": "/settings",
         "forget": f"/settings/forget/{project}",
     }
+
+
+def conflict(store: Store, page: Any) -> Callable[[], object]:
+    """On the edit page: the file is changed by hand, then the form is sent. Gives what puts the file back."""
+    path = Path(store.call("get_memory", id=page.url.split("/")[-2])["path"])
+    before = path.read_bytes()
+    field = page.get_by_label("Text (Markdown)")
+    words = field.input_value()
+    field.fill(f"{words} It takes two minutes.")
+    path.write_bytes(before.replace(words.encode(), f"{words} Ask Ben first.".encode()))
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="The file was changed meanwhile").wait_for()
+    return partial(path.write_bytes, before)
+
+
+def still(page: Any) -> None:
+    """Wait until nothing loads; a page that follows a run never ends loading: until it shows what the run did."""
+    if page.url.endswith(f"/results/{LIVE}"):
+        page.locator("[data-count=answer]", has_text=f"{ANSWERED} of").wait_for()
+    else:
+        page.wait_for_load_state("networkidle")
 
 
 def picture(page: Any, target: Path, png: bool) -> None:
@@ -118,7 +175,7 @@ def picture(page: Any, target: Path, png: bool) -> None:
 
 def take(store: Store, folder: Path, target: Path, names: list[str], png: bool = False) -> None:
     """All pictures."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import ViewportSize, sync_playwright
 
     chromium = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
     found = {name: path for name, path in addresses(store, folder / "results").items() if not names or name in names}
@@ -126,14 +183,17 @@ def take(store: Store, folder: Path, target: Path, names: list[str], png: bool =
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for width in WIDTHS:
             for theme in THEMES:
-                view = {"width": width, "height": HEIGHTS[width]}
+                view = ViewportSize(width=width, height=HEIGHTS[width])
                 page = browser.new_context(viewport=view, color_scheme=theme, reduced_motion="reduce").new_page()
                 page.goto(store.client.call("console_open", {"results": str(folder / "results")})["url"])
                 base = page.url.rstrip("/")
                 for name, path in found.items():
-                    page.goto(base + path, wait_until="networkidle")
+                    page.goto(base + path)
+                    restore: Callable[[], object] = conflict(store, page) if name == "conflict" else lambda: None
+                    still(page)
                     page.evaluate(HIDE, str(folder))
                     picture(page, target / f"{name}-{width}-{theme}", png)
+                    restore()
         browser.close()
 
 
