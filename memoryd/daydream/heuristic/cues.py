@@ -146,7 +146,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "uncertain": re.compile(
-            r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|(?:does ?n[o']t|not necessarily) mean|I guess|could be|"
+            r"\b(?:I (?:think|guess) (?:we|you|it|that) (?:can|could)|"
+            r"maybe|perhaps|might|wonder(?:ing)?|not sure|(?:does ?n[o']t|not necessarily) mean|I guess|could be|"
             r"possibly|probably|vielleicht|"
             r"peut-être|quizás|может быть|наверное)\b"
             r"|可能|也许|大概|不确定",
@@ -154,7 +155,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "for this task": re.compile(
             r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|session)\b|"
-            r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)|\b(?:just|anything(?: else)?|something(?: else)?) yet\b\W*$"
+            r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)|^(?:I (?:allow|permit) you|you have my permission)\b|"
+            r"\b(?:just|anything(?: else)?|something(?: else)?) yet\b\W*$"
             r"|^(?:im Rahmen (?:der|dieser)|dans le cadre d|como parte de|в рамках)|^作为[^，]*的一部分",
             _I,
         ),

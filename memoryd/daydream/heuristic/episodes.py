@@ -14,6 +14,7 @@ class Episode:
 
     `before` is the assistant's text that the user answers, if known; `first`: nothing came before.
     `asked` is what the user said last before a passage that starts in the middle of an answer.
+    `interrupted`: the user broke off the assistant's work to say it.
     """
 
     user: tuple[Turn, ...]
@@ -21,6 +22,12 @@ class Episode:
     before: Turn | None = None
     first: bool = False
     asked: tuple[Turn, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line of the log that belongs to it, 0 if unknown."""
+        return max((turn.line for turn in (*self.user, *self.rest)), default=0)
 
 
 def _last_said(turns: Sequence[Turn]) -> Turn | None:
@@ -43,10 +50,13 @@ def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episod
     """The episodes of the main thread, in order. `context` only tells what the first one answers."""
     out: list[Episode] = []
     before = _last_said(context)
+    interrupted = bool(context) and context[-1].kind is TurnKind.INTERRUPT
     asked = tuple(t for t in context if t.kind is TurnKind.USER and not t.sidechain)[-1:]
     for group in _groups([t for t in turns if not t.sidechain]):
         user = tuple(t for t in group if t.kind is TurnKind.USER)
         rest = tuple(t for t in group if t.kind is not TurnKind.USER)
-        out.append(Episode(user, rest, before, not out and not context, asked if not user and not out else ()))
+        opening = not out
+        out.append(Episode(user, rest, before, opening and not context, asked if opening and not user else (), interrupted))
         before = _last_said(rest) or before
+        interrupted = bool(rest) and rest[-1].kind is TurnKind.INTERRUPT
     return out

@@ -1,4 +1,4 @@
-"""Which units are kept: the strongest, each thing once, few per message and few per passage."""
+"""Which units are kept: the strongest, each thing once, few per message, and as many as the session has room for."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.units import Unit
-from memoryd.types import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is kept of a passage.
+    """What is kept each time the user has spoken and got an answer.
 
     A session of n lines has room for about `start + per_root * sqrt(n)` memories, less those that it gave already: long
     sessions hold more, but fewer per line. `bar` is the least log odds; where there is room for less than one memory it
@@ -21,17 +20,16 @@ class Limits:
     Two units are the same when the key words of one lie in the other's by `within`, or their token F1 is `alike`.
     """
 
-    bar: float = -1.5
-    start: float = 2.5
-    per_root: float = 0.2
+    bar: float = -1.45
+    start: float = 0.25
+    per_root: float = 0.12
     steep: float = 0.3
     per_turn: int = 2
     within: float = 0.8
     alike: float = 0.35
 
-    def room(self, turns: Sequence[Turn], given: int = 0) -> float:
-        """How many more memories the session has room for at the end of these turns, when it gave so many."""
-        last = max((turn.line for turn in turns), default=0) or len(turns)
+    def room(self, last: int, given: int = 0) -> float:
+        """How many more memories the session has room for after its line `last`, when it gave so many."""
         return self.start + self.per_root * math.sqrt(last) - given
 
     def raised(self, room: float) -> float:
@@ -40,15 +38,6 @@ class Limits:
 
 
 LEAST_ROOM = 0.05
-# A log that is read at once shows what comes back later; while a session goes on each turn is judged alone, so with more care.
-WHOLE = Limits()
-LIVE = Limits(bar=-1.45, start=0.25, per_root=0.12)
-MOST_LIVE = 2
-
-
-def limits_for(parts: Sequence[object]) -> Limits:
-    """The limits for a passage in which the user spoke that often."""
-    return LIVE if len(parts) <= MOST_LIVE else WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +50,13 @@ class Scored:
 
 
 def choose(
-    scored: Sequence[Scored], turns: Sequence[Turn], limits: Limits, skipped: Skipped, given: Sequence[frozenset[str]] = ()
+    scored: Sequence[Scored], last: int, limits: Limits, skipped: Skipped, given: Sequence[frozenset[str]] = ()
 ) -> list[Scored]:
     """The kept ones in the order of their place. Notes in `skipped` why others were left out.
 
-    `given` are the key words of what the session gave before these turns.
+    `last` is the number of the last line that they come from, `given` are the key words of what the session gave before.
     """
-    room = limits.room(turns, len(given))
+    room = limits.room(last, len(given))
     places, bar = max(1, math.ceil(room) if room < 2 else round(room)), limits.raised(room)
     kept: list[Scored] = []
     for one in sorted(scored, key=lambda s: (not s.sure, -s.score)):

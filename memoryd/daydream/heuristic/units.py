@@ -25,7 +25,7 @@ FEW_STATEMENTS = 6
 # So short a statement without a word for what is wanted, why or when hardly stands alone.
 BARE_WORDS = 8
 _FILLER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
+    r"^(?:(?:ok(?:ay)?|again|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
     r"cool|nice|alright|"
     r"yeah?|yep|yes|sure|perfect|good|right|got it|嗯|好的?|那|哦|啊|ну|так(?! же)|"
     r"ок)(?:[\s,.!:;—-]+|(?<=[嗯好那哦啊的])[，,。]?))+",
@@ -116,6 +116,7 @@ def user_units(episode: Episode) -> list[Unit]:
         about |= {"agreed"} if agreed and not pasted else set()
         about |= {"answers question"} if asked else set()
         about |= {"first message"} if episode.first else set()
+        about |= {"after interrupt"} if episode.interrupted and turn is episode.user[0] else set()
         parts = _with_choice(turn, user_statements(turn), episode.before)
         about |= {"list"} if len(parts) > FEW_STATEMENTS else set()
         for index, statement in enumerate(parts):

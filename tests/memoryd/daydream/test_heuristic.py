@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.daydream.heuristic import HeuristicExtractor
+from memoryd.daydream.heuristic import HeuristicExtractor, cues
+from memoryd.daydream.heuristic.episodes import episodes
 from memoryd.protocols import Extractor
 from memoryd.types import Kind, Passage, Polarity, Scope, Source, Turn, TurnKind
 from tests.memoryd.daydream.talk import contents, found, talk
@@ -229,3 +230,53 @@ def test_what_the_user_only_quotes_is_no_rule_of_theirs(said: str) -> None:
 def test_a_rule_with_a_quoted_word_in_it_is_kept() -> None:
     said = 'From now on always begin commit messages with "shop: " and the ticket.'
     assert said.rstrip(".") in contents(talk(f"U: {said}"))
+
+
+def test_a_log_gives_the_same_at_once_as_turn_by_turn() -> None:
+    turns = talk(
+        "U: why does the login fail?",
+        "A: The root cause is that `login.py` reads the token from `cache.json`.",
+        f"U: {RULE}",
+        "A: Understood.",
+        "U: I want the export to be a plain CSV file instead of a spreadsheet",
+        "A: Done.",
+    )
+    live: list[str] = []
+    for start in (0, 2, 4):
+        passage = Passage(turns[start : start + 2], turns[:start], given=tuple(live))
+        live += [candidate.content for candidate in HeuristicExtractor().extract(passage).candidates]
+    assert [candidate.content for candidate in HeuristicExtractor().extract(Passage(turns)).candidates] == live
+    assert len(live) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("If I run the tests on my machine, it prints a warning about the cache and then ends", "report"),
+        ("I get .: cannot open file `/tmp/x': No such file", "report"),
+        ("I've only recently started seeing this with the new worktrees", "report"),
+        ("We removed the section about releases. Can you please restore it in README.md", "request"),
+        ("can we double check that it holds if both files define the hook?", "request"),
+        ("I mean, it shows up in the stop hook; it doesn't mean the hook caused that", "guess"),
+        ("let's not jump to conclusions about the other worktree just yet", "for this task"),
+        ("I allow you to commit this with --no-verify", "for this task"),
+        ("you do it yourself now", "says too little"),
+        ("Ignore the warning No. type the name and then you can either:", "unfinished"),
+    ],
+)
+def test_what_is_said_in_passing_is_refused_with_its_kind(said: str, reason: str) -> None:
+    answer = HeuristicExtractor().extract(
+        Passage(talk("U: hello", "A: Hello, the build of the app is green.", f"U: {said}", "A: Yes."))
+    )
+    assert said not in [candidate.content for candidate in answer.candidates]
+    assert reason in answer.skipped
+
+
+def test_every_chinese_cue_is_seen() -> None:
+    assert cues.USER_CUES["reason"].search("所以这样做")
+    assert cues.USER_CUES["prohibition"].search("避免重复")
+
+
+def test_what_follows_an_interrupt_is_marked() -> None:
+    first, second = episodes(talk("U: add the form", "A: I add it.", "I: ", "U: use the old one"))
+    assert (first.interrupted, second.interrupted) == (False, True)

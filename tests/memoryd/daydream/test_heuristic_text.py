@@ -131,16 +131,14 @@ def test_a_cause_is_not_refuted_by_its_cure() -> None:
 
 def test_what_a_session_gave_leaves_less_room_for_the_rest_of_it() -> None:
     limits = Limits()
-    turns = talk(*(["A: text"] * 900))
-    assert limits.room(turns, given=8) == pytest.approx(limits.room(turns) - 8)
-    assert limits.room(turns[:50]) < limits.room(turns)
+    assert limits.room(900, given=8) == pytest.approx(limits.room(900) - 8)
+    assert limits.room(50) < limits.room(900)
 
 
 def test_where_there_is_little_room_the_bar_is_higher() -> None:
     limits = Limits()
-    late = talk("A: text", "A: more", first=2000)
-    assert limits.raised(limits.room(late, given=11)) > limits.bar
-    assert limits.raised(limits.room(late)) == limits.bar
+    assert limits.raised(limits.room(2000, given=11)) > limits.bar
+    assert limits.raised(limits.room(2000)) == limits.bar
 
 
 def test_what_the_session_gave_before_is_not_proposed_again() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.heuristic.wording import corrected, without_questions
+from memoryd.daydream.heuristic.wording import chosen, corrected, without_opener, without_questions
 from memoryd.statements import Relation, relate
 from memoryd.types import Source
 from tests.memoryd.daydream.talk import contents, found, talk
@@ -63,3 +63,30 @@ def test_rewording_never_adds_words_but_those_of_the_corrected_text(text: str, b
 def test_a_question_with_a_statement_is_kept_without_the_question() -> None:
     text = "From now on run the linter with --strict before each commit. Is that clear?"
     assert contents(talk(f"U: {text}", "A: Understood.")) == "From now on run the linter with --strict before each commit."
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "stated"),
+    [
+        ("I think we should keep the old export files", True, "We should keep the old export files"),
+        ("imo, the name must never be shown in the list", True, "The name must never be shown in the list"),
+        ("我觉得我们应该保留原有的计算逻辑", True, "我们应该保留原有的计算逻辑"),
+        ("I think the server listens on port 8080", False, "I think the server listens on port 8080"),  # a guess stays one
+        ("Key finding: the cache of `store.db` is read twice", False, "The cache of `store.db` is read twice"),
+    ],
+)
+def test_words_before_a_statement_go_where_that_changes_nothing(text: str, wanted: bool, stated: str) -> None:
+    assert without_opener(text, wanted) == stated
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("let's take option 2: Store the token in the keychain (recommended)", "Store the token in the keychain"),
+        ("option 1 please: Return the name from the endpoint, or", "Return the name from the endpoint"),
+        ("Never use option 2: it breaks the build of the docs", "Never use option 2: it breaks the build of the docs"),
+        ("The rule is: keep every line of the log", "The rule is: keep every line of the log"),
+    ],
+)
+def test_a_pick_is_told_as_the_option_that_was_picked(text: str, option: str) -> None:
+    assert chosen(text) == option
