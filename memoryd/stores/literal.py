@@ -16,7 +16,7 @@ import orjson
 from memoryd import rows
 from memoryd.db import Database
 from memoryd.errors import BrokenFileError, IndexDamagedError, StoreError
-from memoryd.stores.browse import BROWSE_INDEX, count_of
+from memoryd.stores.browse import BROWSE_INDEX, Kept, count_of, tally_of
 from memoryd.stores.literal_search import USER_INDEX, LiteralSearch
 from memoryd.stores.terms import index_text, searchable
 from memoryd.types import Hit, MemoryItem, Query
@@ -108,6 +108,7 @@ class LiteralIndex:
             raise
         self._inode = path.stat().st_ino
         self._search = LiteralSearch(self.db)
+        self._kept = Kept(self.db)
 
     def _create(self) -> None:
         with self.db.transaction():
@@ -262,7 +263,11 @@ class LiteralIndex:
 
     def count(self, query: Query) -> int:
         """How many items pass the query's filters; its text is not looked at."""
-        return count_of(self.db, query)
+        return self._kept.answer(count_of, query)
+
+    def tally(self, query: Query) -> list[tuple[str, str, int]]:
+        """(kind, status, number) of the items that pass the query's filters."""
+        return self._kept.answer(tally_of, query)
 
     def active_texts(self) -> Iterator[tuple[str, str]]:
         """Path and text of every active item."""

@@ -24,7 +24,7 @@ from memoryd.files import STAGED, locked
 from memoryd.paths import Paths
 from memoryd.protocols import Clock
 from memoryd.stores import inverted, memory_file
-from memoryd.stores.browse import Key, page_of, projects_of, span_of, tally_of
+from memoryd.stores.browse import Key, page_of, projects_of, span_of
 from memoryd.stores.file_writer import FileWriter
 from memoryd.stores.literal import Entry, Known, LiteralIndex
 from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
@@ -187,7 +187,7 @@ class MarkdownStore:
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
         """(kind, status, number) of the items that pass the filters."""
-        return self._use(lambda index: tally_of(index.db, query))
+        return self._use(lambda index: index.tally(query))
 
     def projects(self) -> dict[str, int]:
         """How many items each project has, whatever their status."""

@@ -116,3 +116,15 @@ def test_pages_and_numbers_are_those_of_the_whole_list(store: MarkdownStore, que
         pages += page
         after = key_of(page[-1])
     assert pages == every
+
+
+def test_a_number_that_was_told_before_is_counted_anew_after_a_change(tmp_path: Path) -> None:
+    store, other = open_store(tmp_path), open_store(tmp_path)
+    everything = Query(statuses=tuple(Status))
+    assert (store.count(everything), store.count(everything)) == (0, 0)
+    store.write(an_item(1))
+    assert store.count(everything) == other.count(everything) == 1
+    other.write(an_item(2, status=Status.SUPERSEDED))
+    assert store.count(everything) == 2 and store.count(Query()) == 1
+    store.delete(an_id(1))
+    assert other.count(everything) == 1 and other.tally(everything) == [("note", "superseded", 1)]
