@@ -15,7 +15,7 @@ _ID_CHARS = 8
 @click.command()
 @click.argument("session", required=False)
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many to list.")
-@click.option("--project", help="Only sessions of the project with this id.")
+@click.option("--project", help="Only sessions of this project (id or name); 'all' for all (default).")
 @click.option("--refused", "show_refused", is_flag=True, help="Also show the statements that were not kept, with reasons.")
 @json_option
 @pass_context

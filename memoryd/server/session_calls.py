@@ -16,6 +16,7 @@ from memoryd.service import Orchestrator
 from memoryd.state import Run, SessionRecord, State
 from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
 
+ALL = "all"
 SHOWN = 20
 RUNS_OF_A_SESSION = 1_000
 RUNS_LISTED = 5_000
@@ -33,10 +34,11 @@ class SessionCalls:
     def sessions(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Sessions, the latest first: when, in which project, and what their day dreams did in all.
 
-        `project` (an id) narrows; `left_out` says how many are not shown.
+        `project` (an id, or an unambiguous name; "all": each) narrows; `left_out` says how many are not shown.
         """
-        limit, project = params.count("limit", SHOWN, low=1), params.text("project")
+        limit, named = params.count("limit", SHOWN, low=1), params.text("project")
         params.done()
+        project = "" if named in ("", ALL) else self._registry.find(named) or named
         runs = self._runs_by_session()
         records = {record.session: record for record in self._state.sessions(RUNS_LISTED)}
         rows = [_head(records.get(name), name, runs.get(name, [])) for name in {**records, **runs}]

@@ -96,6 +96,7 @@ def test_sessions_are_listed_also_those_not_yet_read(desk: Desk) -> None:
     assert {row["project_name"] for row in listed["sessions"]} == {"shop"}
     assert desk.user("sessions", limit=1)["left_out"] == 1
     assert desk.user("sessions", project="no-such")["sessions"] == []
+    assert len(desk.user("sessions", project="all")["sessions"]) == len(desk.user("sessions", project="shop")["sessions"]) == 2
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id_if_that_is_enough(desk: Desk) -> None:
