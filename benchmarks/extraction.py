@@ -40,7 +40,8 @@ MATCH = 0.5
 CONTEXT_TURNS = 6
 # What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
 POSITIVE = frozenset(
-    "after interrupt|agreed|answers question|alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|"
+    "after interrupt|agreed|answers question|"
+    "alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|"
     "said twice|nearly said twice|restated|arrow|second sentence|identifiers 2|identifiers 3".split("|")
 )
 NEGATIVE = frozenset(

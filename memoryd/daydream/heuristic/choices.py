@@ -16,7 +16,8 @@ _PICK = re.compile(
     re.I,
 )
 _REFUSED = re.compile(
-    r"n't\b|\b(?:not|dont|without|never|avoid|against|instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|不|吗|为什么|не |"
+    r"n't\b|\b(?:not|dont|without|never|avoid|against|"
+    r"instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|不|吗|为什么|не |"
     r"kein|pas\b|no me\b",
     re.I,
 )
