@@ -128,3 +128,23 @@ def test_training_tells_how_many_prompts_it_used_and_keeps_no_word_of_them(desk:
     left_out = desk.user("train_router", labels=str(labels), feedback=False)
     assert left_out["feedback"]["prompts"] == 0 and "feedback" not in left_out["scores"]
     service.search = real
+
+
+def test_a_session_as_hooks_and_log_tell_it_becomes_feedback(desk: Desk, clock: FakeClock) -> None:
+    desk.api.warm()
+    asked = "On which port is the staging database?"
+    desk.hook("SessionStart", source="startup")
+    id = desk.user("remember", content="The staging database is on port 5544.", kind="fact")["id"]
+    desk.hook("UserPromptSubmit", prompt=asked)
+    at = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    common = {"sessionId": "s1", "cwd": str(desk.folder), "timestamp": at}
+    said = {"role": "assistant", "content": [{"type": "text", "text": f"Port 5544, as {id} says."}]}
+    lines = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": asked}, **common},
+        {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "message": said, **common},
+    ]
+    (desk.folder / "s1.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    desk.user("daydream")
+    desk.api.tick()
+    search = ranking(hybrid=[id])
+    assert found(desk, clock, search).rows == [Labelled(asked, Backend.HYBRID)]
