@@ -80,7 +80,7 @@ def test_a_primed_run_begins_with_the_memory_of_another_and_refuses_its_tasks(mo
     flags = (*IMPORTED, "--memory-from", "first")
     bench(model, tmp_path, *flags, "--questions", other, "--run-id", "second")
     (text,) = asked(model)
-    assert "Biscuit" in text
+    assert "the chlorine gives me a rash" in text  # a dislike that was told in the history of the first run
     with pytest.raises(AssertionError, match="was seen by run first"):
         bench(model, tmp_path, *flags, "--questions", "maya-q1", "--run-id", "third")
 

@@ -25,9 +25,10 @@ FEW_STATEMENTS = 6
 # So short a statement without a word for what is wanted, why or when hardly stands alone.
 BARE_WORDS = 8
 _FILLER = re.compile(
-    r"^(?:(?:ok(?:ay)?|again|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|great|thanks?|thank you|"
-    r"cool|nice|alright|"
-    r"yeah?|yep|yes|sure|perfect|good|right|got it|嗯|好的?|那|哦|啊|ну|так(?! же)|"
+    r"^(?:(?:ok(?:ay)?|again|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|thanks?|thank you|"
+    r"alright|yeah?|yep|yes|sure|got it|(?:good|great|nice|fair) (?:idea|point|catch|call)|"
+    # Before a word these belong to it: "good tests", "right side".
+    r"(?:great|cool|nice|perfect|good|right)(?=\s*(?:[,.!:;—]|-\s))|嗯|好的?|那|哦|啊|ну|так(?! же)|"
     r"ок)(?:[\s,.!:;—-]+|(?<=[嗯好那哦啊的])[，,。]?))+",
     re.IGNORECASE,
 )

@@ -90,3 +90,21 @@ def test_words_before_a_statement_go_where_that_changes_nothing(text: str, wante
 )
 def test_a_pick_is_told_as_the_option_that_was_picked(text: str, option: str) -> None:
     assert chosen(text) == option
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            "Good idea. From now on we always release on Tuesdays before lunch.",
+            "From now on we always release on Tuesdays before lunch.",
+        ),
+        (
+            "Good, from now on we always release on Tuesdays before lunch.",
+            "From now on we always release on Tuesdays before lunch.",
+        ),
+        ("Right side panels must always stay open on wide screens.", "Right side panels must always stay open on wide screens."),
+    ],
+)
+def test_an_opening_word_goes_and_a_word_of_the_statement_stays(said: str, kept: str) -> None:
+    assert kept in contents(talk(CLAIM, f"U: {said}"))
