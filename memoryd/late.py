@@ -25,7 +25,7 @@ from memoryd.types import MemoryItem, Query, Status
 
 log = logging.getLogger(__name__)
 SESSION_TURNS = 5_000
-# Turns that a turn is read after: the second adds 0.6 points of recall at 10, a third nothing (docs/quality.md).
+# Turns that a turn is read after: the second adds a point of recall at 10, a third next to nothing (docs/quality.md).
 READ_BEFORE = 2
 _DIGITS = re.compile(r"(\d+)")
 

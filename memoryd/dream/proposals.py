@@ -94,10 +94,6 @@ class Proposals:
             return ()
         return told.st_mtime_ns, told.st_size, told.st_ino
 
-    def undecided(self) -> list[Undecided]:
-        """Contradictions of the last dream that only the user can settle."""
-        return [Undecided(**values) for values in self._load()["undecided"]]
-
     def require(self, ids: Collection[str]) -> list[Proposal]:
         """The proposals of these ids. Raises NotFoundError that names the first unknown one."""
         known = {proposal.id: proposal for proposal in self.waiting()}

@@ -153,7 +153,7 @@ class Month:
 
     def settle_contradictions(self) -> None:
         """What the user does about pairs that the dream leaves to them: the agent was wrong."""
-        for pair in self.sweep.proposals.undecided():
+        for pair in self.sweep.proposals.page().undecided:
             self.asked += [pair.reason]
             for id in (pair.first, pair.second):
                 if self.store.require(id).source is Source.AGENT_STEP:

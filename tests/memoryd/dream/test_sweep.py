@@ -302,7 +302,7 @@ def test_contradictions_that_only_the_user_can_settle_are_listed(world: World) -
     ids = fill(store)
     sweep = sweep_of(*world, planned(undecided=[Undecided(ids[0], ids[1], "two ports")]))
     sweep.run("nightly")
-    assert sweep.proposals.undecided() == [Undecided(ids[0], ids[1], "two ports")]
+    assert sweep.proposals.page().undecided == (Undecided(ids[0], ids[1], "two ports"),)
 
 
 # Failing, and one at a time
