@@ -17,6 +17,7 @@ from browsing import THEMES, WIDTHS, Store
 
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
 HEIGHT = 900
+HANGS_MS = 60_000
 __all__ = ["THEMES", "WIDTHS", "Store"]
 Opened = Callable[..., Any]
 
@@ -51,9 +52,18 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     yield from _store(tmp_path_factory, "full", 5_000)
 
 
+def note(page: Any, message: Any) -> None:
+    """Keep an error or a warning of the browser's console, unless the test expects it."""
+    if message.type in ("error", "warning") and not any(text in message.text for text in page.expected):
+        page.faults.append(message.text)
+
+
 @pytest.fixture
 def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
-    """A page of the console; its faults (console errors, refused resources) are in `page.faults`."""
+    """A page of the console; its faults (console errors, refused resources) are in `page.faults`.
+
+    What a test provokes it names first, in `page.expected`: the browser may tell of it later than the page does.
+    """
     contexts = []
 
     def make(store: str = "full", width: int = 1440, theme: str = "light", script: bool = True) -> Any:
@@ -62,9 +72,9 @@ def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.faults = []
-        page.on("console", lambda message: page.faults.append(message.text) if message.type in ("error", "warning") else None)
+        page.set_default_timeout(HANGS_MS)
+        page.faults, page.expected = [], []
+        page.on("console", lambda message: note(page, message))
         page.on("pageerror", lambda error: page.faults.append(str(error)))
         page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.goto(request.getfixturevalue(store).link())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.memeval.result_files import many, result, write
 pytestmark = pytest.mark.slow
 ANSWERED = 8
 RUN_ENDS_MS = 60_000
+RUN_BEGINS_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +137,7 @@ def test_two_runs_are_compared_by_keyboard_down_to_one_question(opened, checked,
     page.wait_for_url("**outcome=win*")
     page.get_by_role("link", name="in the second").last.click()
     page.wait_for_url("**/results/run-b?*")
-    assert page.locator(".q[open]").count() == 1
+    page.locator(".q[open]").wait_for()
     checked(page)
 
 
@@ -144,13 +146,24 @@ def test_a_task_of_a_grid_leads_to_its_question(opened, checked, empty, results)
     page.goto(f"{page.base}/results/_grid?group=g")
     page.locator("a:has(.mark.wrong)").first.click()
     page.wait_for_url("**/results/g.*#q-*")
-    assert page.locator(".q[open]").count() == 1
+    page.locator(".q[open]").wait_for()
     page.goto(f"{page.base}/results/run-a#" + page.evaluate("location.hash.slice(1)"))
     checked(page)
 
 
 def until_answered(page, number: int) -> None:
     page.locator("[data-count=answer]", has_text=f"{number} of {ANSWERED}").wait_for()
+
+
+def until_begun(page, run: str) -> None:
+    """Go to a run, which is there as soon as its process has begun."""
+    until = time.monotonic() + RUN_BEGINS_SECONDS
+    while not page.get_by_role("link", name=run, exact=True).count():
+        assert time.monotonic() < until, "the run has not begun"
+        page.wait_for_timeout(100)
+        page.reload()
+    page.get_by_role("link", name=run, exact=True).click()
+    page.wait_for_url(f"**/results/{run}")
 
 
 def test_a_run_in_another_process_is_followed_until_it_ends(opened, checked, empty, tmp_path):
@@ -163,23 +176,19 @@ def test_a_run_in_another_process_is_followed_until_it_ends(opened, checked, emp
         folder.mkdir(exist_ok=True)
         page = of_results(opened("empty"), empty, folder)
         page.goto(f"{page.base}/results")
-        for _ in range(100):  # the run is there as soon as its process has begun
-            if page.get_by_role("link", name="slow", exact=True).count():
-                break
-            page.wait_for_timeout(100)
-            page.reload()
-        page.get_by_role("link", name="slow", exact=True).click()
+        until_begun(page, "slow")
         until_answered(page, 0)
         checked(page, "results-live")
         for number in range(1, 4):
             going.stdin.write("go\n")
             going.stdin.flush()
             until_answered(page, number)
-        assert page.locator("[data-live=cost]").inner_text() == "$0.03"
+        page.locator("[data-live=cost]", has_text="$0.03").wait_for()
         assert page.locator("#live progress").last.get_attribute("value") == "0"
         going.stdin.close()
         assert going.wait(timeout=60) == 0
         page.locator("h2", has_text=re.compile("^Questions$")).wait_for(timeout=RUN_ENDS_MS)
+        page.wait_for_load_state()
         assert page.locator(".q").count() == ANSWERED
         checked(page)
     finally:
