@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.hooks.fake_daemon import FakeDaemon, base_env, copy_plugin, run_hook
+from tests.hooks.fake_daemon import PATIENT, ROOT, FakeDaemon, base_env, copy_plugin, make_patient, run_hook
 
 START_MARK = "started"
 
 
 class Hooks:
-    """Runs hooks of a copied plugin in a home of its own. The copy's launcher only leaves a mark."""
+    """Runs hooks of a copied plugin in a home of its own. The copy's launcher only leaves a mark, and its client is patient."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -23,7 +24,12 @@ class Hooks:
         self.project.mkdir()
         self.mark = folder / START_MARK
         self.plugin = copy_plugin(folder / "the plugin", f'env > "{self.mark}.tmp"; mv "{self.mark}.tmp" "{self.mark}"\n')
+        make_patient(self.plugin / "hooks" / "hook.py", PATIENT)
         self.env = base_env(self.home, self.data)
+
+    def as_shipped(self) -> None:
+        """With the limits of the real client, where they are what a test is about."""
+        shutil.copy(ROOT / "hooks" / "hook.py", self.plugin / "hooks")
 
     def payload(self, event: str = "Stop", **more: str) -> bytes:
         return json.dumps({"session_id": "s1", "cwd": str(self.project), "hook_event_name": event, **more}, indent=1).encode()

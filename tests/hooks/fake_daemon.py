@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -11,9 +12,23 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.waiting import HANGS_SECONDS as BOUND_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-BOUND_SECONDS = 5.0
+PATIENT = {"ASK_SECONDS": dict.fromkeys(("SessionStart", "UserPromptSubmit"), 60.0), "POKE_SECONDS": 60.0, "READ_SECONDS": 60.0}
+__all__ = [
+    "BOUND_SECONDS",
+    "EVENTS",
+    "ROOT",
+    "FakeDaemon",
+    "base_env",
+    "copy_plugin",
+    "make_patient",
+    "read_request",
+    "real_python",
+    "run_hook",
+]
 
 
 def read_request(link: socket.socket) -> tuple[bytes, bytes]:
@@ -90,6 +105,15 @@ def copy_plugin(target: Path, launcher: str = "exit 0\n") -> Path:
     (target / "plugin" / "bin").mkdir(parents=True)
     (target / "plugin" / "bin" / "memoryd").write_text(launcher)
     return target
+
+
+def make_patient(script: Path, limits: dict[str, object]) -> None:
+    """Longer limits in a copy of a script, for tests of what it says: a busy machine is later than a session would wait."""
+    text = script.read_text()
+    for name, value in limits.items():
+        text, changed = re.subn(rf"^{name} = .*$", f"{name} = {value!r}", text, flags=re.MULTILINE)
+        assert changed == 1, name
+    script.write_text(text)
 
 
 def real_python() -> str:

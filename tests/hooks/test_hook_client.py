@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.conftest import Hooks
-from tests.hooks.fake_daemon import EVENTS, FakeDaemon, read_request
+from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon, read_request
 
 Make = Callable[..., FakeDaemon]
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"caf\xc3\xa9"}}'
@@ -130,7 +130,7 @@ def test_the_daemon_is_reached_over_loopback_with_its_token(hooks: Hooks) -> Non
     (hooks.home / "run" / "endpoint").write_text(f"tcp {listener.getsockname()[1]} abc123\n")
     with listener:
         assert hooks.run("UserPromptSubmit") == ANSWER + b"\n"
-        thread.join(5)
+        thread.join(BOUND_SECONDS)
     assert requests[0].startswith(b"token abc123\nmemoryd/1 hook UserPromptSubmit ")
 
 
@@ -146,5 +146,5 @@ def test_hooks_at_once_spool_a_record_each(hooks: Hooks) -> None:
         assert one.stdin is not None
         one.stdin.write(hooks.payload())
         one.stdin.close()
-    assert [one.wait(5) for one in running] == [0] * 8
+    assert [one.wait(BOUND_SECONDS) for one in running] == [0] * 8
     assert len([path for path in hooks.spooled() if path.suffix == ".Stop"]) == 8

@@ -14,7 +14,7 @@ import pytest
 
 from memoryd.project import find_git
 from tests.hooks.conftest import Hooks
-from tests.hooks.fake_daemon import FakeDaemon
+from tests.hooks.fake_daemon import BOUND_SECONDS, FakeDaemon
 
 Make = Callable[..., FakeDaemon]
 CACHED = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"the rules"}}'
@@ -37,7 +37,7 @@ def store(hooks: Hooks, key: Path, answer: bytes = CACHED) -> None:
 
 def git(folder: Path, *arguments: str) -> None:
     name = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-    subprocess.run(["git", *name, *arguments], cwd=folder, check=True, capture_output=True, timeout=10)
+    subprocess.run(["git", *name, *arguments], cwd=folder, check=True, capture_output=True, timeout=BOUND_SECONDS)
 
 
 def test_outside_git_the_key_is_the_real_folder(ready: Hooks, tmp_path: Path) -> None:
@@ -67,6 +67,7 @@ def test_another_folder_gets_nothing(ready: Hooks, tmp_path: Path) -> None:
 
 
 def test_a_hung_daemon_does_not_hide_the_governance(ready: Hooks, daemon: Make) -> None:
+    ready.as_shipped()
     daemon(behave=lambda link: None)
     store(ready, ready.project)
     assert json.loads(ready.run("SessionStart")) == json.loads(CACHED)

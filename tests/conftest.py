@@ -1,0 +1,24 @@
+"""What holds for all tests: the same examples on each machine, and nothing of the user's own settings."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# On a slow machine an example takes longer, and with other examples on each run a test passes here and fails there.
+# Look for new ones with --hypothesis-profile=default.
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
+
+OWN = ("MEMORYD_", "MEMEVAL_", "CLAUDECODE", "CLAUDE_PLUGIN_", "CLAUDE_CODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "GIT_")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keys, homes and git settings of who runs the tests must not change what they see."""
+    for name in [name for name in os.environ if name.startswith(OWN)]:
+        del os.environ[name]
+    os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull
+    # The checkout may belong to another user.
+    os.environ.update(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*")
