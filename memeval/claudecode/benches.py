@@ -51,6 +51,13 @@ def opened(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]
     return {name: open_family(name, with_data(options, data, name)) for name in names}
 
 
+def check(families: Mapping[str, Family]) -> None:
+    """Raises ConfigError for what a family can tell to be wrong before any session is paid for."""
+    for family in families.values():
+        if (ask := getattr(family, "check", None)) is not None:
+            ask()
+
+
 def _check_options(names: Sequence[str], options: FamilyOptions) -> None:
     known = [known_options(name, options) for name in names]
     told = frozenset[str]().union(*(one for one in known if one is not None))

@@ -171,6 +171,7 @@ class Family(Protocol):
     """A benchmark as sequences of sessions. One object serves all arms; its methods are called from several threads.
 
     Nothing that a step shows to the client (prompt, folder, ids in paths) may hold or lead to gold answers.
+    One that has a method `check()` is asked first: it raises ConfigError for what would else fail after sessions were paid.
     """
 
     @property

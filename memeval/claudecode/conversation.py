@@ -76,6 +76,10 @@ class Conversations:
             return (Need(f"data {FETCHED}" if fetched else "data", False, error.fix or error.message),)
         return (Need("data", True),)
 
+    def check(self) -> None:
+        """Raises ConfigError when there is no such judge, or one has no model that it needs."""
+        self._make_judges()
+
     def about(self) -> Mapping[str, Any]:
         """Spec and hash of the data."""
         return {"name": self.name, "data_hash": self._benchmark().data_hash(), "spec": to_plain(self._plan.benchmark)}

@@ -28,7 +28,7 @@ from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.sessions import Outage, SessionRunner
 from memeval.claudecode.staging import Staged
 from memeval.claudecode.verdict import ENDS, cell_values, compare_all
-from memeval.errors import DataError, RunError
+from memeval.errors import DataError, UnknownRunError
 from memeval.files import write_atomic
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance
@@ -157,7 +157,7 @@ def load_command(results: ResultsDir, group: str) -> Command:
     try:
         return Command.from_json(json.loads(group_file(results, group).read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
-        raise RunError(
+        raise UnknownRunError(
             f"There is no run_bench command {group!r} in {results.root}.", fix="Give the id that it printed."
         ) from None
 

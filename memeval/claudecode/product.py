@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.sandbox import State
-from memeval.errors import ProviderError
+from memeval.errors import ConfigError, ProviderError
 from memeval.types import EMPTY
 from memoryd.client import Client
-from memoryd.config import Settings, daemon_environment
+from memoryd.config import Settings, check_name, daemon_environment, parse_value
+from memoryd.errors import ConfigError as SettingError
 from memoryd.errors import DaemonError, MemorydError
 from memoryd.paths import Paths
 
@@ -33,6 +34,16 @@ class Written:
     daydreams: Sequence[Mapping[str, Any]] = ()
     failing: Sequence[Any] = ()
     waited: float = 0.0
+
+
+def check_settings(settings: Mapping[str, str], where: str) -> None:
+    """Raises ConfigError for a setting that memoryd does not have, or a value that it would refuse."""
+    for name, value in settings.items():
+        try:
+            check_name(name, where)
+            parse_value(name, value, where)
+        except SettingError as error:
+            raise ConfigError(error.message, fix=error.fix) from error
 
 
 class MemoryDaemon:

@@ -6,6 +6,7 @@ What was done is kept in any case: --resume goes on.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -21,14 +22,14 @@ from memeval.benchmarks.source import CACHE, Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
-from memeval.claudecode import benches, screen
-from memeval.claudecode.arms import arms_of, find_plugin
+from memeval.claudecode import benches, flags, screen
+from memeval.claudecode.arms import find_plugin
 from memeval.claudecode.auth import Auth, make_auth
 from memeval.claudecode.client import ClaudeCode, find_client
-from memeval.claudecode.conditions import INGESTS, REPLAY, Conditions
+from memeval.claudecode.conditions import INGESTS, REPLAY
 from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions
-from memeval.claudecode.grid import GRID_MODELS, Command, Machine, grid_cells, load_command, perform, save_command
+from memeval.claudecode.grid import GRID_MODELS, Command, Machine, load_command, perform, save_command
 from memeval.claudecode.leaks import check_apart
 from memeval.claudecode.preflight import client_version, probe_models
 from memeval.claudecode.process import Processes
@@ -37,14 +38,18 @@ from memeval.claudecode.sandbox import check_root, default_root
 from memeval.claudecode.scoring import check_embedder
 from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.staging import interpreter, outside_path, stage
-from memeval.config import parse_yaml
-from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError
+from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
 from memeval.results.files import ResultsDir
-from memeval.sampling import Selection, Shard
-from memeval.session import count_spent, new_group
-from memeval.types import EMPTY
+from memeval.session import new_group
 
-EXIT_CODES: dict[type[MemevalError], int] = {ConfigError: 2, DependencyError: 2, BudgetError: 3, StoppedError: 130}
+EXIT_CODES: dict[type[MemevalError], int] = {
+    ConfigError: 2,
+    DependencyError: 2,
+    UnknownRunError: 2,
+    BudgetError: 3,
+    StoppedError: 130,
+}
+_MORE_THAN_0 = click.FloatRange(0, min_open=True)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -63,13 +68,15 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--questions", default="", help="Ids, parted by commas.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the dev slice and of intervals.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Sessions at once.")
-@click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds that a session may take.")
-@click.option("--settle-timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for day dreams.")
+@click.option("--timeout", type=_MORE_THAN_0, default=600.0, show_default=True, help="Seconds that a session may take.")
+@click.option("--settle-timeout", type=_MORE_THAN_0, default=300.0, show_default=True, help="Seconds to wait for day dreams.")
 @click.option("--max-turns", type=click.IntRange(1), default=30, show_default=True, help="Turns of a session.")
 @click.option(
     "--retries", type=click.IntRange(0), default=2, show_default=True, help="Further tries after a limit or network fault."
 )
-@click.option("--backoff", type=float, default=20.0, show_default=True, help="Seconds before the first of them; then double.")
+@click.option(
+    "--backoff", type=click.FloatRange(0), default=20.0, show_default=True, help="Seconds before the first of them; then double."
+)
 @click.option("--budget-usd", "budgets", multiple=True, metavar="[NAME=]USD", help="For all, or for a benchmark. Repeatable.")
 @click.option("--ingest", type=click.Choice(INGESTS), default=REPLAY, show_default=True, help="How a history gets into memory.")
 @click.option("--judge", default="", help="Judge of answers (default: the benchmark's; without a model, contains).")
@@ -110,6 +117,12 @@ def command(**values: Any) -> None:
         if error.fix:
             click.echo(f"  {error.fix}", err=True)
         sys.exit(EXIT_CODES.get(type(error), 1))
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise  # a reader that has enough; click ends quietly
+        click.echo(f"Error: {error.filename or 'A file or connection'}: {error.strerror or error}.", err=True)
+        click.echo("  Check the path, your rights to it and the space on the disk; what was done is kept.", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         click.echo("Interrupted.", err=True)
         sys.exit(130)
@@ -122,16 +135,20 @@ def _main(values: Mapping[str, Any]) -> None:
         screen.list_benchmarks(_family_options(values, around), as_json=values["as_json"])
         return
     if values["resume"]:
+        flags.refuse_with_resume()
         group, asked = values["resume"], load_command(results, values["resume"])
     else:
-        group, asked = values["run_id"] or new_group(), _command(values, around)
+        group, asked = values["run_id"] or new_group(), flags.command_of(values, _family_options(values, around))
+        flags.refuse_taken(results, group)
+    budgets = flags.budgets_of(values["budgets"], asked.benchmarks)
     options = FamilyOptions(around, None, asked.judge, asked.judge_model, asked.options)
     families = benches.opened(asked.benchmarks, options, asked.data)
+    benches.check(families)
     if values["dry_run"]:
         families = benches.with_tasks(families, asked.selection, screen.note)
         screen.show_plan(asked, families, as_json=values["as_json"])
         return
-    _perform(values, results, around, group, asked, families)
+    _perform(values, results, around, group, asked, families, budgets)
 
 
 def _perform(
@@ -141,6 +158,7 @@ def _perform(
     group: str,
     asked: Command,
     families: Mapping[str, Family],
+    budgets: Mapping[str, Budget],
 ) -> None:
     processes = Processes()
     with _stopped_by_signals(around.stop, processes):
@@ -156,6 +174,8 @@ def _perform(
                 if not need.here and not need.name.endswith((OPTIONAL, FETCHED)):
                     raise ConfigError(f"{name} needs {need.name}.", fix=need.fix)
         families = benches.with_tasks(families, asked.selection, screen.note)
+        flags.check_memory(results, asked, families)
+        flags.count_paid(results, group, budgets)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
         check_embedder(asked.conditions.embedder)
@@ -164,7 +184,6 @@ def _perform(
         if not values["resume"]:
             save_command(results, group, asked)
         screen.announce(group, asked)
-        budgets = _budgets(values["budgets"], results, group)
         with make_progress() as progress:
             machine = Machine(
                 client, version, environment, plugin, root, results, around, progress, budgets, values["retry_failed"], cache
@@ -189,97 +208,9 @@ def _surroundings(values: Mapping[str, Any]) -> Surroundings:
 
 
 def _family_options(values: Mapping[str, Any], around: Surroundings) -> FamilyOptions:
-    return FamilyOptions(around, None, values["judge"], values["judge_model"], _pairs(values["options"], "--option", typed=True))
-
-
-def _command(values: Mapping[str, Any], around: Surroundings) -> Command:
-    options = _family_options(values, around)
-    named = tuple(entry for entry in values["data"] if "=" in entry)
-    names = benches.choose(values["benchmarks"], options, _data(named, []))
-    arms = arms_of(values["mode"])
-    models = [part.strip() for part in values["grid_models"].split(",")]
-    cells = grid_cells(arms, models) if values["grid"] else tuple((str(arm), values["model"]) for arm in arms)
-    conditions = Conditions(
-        ingest=values["ingest"],
-        max_turns=values["max_turns"],
-        timeout=values["timeout"],
-        settle_timeout=values["settle_timeout"],
-        retries=values["retries"],
-        backoff=values["backoff"],
-        workers=values["workers"],
-        embedder=values["embedder"],
-        plugin_settings=_pairs(values["settings"], "--plugin-setting"),
+    return FamilyOptions(
+        around, None, values["judge"], values["judge_model"], flags.pairs(values["options"], "--option", typed=True)
     )
-    return Command(
-        benchmarks=tuple(names),
-        cells=cells,
-        repeat=values["repeat"],
-        selection=_selection(values),
-        conditions=conditions,
-        judge=values["judge"],
-        judge_model=values["judge_model"],
-        data=_data(values["data"], names),
-        options=options.options,
-        memory_from=values["memory_from"],
-        version=values["version_of"],
-        seed=values["seed"],
-        cache=not values["no_cache"],
-    )
-
-
-def _selection(values: Mapping[str, Any]) -> Selection:
-    return Selection(
-        limit=values["limit"],
-        start=values["start"],
-        end=values["end"],
-        shard=Shard.parse(values["shard"]) if values["shard"] else None,
-        questions=tuple(part.strip() for part in values["questions"].split(",") if part.strip()),
-        dev_slice=values["dev_slice"],
-        seed=values["seed"],
-    )
-
-
-def _data(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """Paths by benchmark; a path alone is for the only benchmark."""
-    found = {}
-    for entry in given:
-        name, sign, path = entry.partition("=")
-        if not sign and len(names) != 1:
-            raise ConfigError(f"--data {entry!r} names no benchmark.", fix="Write NAME=PATH.")
-        full = benches.ALIASES.get(name, name) if sign else names[0]
-        place = Path(path if sign else entry).expanduser().absolute()
-        if not place.exists():
-            raise ConfigError(f"--data {place} is not there.", fix="Correct the path.")
-        found[full] = str(place)
-    return found
-
-
-def _pairs(given: tuple[str, ...], flag: str, *, typed: bool = False) -> dict[str, Any]:
-    found = {}
-    for entry in given:
-        key, sign, value = entry.partition("=")
-        if not sign or not key:
-            raise ConfigError(f"{flag} {entry!r} is no KEY=VALUE.", fix="Correct it.")
-        found[key] = parse_yaml(value, flag) if typed else value
-    return found
-
-
-def _budgets(given: tuple[str, ...], results: ResultsDir, group: str) -> Mapping[str, Budget]:
-    """By benchmark, the empty name for all. What earlier starts have paid counts."""
-    budgets = {}
-    for entry in given:
-        name, _, amount = entry.rpartition("=")
-        try:
-            budget = Budget(float(amount))
-        except ValueError:
-            raise ConfigError(f"--budget-usd {entry!r} is no amount.", fix="Write USD or NAME=USD.") from None
-        full = benches.ALIASES.get(name, name)
-        begin = f"{group}.{full}." if full else f"{group}."
-        for run in results.run_ids():
-            if run.startswith(begin):
-                count_spent(results, run, budget)
-        budgets[full] = budget
-    return budgets or EMPTY
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def _ready(name: str, options: FamilyOptions) -> str:
 
 
 def _told(needs: Sequence[Mapping[str, Any]]) -> str:
-    return "; ".join(need["name"] if need["here"] else f"{need['name']}, not here: {need['fix']}" for need in needs)
+    return "; ".join(need["name"] if need["here"] else f"{need['name']}, not here: {need['fix'].rstrip('.')}" for need in needs)
 
 
 def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool) -> None:

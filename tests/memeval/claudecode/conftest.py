@@ -68,7 +68,8 @@ class FakeWorld:
         return [
             *(sys.executable, "-m", "memeval.claudecode.run_bench", "--claude", str(self.folder / "claude")),
             *("--results-dir", str(self.folder / "results"), "--work-dir", str(self.folder / "work")),
-            *("--embedder", "", *flags),
+            *(() if "--resume" in flags else ("--embedder", "")),
+            *flags,
         ]
 
     def bench(self, *flags: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:

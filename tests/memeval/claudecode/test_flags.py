@@ -1,0 +1,85 @@
+"""What is wrong with a command of run_bench is told before a session is paid for; in this process, with the fake client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memeval.claudecode.grid import Command, save_command
+from memeval.claudecode.run_bench import command
+from memeval.results.files import ResultsDir
+from tests.memeval.claudecode.conftest import FakeWorld
+
+
+@pytest.fixture
+def asked(world: FakeWorld) -> FakeWorld:
+    world.questions(2)
+    return world
+
+
+def run(world: FakeWorld, *flags: str) -> Result:
+    words = [*("--claude", str(world.folder / "claude")), *("--work-dir", str(world.folder / "work"))]
+    where = ["--results-dir", str(world.folder / "results"), "--base-url", world.address]
+    where += [] if "--resume" in flags else ["--embedder", ""]
+    return CliRunner().invoke(command, [*words, *where, *flags], env=world.environment, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--budget-usd other=1", "--budget-usd names 'other', which is not run"),
+        ("--budget-usd -1", "--budget-usd '-1' is no amount"),
+        ("--budget-usd nan", "--budget-usd 'nan' is no amount"),
+        ("--budget-usd five", "--budget-usd 'five' is no amount"),
+        ("--data other=/", "--data names 'other', which is not run"),
+        ("--timeout 0", "0.0 is not in the range x>0"),
+        ("--backoff -1", "-1.0 is not in the range x>=0"),
+        ("--settle-timeout -1", "-1.0 is not in the range x>0"),
+        ("--version new", "--version 'new' is no version"),
+        ("--run-id ../x", "'../x' is no run id"),
+        ("--judge llm", "The judge llm needs a model"),
+        ("--judge-model openai/x", "OPENAI_API_KEY"),
+        ("--plugin-setting colour=red", "there is no setting 'colour'"),
+        ("--plugin-setting floor=high", "floor"),
+    ],
+)
+def test_a_wrong_flag_is_told_before_anything_is_done(asked: FakeWorld, flags: str, message: str) -> None:
+    for more in ((), ("--dry-run",)):
+        done = run(asked, "-b", "forty", *flags.split(), *more)
+        assert done.exit_code == 2, done.output
+        assert message in done.stderr
+    assert asked.calls() == []
+    assert not (asked.folder / "results" / "runs").exists()
+
+
+def test_memory_that_can_not_be_taken_is_told_before_the_arm_without_memory_is_paid_for(asked: FakeWorld) -> None:
+    for mode, message in (("off,plugin", "There is no run 'none-such'"), ("off", "--memory-from is for arms that remember")):
+        done = run(asked, "-b", "forty", "--mode", mode, "--memory-from", "none-such")
+        assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
+    assert asked.calls() == []
+
+
+def test_a_command_that_goes_on_takes_no_other_settings(asked: FakeWorld) -> None:
+    save_command(ResultsDir(asked.folder / "results"), "g", Command(("forty",), (("off", "m"),)))
+    done = run(asked, "--resume", "g", "--limit", "1")
+    assert (done.exit_code, "leave --limit out" in done.stderr) == (2, True), done.stderr
+    unknown = run(asked, "--resume", "h")
+    assert (unknown.exit_code, "no run_bench command 'h'" in unknown.stderr) == (2, True), unknown.stderr
+    assert asked.calls() == []
+
+
+def test_an_id_that_another_command_has_is_refused(asked: FakeWorld) -> None:
+    save_command(ResultsDir(asked.folder / "results"), "g", Command(("forty",), (("off", "m"),)))
+    done = run(asked, "-b", "forty", "--run-id", "g")
+    assert done.exit_code == 2
+    assert "--resume g" in done.stderr
+    assert asked.calls() == []
+
+
+def test_a_folder_that_can_not_be_written_is_told_without_a_traceback(asked: FakeWorld, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--results-dir", str(tmp_path / "file" / "results"))
+    assert done.exit_code == 1
+    assert "Not a directory" in done.stderr
