@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.fake_daemon import BOUND_SECONDS, ROOT, base_env
+from tests.hooks.fake_daemon import BOUND_SECONDS, ROOT, base_env, make_patient
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -78,6 +78,13 @@ class Client:
         assert answer["id"] == id
         return answer
 
+    def tools(self, id: int) -> list[str]:
+        """The names of the tools. That they have changed may be told before, when a daemon has come."""
+        self.send("tools/list", id)
+        while (answer := self.next()).get("id") != id:
+            assert answer["method"] == "notifications/tools/list_changed"
+        return [tool["name"] for tool in answer["result"]["tools"]]
+
     def greet(self) -> dict[str, Any]:
         """The whole handshake."""
         answer = self.ask("initialize", 0, **INITIALIZE)
@@ -96,8 +103,14 @@ class Pumps:
         self.python = folder / "fake-python"
         self.pids = folder / "pids"
         self.env = {**base_env(self.home, folder / "data"), "MEMORYD_PYTHON": str(self.python)}
+        make_patient(self.plugin / "plugin" / "pump.py", {"GOODBYE_SECONDS": BOUND_SECONDS, "HOLD_SECONDS": BOUND_SECONDS})
+        make_patient(self.plugin / "plugin" / "finder.py", {"CONNECT_SECONDS": BOUND_SECONDS})
         self.starts_nothing()
         self.clients: list[Client] = []
+
+    def has_a_daemon(self) -> None:
+        """The pump waits for it as long as a busy machine needs, and never speaks for itself before."""
+        make_patient(self.plugin / "plugin" / "pump.py", {"PATIENCE_SECONDS": BOUND_SECONDS})
 
     def starts_nothing(self) -> None:
         """As when the daemon can't be started."""

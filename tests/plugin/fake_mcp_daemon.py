@@ -103,4 +103,4 @@ class FakeMcpDaemon:
 
 if __name__ == "__main__":
     FakeMcpDaemon(Path(sys.argv[1]))
-    threading.Event().wait(60)
+    threading.Event().wait(600)

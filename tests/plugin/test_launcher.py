@@ -15,6 +15,7 @@ import pytest
 
 from tests.hooks.fake_daemon import BOUND_SECONDS, base_env, real_python
 from tests.plugin.conftest import copy_whole_plugin
+from tests.waiting import until
 
 FAKE_PYTHON = f'#!/bin/sh\\n[ "$2" = -c ] && exit 0\\n[ "$2" = -S ] && exec {real_python()} "$@"\\necho "ran: $*"\\n'
 FAKE_UV = f"""#!/bin/sh
@@ -75,10 +76,7 @@ class Launchers:
         return value
 
     def wait_for_install(self) -> None:
-        deadline = time.monotonic() + BOUND_SECONDS
-        while not self.calls_file.with_name("calls.source").exists():
-            assert time.monotonic() < deadline
-            os.sched_yield()
+        until(self.calls_file.with_name("calls.source").exists)
 
 
 @pytest.fixture
@@ -161,11 +159,12 @@ def break_setup(launchers: Launchers) -> None:
 
 def test_a_failure_is_recorded_and_not_repeated_at_once(launchers: Launchers) -> None:
     break_setup(launchers)
+    before = time.time()
     code, _, said = launchers.run("daemon")
     assert (code, "no space left" in said) == (1, True)
     status = launchers.status()
     assert status["state"] == "failed"
-    assert float(str(status["retry_at"])) == pytest.approx(time.time() + 60, abs=10)
+    assert before + 60 <= float(str(status["retry_at"])) <= time.time() + 60
     assert launchers.run("daemon")[0] == 75
     assert launchers.builds() == 1
     assert launchers.environments() == []
@@ -174,9 +173,10 @@ def test_a_failure_is_recorded_and_not_repeated_at_once(launchers: Launchers) ->
 def test_failures_in_a_row_wait_longer(launchers: Launchers) -> None:
     break_setup(launchers)
     for _ in range(3):
+        before = time.time()
         launchers.run("status")  # by hand it is tried at once
     assert launchers.builds() == 3
-    assert float(str(launchers.status()["retry_at"])) == pytest.approx(time.time() + 240, abs=10)
+    assert before + 240 <= float(str(launchers.status()["retry_at"])) <= time.time() + 240
 
 
 def test_after_its_back_off_a_failed_setup_is_tried_again(launchers: Launchers) -> None:
@@ -201,7 +201,7 @@ def test_an_old_environment_in_use_stays(launchers: Launchers) -> None:
     old = launchers.data / "venv-0.0.1-abc" / "bin"
     old.mkdir(parents=True)
     (old / "python").symlink_to("/bin/sleep")
-    user = subprocess.Popen([str(old / "python"), "30"])
+    user = subprocess.Popen([str(old / "python"), "600"])
     try:
         launchers.run("status")
         assert "venv-0.0.1-abc" in launchers.environments()

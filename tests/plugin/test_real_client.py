@@ -38,7 +38,7 @@ class RealClient:
         }
         command = [os.environ["CLAUDE_BIN"], *arguments]
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        done = subprocess.run(command, env=env, cwd=self.folder, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload]
+        done = subprocess.run(command, env=env, cwd=self.folder, text=True, timeout=180, check=False, **options)  # type: ignore[call-overload]
         assert done.returncode == 0, done.stdout
         return str(done.stdout)
 
