@@ -32,9 +32,11 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, index, options, env)
 
     def _heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Below the page's own headings, so that its outline stays whole."""
-        level = min(6, int(tokens[index].tag[1:]) + HEADING_SHIFT)
-        return f"<{'/' if tokens[index].nesting < 0 else ''}h{level}>"
+        """Below the page's title, and never more than a level below the heading before: the page's outline stays whole."""
+        token = tokens[index]
+        if token.nesting > 0:
+            env["level"] = min(6, int(token.tag[1:]) + HEADING_SHIFT, env.get("level", 1) + 1)
+        return f"<{'/' if token.nesting < 0 else ''}h{env['level']}>"
 
     heading_open = heading_close = _heading
 
@@ -43,6 +45,13 @@ class _Renderer(RendererHTML):
         return f"<{tokens[index].tag}>"
 
     th_open = td_open = _cell
+
+    def table_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        """One that is too wide scrolls, by keyboard too."""
+        return '<div class="scroll" tabindex="0" role="group" aria-label="Table">\n<table>\n'
+
+    def table_close(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        return "</table>\n</div>\n"
 
 
 def _is_safe_link(url: str) -> bool:

@@ -294,6 +294,9 @@ class MemoryCalls:
     def _change(self, item: MemoryItem, changes: dict[str, Any]) -> MemoryItem:
         if "content" not in changes:
             return self._service.update(item.id, **changes) if changes else item
+        if item.status is not Status.ACTIVE:  # a newer statement of what was forgotten would bring it back
+            fix = f"Change what replaced it (memoryd why {item.id}), or bring it back first: memoryd restore {item.id}"
+            raise InputError(f"{item.id} is not active.", fix=fix)
         now = self._clock.now()
         newer = replace(item, id="", created_at=now, valid_from=now, **changes)
         return self._service.require(self._service.supersede(item.id, newer))

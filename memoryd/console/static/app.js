@@ -24,34 +24,65 @@ async function parsed(answer) {
   return value;
 }
 
+// With a mouse the choice is enough. By keyboard each arrow would be a choice: there Enter, or the button, says that it is made.
+export function submitOnChoice(form, field) {
+  let byKeys = false;
+  field.addEventListener("keydown", (event) => {
+    byKeys = event.key !== "Enter";
+    if (event.key === "Enter") submit(event, form);
+  });
+  field.addEventListener("pointerdown", () => (byKeys = false));
+  field.addEventListener("change", () => {
+    if (!byKeys) form.requestSubmit();
+    else form.querySelector("button[hidden]")?.removeAttribute("hidden");
+  });
+}
+
+function submit(event, form) {
+  event.preventDefault();
+  form.requestSubmit();
+}
+
 function submitOnChange() {
   for (const form of document.querySelectorAll("form[data-submit-on-change]")) {
     form.querySelector("button")?.setAttribute("hidden", "");
-    form.addEventListener("change", () => form.requestSubmit());
+    for (const field of form.querySelectorAll("select")) submitOnChoice(form, field);
   }
 }
 
 // A text that was written is not sent into the void: without an answer to the page itself, the form stays as it is.
+// With one, the form goes under the token of the session that is open now, once, however often the button is pressed.
 function keepText() {
   for (const form of document.querySelectorAll('form[method="post"]:has(textarea)')) {
     let sure = false;
+    let asking = false;
     form.addEventListener("submit", async (event) => {
       if (sure) return;
       event.preventDefault();
-      const trouble = await troubleOfPage();
-      if (trouble) return tell(form, `Not saved: ${trouble} Your text is still here. Copy it, open the console anew with: memoryd console`);
+      if (asking) return;
+      asking = true;
+      const { trouble, token } = await pageNow();
+      if (trouble) {
+        asking = false;
+        return tell(form, `Not saved: ${trouble} Your text is still here. Copy it, open the console anew with: memoryd console`);
+      }
+      if (token) form.elements.csrf.value = token;
       sure = true;
       form.requestSubmit(event.submitter);
       sure = false;
     });
+    window.addEventListener("pageshow", () => (asking = false));
   }
 }
 
-async function troubleOfPage() {
+async function pageNow() {
   try {
-    return (await fetch(location.pathname, { cache: "no-store" })).status === 401 ? "this session has ended." : "";
+    const answer = await fetch(location.pathname, { cache: "no-store" });
+    if (answer.status === 401) return { trouble: "this session has ended." };
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return { token: page.querySelector('meta[name="csrf"]')?.content };
   } catch {
-    return "the daemon does not answer.";
+    return { trouble: "the daemon does not answer." };
   }
 }
 

@@ -1,5 +1,7 @@
 // The slider of "as of": a day between the first memory and today. The date field beside it says the same in text.
 
+import { submitOnChoice } from "./app.js";
+
 const DAY = 86400000;
 const slider = document.getElementById("as-of-slider");
 
@@ -24,7 +26,7 @@ if (slider) {
   };
   show();
   slider.addEventListener("input", show);
-  slider.addEventListener("change", () => slider.form.requestSubmit());
+  submitOnChoice(slider.form, slider);
 }
 
 // An address without the fields that say nothing.

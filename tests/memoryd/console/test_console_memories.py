@@ -212,6 +212,80 @@ def test_an_edit_of_a_file_that_was_deleted_meanwhile_keeps_the_text_in_the_form
     assert "no memory" in answer.text
 
 
+def test_an_edit_over_a_newer_statement_shows_that_and_takes_its_place(real_console, store, remember):
+    id = remember("The crane lifts forty tons.")
+    form = form_of(real_console, id, content="The crane lifts sixty tons.")
+    other = real_console.post(f"/memories/{id}/edit", **{**form, "content": "The crane lifts fifty tons."})
+    newer = other.headers["location"].rsplit("/", 1)[1]
+    answer = real_console.post(f"/memories/{id}/edit", **form)
+    assert answer.status_code == 409
+    assert "fifty tons" in answer.text and "sixty tons" in answer.text and "forty tons" not in answer.text
+    assert f'action="/memories/{newer}/edit"' in answer.text
+    again = real_console.post(f"/memories/{newer}/edit", **{**form, "digest": hidden(answer.text, "digest")})
+    last = store.require(again.headers["location"].rsplit("/", 1)[1])
+    assert (last.content, last.status, last.supersedes) == ("The crane lifts sixty tons.", Status.ACTIVE, newer)
+
+
+def test_an_edit_that_is_sent_twice_is_saved_once(real_console, remember):
+    id = remember("The crane lifts forty tons.", tags=("crane",))
+    form = form_of(real_console, id, content="The crane lifts sixty tons.", tags="crane")
+    first, second = (real_console.post(f"/memories/{id}/edit", **form) for _ in range(2))
+    assert second.status_code == 303 and second.headers["location"] == first.headers["location"]
+
+
+def test_an_edit_of_what_was_forgotten_meanwhile_does_not_bring_it_back(real_console, store, remember):
+    id = remember("The gate opens at six.")
+    form = form_of(real_console, id, content="The gate opens at seven.")
+    real_console.post(f"/memories/{id}/forget")
+    answer = real_console.post(f"/memories/{id}/edit", **form)
+    assert answer.status_code == 409
+    assert "forgotten meanwhile" in answer.text and "opens at seven" in answer.text
+    assert "Use this one" not in answer.text
+    assert [(item.id, item.status) for item in store.all()] == [(id, Status.BLACKLISTED)]
+
+
+def test_only_an_active_memory_has_a_form(real_console, remember):
+    id = remember("The gate opens at six.")
+    real_console.post(f"/memories/{id}/forget")
+    answer = real_console.client.get(f"/memories/{id}/edit", follow_redirects=True)
+    assert answer.url.path == f"/memories/{id}"
+    assert "is not active" in answer.text
+
+
+def test_a_refused_edit_comes_back_as_it_was_typed(real_console, store, remember):
+    id = remember("The gate opens at six.")
+    answer = real_console.post(
+        f"/memories/{id}/edit", **form_of(real_console, id, content="The gate opens at seven.", tags="x," * 1_500)
+    )
+    assert answer.status_code == 400
+    assert "characters are too many" in answer.text
+    assert "The gate opens at seven.</textarea>" in answer.text and hidden(answer.text, "digest")
+    assert store.require(id).content == "The gate opens at six."
+
+
+def test_a_memory_that_is_too_long_for_a_form_keeps_its_text_and_takes_the_rest(real_console, store, remember):
+    id, other = remember("The lamp is lit. " * 2_000), remember("A lamp is on the pier.")
+    page = real_console.get(f"/memories/{id}/edit").text
+    assert "<textarea" not in page and len(page) < 20_000
+    form = form_of(real_console, id, tags="lamp")
+    del form["content"]
+    saved = real_console.post(f"/memories/{id}/edit", **form, whole="1")
+    assert saved.headers["location"] == f"/memories/{id}"
+    assert store.require(id).tags == ("lamp",)
+    page = real_console.get(f"/memories/{id}/merge", other=other).text
+    assert "<textarea" not in page and len(page) < 60_000
+    merged = real_console.post(f"/memories/{id}/merge", other=other, whole="1").headers["location"].rsplit("/", 1)[1]
+    assert store.require(merged).content == store.require(id).content
+
+
+def test_what_can_not_be_merged_is_told_before_anything_is_typed(real_console, remember):
+    first, second = remember("Deploy with make ship."), remember("The gate opens at six.")
+    assert real_console.get(f"/memories/{first}/merge", other=first).status_code == 400
+    real_console.post(f"/memories/{second}/forget")
+    answer = real_console.get(f"/memories/{first}/merge", other=second)
+    assert answer.status_code == 400 and "is not active" in answer.text
+
+
 def test_pin_forget_and_restore_are_one_press_each(real_console, store, remember):
     id = remember("Deploy with make ship.")
     real_console.post(f"/memories/{id}/pin", pinned="1")

@@ -1,6 +1,8 @@
 """What comes from outside, whatever it is, becomes plain values, safe HTML or one clear error."""
 
+import re
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from auditing import harm
 from hypothesis import given
@@ -43,6 +45,21 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_markdown_of_anything_is_safe(text):
     assert harm(render(text)) == []
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.booleans()), max_size=12))
+def test_headings_of_a_memory_never_skip_a_level_below_the_title_of_the_page(levels):
+    text = "\n\n".join(f"{'> ' if quoted else ''}{'#' * level} heading" for level, quoted in levels)
+    found = [1, *(int(level) for level in re.findall(r"<h(\d)>", render(text)))]
+    assert len(found) == len(levels) + 1
+    assert all(2 <= here <= before + 1 for before, here in pairwise(found))
+    assert [int(level) for level in re.findall(r"</h(\d)>", render(text))] == found[1:]
+
+
+def test_a_table_scrolls_by_itself_and_can_be_reached_by_keyboard():
+    html = render("| a | b |\n|:-:|---|\n| 1 | 2 |\n\nafter")
+    assert html.startswith('<div class="scroll" tabindex="0" role="group" aria-label="Table">\n<table>')
+    assert "</table>\n</div>\n<p>after" in html
 
 
 @given(st.binary(max_size=200))

@@ -69,6 +69,16 @@ def test_a_model_may_correct_what_a_model_found(desk: Desk) -> None:
     assert newer["trust"] == "statement"
 
 
+def test_what_was_forgotten_is_not_brought_back_by_rewording_it(desk: Desk) -> None:
+    id = desk.user("remember", content="The gate opens at six.")["id"]
+    desk.user("forget", id=id)
+    with pytest.raises(InputError) as caught:
+        desk.user("update_memory", id=id, content="The gate opens at seven.")
+    assert f"memoryd restore {id}" in caught.value.fix
+    assert desk.user("get_memory", id=id)["memory"]["status"] == "blacklisted"
+    assert desk.user("list_memories", status="all")["total"] == 1
+
+
 def test_forgetting_by_a_model_hides_and_can_be_undone_but_never_purges(desk: Desk) -> None:
     id = desk.user("remember", content="The old host is called alpha.")["id"]
     pinned = desk.user("remember", content="The new host is called beta.", pinned=True)["id"]

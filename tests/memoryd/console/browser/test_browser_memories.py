@@ -136,6 +136,50 @@ def test_a_text_is_not_lost_when_the_daemon_is_killed_or_the_session_closed_unde
         ensure_daemon(mortal.settings)
 
 
+def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened, full, own):
+    page = opened()
+    other = page.context.new_page()
+    for tab, text in ((page, "The ferry leaves at eleven."), (other, "The ferry leaves at twelve.")):
+        tab.goto(f"{page.base}/memories/{own}/edit")
+        tab.get_by_label("Text (Markdown)").fill(text)
+    page.get_by_role("button", name="Save").dblclick()  # pressed twice it is saved once
+    page.wait_for_url(re.compile(r"/memories/mem_\w+$"))
+    newer = page.url.rsplit("/", 1)[1]
+    other.get_by_role("button", name="Save").click()
+    other.get_by_role("heading", name="A newer statement came meanwhile").wait_for()
+    assert "at eleven" in other.locator("section[aria-labelledby=theirs]").inner_text()
+    other.get_by_role("button", name="Use this one").click()
+    other.wait_for_url(re.compile(r"/memories/mem_\w+$"))
+    last = other.url.rsplit("/", 1)[1]
+    found = full.call("get_memory", id=last)["memory"]
+    assert (found["content"], found["status"], found["supersedes"]) == ("The ferry leaves at twelve.", "active", newer)
+    for id in (newer, last):
+        full.call("forget", id=id, purge=True)
+
+
+def test_a_form_of_an_ended_session_is_saved_once_another_is_open(opened, full, own):
+    page = opened()
+    page.goto(f"{page.base}/memories/{own}/edit")
+    page.get_by_label("Tags").fill("ferry, pier")
+    page.context.clear_cookies()
+    page.context.new_page().goto(full.link())
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(f"**/memories/{own}")
+    assert full.call("get_memory", id=own)["memory"]["tags"] == ["ferry", "pier"]
+
+
+def test_a_project_is_chosen_by_keyboard_and_no_arrow_leads_away(opened):
+    page = opened()
+    chosen = page.get_by_label("Project")
+    chosen.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.id") == "project" and "project=" not in page.url
+    wanted = chosen.input_value()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**project={wanted}")
+
+
 def test_pin_forget_and_restore(opened, own):
     page = opened()
     page.goto(f"{page.base}/memories/{own}")
@@ -174,6 +218,9 @@ def test_the_slider_goes_back_in_time_and_the_date_says_so(opened, checked):
     slider = page.locator("#as-of-slider")
     slider.focus()
     page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "as-of-slider"  # no arrow leads away
+    page.keyboard.press("Enter")
     page.wait_for_url("**as_of=*")
     day = page.get_by_label("As memory was on").input_value()
     assert f"as of {day}" in page.locator("p[role=status]").inner_text()
