@@ -10,6 +10,7 @@ from memoryd.client import Client
 from memoryd.clock import SystemClock
 from memoryd.config import Settings
 from memoryd.daemon import run_daemon
+from tests.waiting import HANGS_SECONDS
 
 
 @pytest.fixture
@@ -35,13 +36,13 @@ class Running:
 
     def __enter__(self) -> "Running":
         self.thread.start()
-        assert self._ready.wait(5)
+        assert self._ready.wait(HANGS_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):
-            self.client.stop(5)
-        self.thread.join(10)
+            self.client.stop(HANGS_SECONDS)
+        self.thread.join(HANGS_SECONDS)
         assert not self.thread.is_alive()
 
 

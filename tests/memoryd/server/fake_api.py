@@ -47,7 +47,7 @@ class FakeApi:
         if method == "missing" or (method == "get_memory" and params["id"] == "mem_000000000000"):
             raise NotFoundError("There is no such memory.", fix="List them.")
         if method == "wait":
-            assert self.slow.wait(5)
+            assert self.slow.wait(60)
         if method in self.answers:
             return self.answers[method]
         return {

@@ -7,7 +7,6 @@ import shutil
 import socket
 import stat
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,20 +19,15 @@ from memoryd.clock import SystemClock
 from memoryd.daemon import run_daemon
 from memoryd.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
 from memoryd.server.contract import Slot
+from memoryd.server.core import Core
 from memoryd.server.endpoint import LOOPBACK, connect, read_endpoint
 from memoryd.types import EPOCH
-
-
-def until(condition):
-    deadline = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.01)
+from tests.waiting import HANGS_SECONDS, until
 
 
 def talk(paths, data, *, half_close=True):
     """Send bytes, read to the end."""
-    with connect(read_endpoint(paths), 5) as connection:
+    with connect(read_endpoint(paths), HANGS_SECONDS) as connection:
         connection.sendall(data)
         if half_close:
             connection.shutdown(socket.SHUT_WR)
@@ -59,7 +53,7 @@ def spool(paths, number, event, data):
 
 
 def test_ping_tells_version_and_process(daemon):
-    assert daemon.client.ping() == ("0.1.0", os.getpid())
+    assert daemon.client.ping(HANGS_SECONDS) == ("0.1.0", os.getpid())
 
 
 def test_socket_endpoint_and_log_are_private(daemon):
@@ -72,11 +66,11 @@ def test_socket_endpoint_and_log_are_private(daemon):
 def test_a_stop_removes_endpoint_and_socket_and_closes_the_api(run):
     with run() as daemon:
         path = Path(read_endpoint(daemon.paths).path)
-        assert daemon.client.stop(5) is True
-        daemon.thread.join(5)
+        assert daemon.client.stop(HANGS_SECONDS) is True
+        daemon.thread.join(HANGS_SECONDS)
         assert daemon.code == 0 and daemon.api.closed
         assert not path.exists() and not daemon.paths.endpoint.exists()
-        assert daemon.client.stop(5) is False
+        assert daemon.client.stop(HANGS_SECONDS) is False
 
 
 def test_calls_reach_the_api_and_their_errors_come_back_as_they_were(daemon):
@@ -135,7 +129,7 @@ def test_a_broken_hook_request_answers_nothing_and_is_reported(daemon, data):
 def test_garbage_gets_one_error_line_and_the_daemon_goes_on(daemon, data):
     answer = talk(daemon.paths, data)
     assert answer.startswith(b"error ") and answer.count(b"\n") == 1
-    assert daemon.client.is_running()
+    until(daemon.client.is_running)
 
 
 def test_a_silent_client_that_leaves_is_no_fault(daemon):
@@ -153,7 +147,7 @@ def test_a_broken_call_is_answered_and_the_next_one_served(daemon, line):
 
 def test_fifty_hooks_at_once_are_answered_while_calls_hang(daemon):
     with ThreadPoolExecutor(60) as pool:
-        slow = [pool.submit(daemon.client.call, "wait", {}, 5) for _ in range(3)]
+        slow = [pool.submit(daemon.client.call, "wait", {}, HANGS_SECONDS) for _ in range(3)]
         until(lambda: len(daemon.api.calls) == 3)
         answers = list(pool.map(lambda n: hook(daemon.paths, b"UserPromptSubmit", {"n": n}), range(50)))
         daemon.api.slow.set()
@@ -163,35 +157,35 @@ def test_fifty_hooks_at_once_are_answered_while_calls_hang(daemon):
 
 def test_a_request_in_flight_is_finished_before_the_end(daemon):
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(daemon.client.call, "wait", {}, 5)
+        future = pool.submit(daemon.client.call, "wait", {}, HANGS_SECONDS)
         until(lambda: daemon.api.calls)
         daemon.client.call("daemon_stop")
         until(lambda: not daemon.paths.endpoint.exists())
         daemon.api.slow.set()
-        assert future.result(5) == {"ok": True}
-    daemon.thread.join(5)
+        assert future.result(HANGS_SECONDS) == {"ok": True}
+    daemon.thread.join(HANGS_SECONDS)
     assert daemon.api.closed
 
 
-@pytest.mark.parametrize(("seconds", "waits"), [(5.0, True), (0.01, False)])
+@pytest.mark.parametrize(("seconds", "waits"), [(HANGS_SECONDS, True), (0.01, False)])
 def test_who_waits_at_the_start_is_answered_before_the_models_are_loaded_but_does_not_hold_them_up_for_long(
     run, monkeypatch, seconds, waits
 ):
     monkeypatch.setattr("memoryd.daemon.FIRST_ANSWERS_SECONDS", seconds)
     made = threading.Event()
     api = FakeApi()
-    with run(lambda settings: made.wait(5) and api) as daemon, ThreadPoolExecutor(1) as pool:
-        future = pool.submit(daemon.client.call, "wait", {}, 5)
+    with run(lambda settings: made.wait(HANGS_SECONDS) and api) as daemon, ThreadPoolExecutor(1) as pool:
+        future = pool.submit(daemon.client.call, "wait", {}, HANGS_SECONDS)
         until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
         made.set()
         until(lambda: api.calls)
         if waits:
             assert not api.warmed.is_set()
         else:
-            assert api.warmed.wait(5)
+            assert api.warmed.wait(HANGS_SECONDS)
         api.slow.set()
-        assert future.result(5) == {"ok": True}
-        assert api.warmed.wait(5)
+        assert future.result(HANGS_SECONDS) == {"ok": True}
+        assert api.warmed.wait(HANGS_SECONDS)
 
 
 def test_what_waits_in_the_spool_is_drained_at_the_start_in_order(run):
@@ -226,56 +220,75 @@ def test_calls_wait_for_an_api_that_is_still_being_made(run):
 
     def make(settings):
         begun.set()
-        assert go.wait(5)
+        assert go.wait(HANGS_SECONDS)
         return FakeApi()
 
     with run(make) as daemon, ThreadPoolExecutor(1) as pool:
-        assert begun.wait(5)
+        assert begun.wait(HANGS_SECONDS)
         future = pool.submit(daemon.client.call, "x")
-        assert daemon.client.is_running() and not future.done()
+        until(daemon.client.is_running)
+        assert not future.done()
         go.set()
-        assert future.result(5) == {"ok": True}
+        assert future.result(HANGS_SECONDS) == {"ok": True}
 
 
 def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run):
+    asked = threading.Event()
+
     def make(settings):
+        assert asked.wait(HANGS_SECONDS)
         raise ConfigError("extractor is wrong.", fix="Mend it.")
 
-    with run(make) as daemon:
+    with run(make) as daemon, ThreadPoolExecutor(1) as pool:
+        future = pool.submit(daemon.client.call, "x")
+        until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
+        asked.set()
         with pytest.raises(ConfigError, match="Mend it"):
-            daemon.client.call("x")
-        daemon.thread.join(5)
+            future.result(HANGS_SECONDS)
+        daemon.thread.join(HANGS_SECONDS)
         assert daemon.code == 1
 
 
 def test_a_second_daemon_says_who_runs_and_ends_with_0(daemon, capsys):
     assert run_daemon(daemon.settings, lambda _: FakeApi(), SystemClock()) == 0
     assert f"pid {os.getpid()}" in capsys.readouterr().err
-    assert daemon.client.is_running()
+    until(daemon.client.is_running)
 
 
 def test_the_lease_ends_a_daemon_that_nobody_uses(run):
     with run(lease_minutes=0.2 / 60) as daemon:
-        daemon.thread.join(5)
+        daemon.thread.join(HANGS_SECONDS)
         assert daemon.code == 0 and daemon.api.closed and not daemon.paths.endpoint.exists()
 
 
-@pytest.mark.parametrize("reason", ["connection", "busy", "due"])
-def test_the_lease_does_not_end_a_daemon_in_use(run, reason):
+IN_USE = {
+    "connection": lambda core: core.connections,
+    "busy": lambda core: core.api_or_none is not None,
+    "due": lambda core: core.worker.next_due() is not None or core.worker.busy(),
+}
+
+
+@pytest.mark.parametrize("reason", IN_USE)
+def test_the_lease_does_not_end_a_daemon_in_use(run, monkeypatch, reason):
+    found, occupied = [], Core.occupied
+
+    async def looked(core, lease):
+        while not IN_USE[reason](core):  # a busy machine may need longer than this short lease to get there
+            await asyncio.sleep(0.01)
+        found.append(await occupied(core, lease))
+        return found[-1]
+
+    monkeypatch.setattr(Core, "occupied", looked)
     api = FakeApi()
     if reason == "busy":
         api.busy = lambda: True
     if reason == "due":
         api.tick = lambda: 0.05
-    with run(lambda _: api, lease_minutes=0.1 / 60) as daemon:
+    with run(lambda _: api, lease_minutes=0.1 / 60) as daemon, contextlib.ExitStack() as stack:
         if reason == "connection":
-            with connect(read_endpoint(daemon.paths), 5) as connection:
-                connection.sendall(b"memoryd/1 rpc\n")
-                daemon.thread.join(0.6)
-                assert daemon.thread.is_alive()
-        else:
-            daemon.thread.join(0.6)
-            assert daemon.thread.is_alive()
+            stack.enter_context(connect(read_endpoint(daemon.paths), HANGS_SECONDS)).sendall(b"memoryd/1 rpc\n")
+        until(lambda: len(found) > 3)
+        assert all(found) and daemon.thread.is_alive()
 
 
 def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run):
@@ -288,7 +301,7 @@ def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run):
 
     daemon.api.tick = tick
     with daemon:
-        assert ticked.wait(5)
+        assert ticked.wait(HANGS_SECONDS)
         until(lambda: [fault["where"] for fault in daemon.client.call("daemon_info")["errors"]][:1] == ["tick"])
 
 
@@ -302,14 +315,14 @@ def test_recurring_work_runs_in_the_background(run):
 
     daemon.api.slots = lambda: [Slot("flush", work, every_seconds=0.02), Slot("dream", work, daily_at="03:30", last_run=EPOCH)]
     with daemon:
-        assert all(ran.acquire(timeout=5) for _ in range(3))
+        assert all(ran.acquire(timeout=HANGS_SECONDS) for _ in range(3))
     assert set(names) == {"background"}
 
 
 def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
     monkeypatch.setattr("memoryd.server.connection.MAX_CONNECTIONS", 10)
     endpoint = read_endpoint(daemon.paths)
-    held = [connect(endpoint, 5) for _ in range(10)]
+    held = [connect(endpoint, HANGS_SECONDS) for _ in range(10)]
     try:
         for connection in held:
             connection.sendall(b"memoryd/1 rpc\n")
@@ -331,7 +344,7 @@ def test_over_tcp_only_the_token_lets_in(run):
             b"token \nmemoryd/1 ping\n",
             b"GET / HTTP/1.1\r\n\r\n",
         ):
-            with socket.create_connection((LOOPBACK, endpoint.port), 5) as connection:
+            with socket.create_connection((LOOPBACK, endpoint.port), HANGS_SECONDS) as connection:
                 connection.sendall(greeting)
                 assert connection.recv(1000).startswith(b"error Wrong token")
         assert endpoint.token not in (daemon.paths.logs / "daemon.log").read_text()
@@ -342,8 +355,8 @@ def test_a_home_with_a_long_path_gets_its_socket_elsewhere(run, tmp_path):
         path = Path(read_endpoint(daemon.paths).path)
         assert daemon.client.is_running() and path.parent != daemon.paths.run
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-        daemon.client.stop(5)
-        daemon.thread.join(5)
+        daemon.client.stop(HANGS_SECONDS)
+        daemon.thread.join(HANGS_SECONDS)
         assert not path.parent.exists()
 
 
@@ -376,7 +389,7 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon):
         writer.close()
         return first, second, counted
 
-    first, second, counted = asyncio.run(asyncio.wait_for(main(), 5))
+    first, second, counted = asyncio.run(asyncio.wait_for(main(), HANGS_SECONDS))
     assert first["result"]["serverInfo"]["name"] == "memoryd"
     assert second["result"]["structuredContent"]["answer"] == "found"
     assert daemon.api.calls[0] == ("recall", {"query": "x", "cwd": "/päth", "caller": "model"})
@@ -392,11 +405,11 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, f
 
     def call(method, params):
         if method == "recall":
-            assert daemon.api.slow.wait(5)
+            assert daemon.api.slow.wait(HANGS_SECONDS)
         return slow(method, params)
 
     daemon.api.call = call
-    with connect(read_endpoint(daemon.paths), 5) as connection:
+    with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         connection.sendall(
             b"memoryd/1 mcp 1\n/" + orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
@@ -418,12 +431,12 @@ def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
     assert b"over the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)
     with pytest.raises(DaemonError):
         daemon.client.call("x", {"a": "y" * 5000})
-    assert daemon.client.is_running()
+    until(daemon.client.is_running)
 
 
 def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
     monkeypatch.setattr("memoryd.daemon.SPOOL_POLL_SECONDS", 0.02)
     with run() as running:
-        shutil.rmtree(running.paths.home)
-        running.thread.join(5)
+        until(lambda: shutil.rmtree(running.paths.home, ignore_errors=True) or not running.paths.home.exists())
+        running.thread.join(HANGS_SECONDS)
         assert not running.thread.is_alive()

@@ -2,6 +2,7 @@ import threading
 
 from memoryd.errors import StoreError
 from memoryd.server.threads import BackgroundWorker
+from tests.waiting import HANGS_SECONDS
 
 
 class Reports:
@@ -25,9 +26,9 @@ def test_work_runs_one_after_the_other_and_ticks_when_due():
     worker = BackgroundWorker(tick, Reports())
     worker.submit("dream", lambda: names.append("dream"))
     worker.start()
-    assert enough.wait(5)
+    assert enough.wait(HANGS_SECONDS)
     assert names == ["dream", "tick", "tick", "tick"]
-    assert worker.stop(5) and not worker.busy() and worker.next_due() is None
+    assert worker.stop(HANGS_SECONDS) and not worker.busy() and worker.next_due() is None
 
 
 def test_a_failing_tick_is_reported_and_tried_again_later_others_go_on():
@@ -38,29 +39,29 @@ def test_a_failing_tick_is_reported_and_tried_again_later_others_go_on():
 
     worker = BackgroundWorker(tick, reports)
     worker.start()
-    assert reports.came.wait(5)
+    assert reports.came.wait(HANGS_SECONDS)
     worker.submit("other", ran.set)
-    assert ran.wait(5)
+    assert ran.wait(HANGS_SECONDS)
     assert reports.seen == [("tick", StoreError)] and worker.next_due() == 60.0
-    assert worker.stop(5)
+    assert worker.stop(HANGS_SECONDS)
 
 
 def test_a_wake_makes_it_look_again():
     ticks = threading.Semaphore(0)
     worker = BackgroundWorker(lambda: ticks.release(), Reports())
     worker.start()
-    assert ticks.acquire(timeout=5)
+    assert ticks.acquire(timeout=HANGS_SECONDS)
     worker.wake()
-    assert ticks.acquire(timeout=5)
-    assert worker.stop(5)
+    assert ticks.acquire(timeout=HANGS_SECONDS)
+    assert worker.stop(HANGS_SECONDS)
 
 
 def test_work_that_hangs_does_not_hold_up_the_stop():
     begun, go = threading.Event(), threading.Event()
     worker = BackgroundWorker(lambda: None, Reports())
-    worker.submit("hangs", lambda: (begun.set(), go.wait(5)))
+    worker.submit("hangs", lambda: (begun.set(), go.wait(HANGS_SECONDS)))
     worker.start()
-    assert begun.wait(5) and worker.busy()
+    assert begun.wait(HANGS_SECONDS) and worker.busy()
     assert worker.stop(0.05) is False
     go.set()
-    assert worker.stop(5)
+    assert worker.stop(HANGS_SECONDS)
