@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
+from memoryd.clock import from_iso, to_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.errors import InputError, NotFoundError
 
 ENTRIES = 30
 CHANGES = 50
 PROPOSALS = 20
+SHOWN = "shown"
 EVERYTHING = "all"
 ID = 200
 
@@ -18,7 +23,8 @@ async def index(ctx: Context) -> Reply:
     first = ctx.query.count("first", 0, high=1_000_000)
     waiting = await ctx.try_call("proposals", lines=True, first=first, most=PROPOSALS)
     journal = await ctx.try_call("journal", limit=ENTRIES, offset=offset)
-    return await ctx.page("dreams.html", waiting=waiting, journal=journal, offset=offset, first=first, step=(ENTRIES, PROPOSALS))
+    place: dict[str, Any] = {"offset": offset, "first": first, "step": (ENTRIES, PROPOSALS), "now": to_iso(datetime.now(UTC))}
+    return await ctx.page("dreams.html", waiting=waiting, journal=journal, **place)
 
 
 async def show(ctx: Context) -> Reply:
@@ -57,11 +63,8 @@ async def undo(ctx: Context) -> Reply:
 
 
 async def decide(ctx: Context) -> Reply:
-    """Carry out or refuse proposals: one, or all that were on the page."""
-    accept, refuse = ctx.form.texts("accept", ID), ctx.form.texts("refuse", ID)
-    if EVERYTHING in accept + refuse:  # all that the person has seen, not what came up since
-        seen = ctx.form.texts("seen", ID)
-        accept, refuse = (seen, []) if EVERYTHING in accept else ([], seen)
+    """Carry out or refuse proposals: one, those of the page, or all."""
+    accept, refuse = await _meant(ctx, "accept"), await _meant(ctx, "refuse")
     if not accept and not refuse:
         raise InputError("On which proposal?", fix="Use the buttons beside it.")
     result = await ctx.call("decide", accept=accept or None, refuse=refuse or None)
@@ -74,6 +77,18 @@ async def decide(ctx: Context) -> Reply:
     fix = f"{', '.join(stale)} changed since it was proposed, and is left as it is." if stale else ""
     back = f"/dreams/{result['entry']}" if result["entry"] else "/dreams"
     return ctx.redirect(back, " ".join(told), kind="failed" if stale else "done", fix=fix)
+
+
+async def _meant(ctx: Context, name: str) -> list[str]:
+    """The proposals that a button names: one, those of the page, or all that waited then, not what came since."""
+    named = ctx.form.texts(name, ID)
+    if SHOWN in named:
+        return ctx.form.texts("seen", ID)
+    if EVERYTHING in named:
+        until = from_iso(ctx.form.required("until", limit=40))
+        waiting = await ctx.call("proposals")
+        return [proposal["id"] for proposal in waiting["proposals"] if from_iso(proposal["since"]) <= until]
+    return named
 
 
 async def settle(ctx: Context) -> Reply:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from memoryd.errors import DaemonError
@@ -66,12 +68,26 @@ def test_what_waits_is_shown_with_its_lines_and_as_text_only(dreams):
     assert "prop_1" in text and "Which one holds?" in text and "/dreams/dream-0007" in text
 
 
-def test_one_proposal_or_all_that_were_seen_are_decided(dreams):
+def test_one_proposal_or_those_that_were_seen_are_decided(dreams):
     dreams.answers["decide"] = {"entry": "accept-0008", "accepted": [change(1)], "refused": [], "changed_since": []}
     assert dreams.post("/dreams/decide", accept="prop_1").headers["location"] == "/dreams/accept-0008"
-    dreams.post("/dreams/decide", refuse="all", seen=["prop_1", "prop_2"])
+    dreams.post("/dreams/decide", refuse="shown", seen=["prop_1", "prop_2"])
     assert dreams.asked("decide") == [{"accept": ["prop_1"]}, {"refuse": ["prop_1", "prop_2"]}]
     assert dreams.post("/dreams/decide").status_code == 400
+
+
+def test_all_that_waits_is_decided_at_once_but_nothing_that_came_since(dreams):
+    many = [{**PROPOSALS[0], "id": f"prop_{n}", "changes": []} for n in range(3_000)]
+    new = {**many[0], "id": "prop_new", "since": "2999-01-01T00:00:00Z"}
+    dreams.answers["decide"] = {"entry": "accept-0008", "accepted": [], "refused": [], "changed_since": []}
+    dreams.answers["proposals"] = {"proposals": PROPOSALS, "total": 3_000, "undecided": [], "undecided_left": 0}
+    text = unhurt(dreams.get("/dreams"))
+    assert "Accept all 3,000" in text and "Refuse all 3,000" in text and "Accept these 2" in text
+    until = re.search(r'name="until" value="([^"]+)"', text)[1]
+    dreams.answers["proposals"] = {"proposals": [*many, new], "total": 3_001, "undecided": [], "undecided_left": 0}
+    dreams.post("/dreams/decide", accept="all", until=until)
+    assert dreams.asked("decide") == [{"accept": [proposal["id"] for proposal in many]}]
+    assert dreams.post("/dreams/decide", accept="all").status_code == 400
 
 
 def test_an_undo_is_confirmed_first_whole_or_one_change(dreams):

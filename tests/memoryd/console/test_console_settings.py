@@ -30,6 +30,11 @@ def told(console) -> str:
 
 def test_each_setting_has_its_default_and_its_cost(page):
     text = told(page)
+    entries = [entry for group in page.api.call("settings", {})["groups"] for entry in group["settings"]]
+    shown = text.split('<div class="setting">')[1:]
+    assert len(shown) == len(entries) > 30
+    for entry, part in zip(entries, shown, strict=True):
+        assert entry["cost"] and "Cost: " in part and "Default: " in part, entry["name"]
     for words in (
         "daily token budget",
         "Default: <code>200000</code>",
