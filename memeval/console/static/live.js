@@ -1,18 +1,22 @@
 // A run that goes on: shows what its stream tells, and the result when it has ended.
+const SILENT = "The daemon does not answer: this is how the run was when it last did. Open the console anew with: memoryd console";
 const box = document.getElementById("live");
 if (box && box.dataset.state === "running") follow(box);
 
 function follow(target) {
   const part = (name) => target.querySelector(`[data-live="${name}"]`);
   const source = new EventSource(target.dataset.events);
-  part("told").textContent = "This page follows the run.";
+  const tell = (words) => (part("told").textContent = words);
+  source.addEventListener("open", () => tell("This page follows the run."));
+  // The browser tries again by itself, but what is shown meanwhile may be old: a daemon ends, too, when nobody uses it.
+  source.addEventListener("error", () => tell(SILENT));
   source.addEventListener("progress", (event) => show(target, part, JSON.parse(event.data)));
   source.addEventListener("end", (event) => {
     source.close();
     const { state, message } = JSON.parse(event.data);
     target.dataset.state = state;
     part("state").textContent = state;
-    part("told").textContent = message || (state === "finished" ? "Finished." : "It was stopped.");
+    tell(message || (state === "finished" ? "Finished." : "It was stopped."));
     if (state === "finished") location.reload();
   });
 }
