@@ -43,7 +43,7 @@ class _Settled(Orchestrator):
     """The service with its background work done before each search, so that what was just written has its vector."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        assert self.settle(5)
+        assert self.settle(60)
         return super().search(query, k)
 
 

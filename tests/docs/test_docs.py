@@ -79,7 +79,7 @@ def test_the_help_in_the_documents_is_what_the_command_prints(start: tuple[str, 
         env=environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=True,
     )
     assert f"```text\n{done.stdout.rstrip()}\n```" in read(page)

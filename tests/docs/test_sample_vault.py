@@ -93,7 +93,7 @@ def test_the_recall_in_the_readme_is_what_the_vault_answers(home: Path, capsys: 
     settings = load_settings({}, home=str(home))
     service = Orchestrator(settings, FakeClock(datetime(2026, 11, 27, tzinfo=UTC)), make_embedder(settings))
     service.catch_up()
-    assert service.settle(5)
+    assert service.settle(60)
     asked = re.findall(r"\$ memoryd search --project all (.*)\n((?:(?!\$).*\n)+)", console[1])
     assert len(asked) == 2
     for question, shown in asked:

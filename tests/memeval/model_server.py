@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.waiting import HANGS_SECONDS
+
 
 @dataclass
 class Reply:
@@ -74,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.headers_seen.append({name.lower(): value for name, value in self.headers.items()})
         reply = self.server.next()
         if reply.held:
-            self.server.released.wait(5)
+            self.server.released.wait(HANGS_SECONDS)
         data = reply.body()
         self.send_response(reply.status)
         for name, value in {"content-type": "application/json", "content-length": str(len(data)), **reply.headers}.items():

@@ -32,7 +32,7 @@ def memeval(
     where = ["--results-dir", str(folder / "results"), "--cache-dir", str(folder / "cache"), "--config-dir", str(configs)]
     return subprocess.run(
         [sys.executable, "-m", "tests.memeval.fakes", *where, *words],
-        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60,
+        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def serve(tmp_path):
                 with connection:
                     connection.recv(65536)
                     if answer is None:
-                        release.wait(5)
+                        release.wait(60)
                     else:
                         connection.sendall(answer)
 
@@ -71,7 +71,7 @@ def stranger():
 def test_a_process_that_took_the_id_of_a_daemon_that_has_ended_is_left_alone(serve, stranger, tmp_path):
     client = serve(b"pong 1 %d\n" % stranger.pid)
     Paths(tmp_path).daemon_lock.write_text(f" {stranger.pid}\n")
-    assert client.stop(1) is True
+    assert client.stop(60) is True
     assert stranger.poll() is None
 
 
@@ -84,8 +84,8 @@ def test_a_daemon_that_does_not_take_the_call_gets_a_signal(serve, tmp_path):
         assert process.stdout.readline() == b"held\n"
         with paths.daemon_lock.open("r+b") as stream:
             stream.write(f" {process.pid}\n".encode())
-        assert serve(b"pong 1 %d\n" % process.pid).stop(5) is True
-        assert process.wait(5) == -signal.SIGTERM
+        assert serve(b"pong 1 %d\n" % process.pid).stop(60) is True
+        assert process.wait(60) == -signal.SIGTERM
 
 
 def test_a_daemon_within_this_process_gets_no_signal(serve, tmp_path):

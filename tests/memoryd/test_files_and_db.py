@@ -75,7 +75,7 @@ def test_only_one_of_many_creators_gets_the_name(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(60)
     assert won == [(tmp_path / "name").read_bytes()]
 
 
@@ -137,7 +137,7 @@ def test_threads_share_a_connection_without_mixing_transactions(tmp_path: Path) 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(60)
     assert db.value("SELECT count(*) FROM t") == 80
 
 
@@ -153,7 +153,7 @@ def test_many_processes_may_make_a_database_at_the_same_moment(tmp_path: Path) -
         assert maker.stdin is not None
         maker.stdin.write("\n")
         maker.stdin.flush()
-    assert [maker.communicate(timeout=30)[1] for maker in makers] == [""] * 4
+    assert [maker.communicate(timeout=120)[1] for maker in makers] == [""] * 4
 
 
 def schema(*steps: str) -> Migrations:

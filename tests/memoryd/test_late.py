@@ -34,7 +34,7 @@ def service(tmp_path):
 
 
 def late(service):
-    assert service.settle(5)
+    assert service.settle(60)
     assert service._late is not None
     return service._late
 
@@ -43,7 +43,7 @@ def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing
     items = {number: turn(number, f"Maya: word{number}") for number in (2, 10, 1)}
     for item in items.values():
         service.write(item)
-        assert service.settle(5)
+        assert service.settle(60)
     near = late(service).neighbours([item.id for item in items.values()])
     assert near[items[1].id] == ("", items[2].id)
     assert near[items[2].id] == (items[1].id, items[10].id)
@@ -86,15 +86,15 @@ def test_a_turn_is_read_after_the_two_before_it_and_again_when_these_change(tmp_
     service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
     turns = {number: turn(number, f"word{number}") for number in (1, 2, 3, 4, 5)}
     service.write_many([turns[number] for number in (1, 3, 4, 5)])
-    assert service.settle(5)
+    assert service.settle(60)
     assert encoder.read == [("word1", ""), ("word3", "word1"), ("word4", "word1 word3"), ("word5", "word3 word4")]
     encoder.read.clear()
     service.write(turns[2])
-    assert service.settle(5)
+    assert service.settle(60)
     assert sorted(encoder.read) == [("word2", "word1"), ("word3", "word1 word2"), ("word4", "word2 word3")]
     encoder.read.clear()
     service.write(replace(turns[2], content="other"))
-    assert service.settle(5)
+    assert service.settle(60)
     assert sorted(encoder.read) == [("other", "word1"), ("word3", "word1 other"), ("word4", "other word3")]
     service.close()
 
@@ -163,7 +163,7 @@ class Slow(HashTokenEncoder):
         self.go = threading.Event()
 
     def encode(self, texts, contexts):
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         return super().encode(texts, contexts)
 
 
@@ -174,11 +174,11 @@ def test_until_the_vectors_are_there_recall_orders_as_hybrid_does(tmp_path):
     late = Orchestrator(settings(tmp_path / "b"), FakeClock(), HashEmbedder(64), encoder=encoder)
     for service in (plain, late):
         service.write_many([MemoryItem(text, f"mem_{n:012x}") for n, text in enumerate(texts)])
-    assert plain.settle(5)
+    assert plain.settle(60)
     query = Query("Which port has the mail server?")
     assert late.search(query, 3)[0].item.content == texts[2]
     encoder.go.set()
-    assert late.settle(5)
+    assert late.settle(60)
     assert late.search(query, 3)[0].item.content == texts[2]
     plain.close()
     late.close()
@@ -189,7 +189,7 @@ def test_a_memory_that_was_written_a_moment_ago_is_found_before_it_is_encoded(tm
     encoder.go.set()
     service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
     service.write_many([MemoryItem(f"the worker {n} sends mail") for n in range(12)])
-    assert service.settle(5)
+    assert service.settle(60)
     encoder.go.clear()
     id = service.write(MemoryItem("the invoice gateway listens on port 8443"))
     assert service.search(Query("Which port does the invoice gateway have?"), 3)[0].item.id == id
@@ -200,6 +200,6 @@ def test_a_memory_that_was_written_a_moment_ago_is_found_before_it_is_encoded(tm
 def test_other_rankings_make_no_token_index(tmp_path):
     service = Orchestrator(settings(tmp_path, "hybrid"), FakeClock(), HashEmbedder(64), encoder=HashTokenEncoder())
     service.write(MemoryItem("alpha"))
-    assert service.settle(5)
+    assert service.settle(60)
     service.close()
     assert not (tmp_path / "index" / "tokens.db").exists()

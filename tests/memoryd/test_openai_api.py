@@ -42,7 +42,7 @@ class Endpoint:
         if self.thread.is_alive():
             self.server.shutdown()
             self.server.server_close()
-            self.thread.join(5)
+            self.thread.join(60)
 
 
 @pytest.fixture

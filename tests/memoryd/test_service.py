@@ -231,7 +231,7 @@ def test_two_processes_that_write_at_once_lose_nothing(settings: Settings, clock
         "service.settle(); service.close()\n"
     )
     writers = [subprocess.Popen([sys.executable, "-c", script, str(settings.home), name]) for name in ("one", "two")]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert [writer.wait(120) for writer in writers] == [0, 0]
     service = Orchestrator(settings, clock, HashEmbedder())
     service.catch_up()
     found = list(service.all())
@@ -260,16 +260,16 @@ def test_embedding_goes_on_when_the_index_is_made_anew_meanwhile(settings: Setti
 
         def embed(self, texts: Sequence[str]) -> FloatArray:
             begun.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
             return super().embed(texts)
 
     begun, go_on = threading.Event(), threading.Event()
     service = Orchestrator(settings, clock, Paused())
     service.write(item("The cache runs on port 6379."))
-    assert begun.wait(10)
+    assert begun.wait(60)
     service.reindex()
     go_on.set()
-    assert service.settle(10)
+    assert service.settle(60)
     assert len(service.vectors()) == 1
     service.close()
 
@@ -278,7 +278,7 @@ def test_the_links_of_a_large_batch_follow_and_are_there_when_asked_for(service:
     batch = [item(f"Step {n} is in deploy.sh.", entities=("deploy.sh",), created_at=clock.now()) for n in range(150)]
     ids = service.write_many(batch)
     assert len(service.related(ids[0], k=20)) == 20
-    assert service.settle(20)
+    assert service.settle(60)
     assert {hit.item.content for hit in service.search(Query(text="deploy.sh", backend=Backend.GRAPH), 3)} <= {
         entry.content for entry in batch
     }
@@ -301,7 +301,7 @@ def test_a_question_by_words_alone_does_not_wait_for_the_model(settings: Setting
     asked: list[list[str]] = []
     service = Orchestrator(settings, clock, Loading())
     service.write(item("The cache runs on port 6379."))
-    assert service.settle(10)
+    assert service.settle(60)
     query = Query(text="cache port", backend=Backend.MARKDOWN)
     assert [hit.item.content for hit in service.search(query)] == ["The cache runs on port 6379."]
     assert asked == []

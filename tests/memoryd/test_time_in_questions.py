@@ -29,7 +29,7 @@ def fact(text: str, month: int, day: int = 10, hour: int = 9) -> MemoryItem:
 
 
 def texts(service, question, k=3):
-    assert service.settle(5)
+    assert service.settle(60)
     return [hit.item.content for hit in service.search(Query(question, project="p"), k)]
 
 

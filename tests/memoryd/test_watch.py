@@ -11,7 +11,7 @@ from memoryd import watch
 from memoryd.errors import StoreError
 from memoryd.watch import MemoryWatcher
 
-LIMIT = 5.0
+LIMIT = 60.0
 
 
 class Receiver:
@@ -145,7 +145,7 @@ def test_a_folder_that_comes_later_or_is_made_anew_is_watched(
 
 def _is_told_of(receiver: Receiver, file: Path) -> bool:
     file.write_text("x")
-    return receiver.wait_for(lambda paths: file in paths, LIMIT / 20)
+    return receiver.wait_for(lambda paths: file in paths, LIMIT / 200)
 
 
 def test_start_and_stop_may_be_called_twice_and_again(folder: Path, receiver: Receiver) -> None:

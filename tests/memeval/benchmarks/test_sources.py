@@ -77,7 +77,7 @@ def server() -> Iterator[Server]:
     thread.start()
     yield state
     httpd.shutdown()
-    thread.join(5)
+    thread.join(60)
     httpd.server_close()
 
 
@@ -88,7 +88,7 @@ def spec(server: Server, *files: FileSpec, **more: str) -> BenchmarkSpec:
 
 
 def sources(tmp_path: Path, server: Server, attempts: int = 1, **more: object) -> Sources:
-    made = Downloader(attempts=attempts, backoff_seconds=1, timeout_seconds=5, sleep=lambda seconds: None)
+    made = Downloader(attempts=attempts, backoff_seconds=1, timeout_seconds=60, sleep=lambda seconds: None)
     return replace(Sources(tmp_path / "cache", made, hub=server.url), **more)  # type: ignore[arg-type]
 
 

@@ -72,12 +72,12 @@ class FakeWorld:
             *flags,
         ]
 
-    def bench(self, *flags: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def bench(self, *flags: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*flags), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=timeout
         )
 
-    def memeval(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def memeval(self, *words: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         command = [
             sys.executable,
             "-c",
@@ -96,8 +96,8 @@ class FakeWorld:
 
     def calls(self) -> list[dict[str, Any]]:
         path = self.folder / "calls"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # the last line may be under way
+        return [json.loads(line) for line in whole.splitlines()]
 
     def result(self, group: str) -> dict[str, Any]:
         for line in (self.folder / "results" / "ledger.jsonl").read_text().splitlines():

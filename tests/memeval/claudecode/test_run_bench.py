@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import time
+import subprocess
 from typing import Any
 
 import pytest
 
 from memeval.claudecode.leftovers import processes_of
 from tests.memeval.claudecode.conftest import ROOT, FakeWorld
+from tests.waiting import HANGS_SECONDS, until
 
 VOLATILE = ("times", "seconds", "run_id", "group", "trajectories", "resumed_with", "cache")
 
@@ -21,11 +22,8 @@ def lasting(value: Any) -> Any:
     return [lasting(item) for item in value] if isinstance(value, list) else value
 
 
-def wait_for_calls(world: FakeWorld, count: int) -> None:
-    deadline = time.monotonic() + 20
-    while len(world.calls()) < count:
-        assert time.monotonic() < deadline, "the client was not called"
-        time.sleep(0.02)
+def wait_for_calls(world: FakeWorld, run: subprocess.Popen[str], count: int) -> None:
+    until(lambda: len(world.calls()) >= count or run.poll() is not None, "the client was not called")
 
 
 @pytest.mark.slow
@@ -33,7 +31,7 @@ def test_forty_sessions_with_crashes_a_hang_and_a_limit_are_all_accounted_for(wo
     words = {4: "CRASH", 19: "CRASH", 23: "HANG", 31: "LIMIT"}
     world.questions(40, lambda number: words.get(number, ""))
     done = world.bench(
-        *("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "4", "--timeout", "3", "--backoff", "0.1"),
+        *("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "4", "--timeout", "10", "--backoff", "0.1"),
         *("--run-id", "g", "--json"),
     )
     assert done.returncode == 0, done.stderr
@@ -56,9 +54,9 @@ def test_a_run_that_is_killed_and_resumed_gives_the_same_result(world: FakeWorld
     for start in range(3):
         before = len(world.calls())
         run = world.start(*(("--resume", "g", "--base-url", world.address) if start else (*flags, "--run-id", "g")))
-        wait_for_calls(world, before + 4)
+        wait_for_calls(world, run, before + 4)
         run.kill()
-        run.wait(5)
+        run.wait(HANGS_SECONDS)
     assert world.bench("--resume", "g", "--base-url", world.address).returncode == 0
     assert world.bench(*flags, "--run-id", "whole", "--no-cache").returncode == 0
     assert lasting(world.result("g")) == lasting(world.result("whole"))
@@ -113,9 +111,9 @@ def test_shards_of_a_benchmark_are_all_of_it_and_none_twice(world: FakeWorld) ->
 def test_interrupting_stops_all_sessions_and_leaves_no_process(world: FakeWorld) -> None:
     world.questions(4, lambda number: "HANG")
     run = world.start("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "3", "--run-id", "g")
-    wait_for_calls(world, 4)  # the probe and three sessions
+    wait_for_calls(world, run, 4)  # the probe and three sessions
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=10)
+    _, told = run.communicate(timeout=HANGS_SECONDS)
     assert run.returncode == 130, told
     assert "--resume" in told
     assert processes_of(world.folder) == []
@@ -123,7 +121,7 @@ def test_interrupting_stops_all_sessions_and_leaves_no_process(world: FakeWorld)
 
 def test_without_a_login_there_is_one_message_at_once(world: FakeWorld) -> None:
     world.questions(2)
-    done = world.bench("-b", "forty", "--mode", "all", timeout=10)
+    done = world.bench("-b", "forty", "--mode", "all")
     assert done.returncode == 2
     assert "No login" in done.stderr
     assert "claude setup-token" in done.stderr
@@ -132,7 +130,7 @@ def test_without_a_login_there_is_one_message_at_once(world: FakeWorld) -> None:
 
 def test_when_nobody_answers_there_is_one_message(world: FakeWorld) -> None:
     world.questions(2)
-    done = world.bench("-b", "forty", "--base-url", "http://127.0.0.1:9", timeout=10)
+    done = world.bench("-b", "forty", "--base-url", "http://127.0.0.1:9")
     assert done.returncode == 2
     assert done.stderr.startswith("Error: Nobody answers at http://127.0.0.1")
     assert world.calls() == []

@@ -39,7 +39,7 @@ def run_browser(profile: Path, *words: str) -> tuple[str, str]:
         "--disable-dev-shm-usage", "--no-first-run", "--enable-logging=stderr", "--v=0",
         "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={profile}", *words,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     return done.stdout, done.stderr
 
 

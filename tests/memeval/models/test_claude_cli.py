@@ -12,6 +12,7 @@ from memeval.errors import ConfigError, DependencyError, ModelError
 from memeval.models import open_model
 from memeval.protocols import Model
 from memeval.types import Message, Usage
+from tests.waiting import HANGS_SECONDS, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in client is a script with a shebang")
 ASK = [Message("system", "Answer."), Message("user", "the question")]
@@ -26,7 +27,7 @@ def client(tmp_path: Path, body: str, **options: Any) -> Model:
     script = tmp_path / "claude"
     script.write_text(f"#!{sys.executable} -IS\nimport json, os, sys, time, subprocess\n{body}\n")
     script.chmod(0o755)
-    return open_model("claude-cli/haiku", {"command": str(script), "timeout": 5, **options})
+    return open_model("claude-cli/haiku", {"command": str(script), "timeout": HANGS_SECONDS, **options})
 
 
 def printing(answer: Any) -> str:
@@ -126,4 +127,5 @@ def test_a_run_over_its_time_is_ended_with_its_children(tmp_path: Path) -> None:
         open_model("claude-cli/haiku", {"command": str(script), "timeout": 1}).complete(ASK)
     assert caught.value.transient
     assert len(pids.read_text().split()) == 2
-    assert all(gone(int(pid)) for pid in pids.read_text().split())
+    for pid in map(int, pids.read_text().split()):
+        until(lambda pid=pid: gone(pid), f"process {pid} is left")  # type: ignore[misc]

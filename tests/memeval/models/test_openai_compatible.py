@@ -94,11 +94,10 @@ def test_a_page_in_place_of_an_answer_is_a_transient_fault(server: ModelServer) 
 
 
 def test_a_slow_server_is_given_up(server: ModelServer) -> None:
-    started = time.monotonic()
-    error = failure(server, Reply(held=True), timeout=0.2)
-    assert error.transient
-    assert "0.2 s" in error.message
-    assert time.monotonic() - started < 4
+    server.script(Reply(held=True))  # until the end of the test: who is not given up is never answered
+    with pytest.raises(ModelError, match=r"0\.2 s") as caught:
+        model(server, timeout=0.2).complete(ASK)
+    assert caught.value.transient
 
 
 def test_a_server_that_is_not_there_is_a_transient_fault(server: ModelServer) -> None:
@@ -168,7 +167,7 @@ def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(server: ModelServe
 def test_retry_after_in_all_its_forms() -> None:
     assert retry_after({"retry-after": "1.5"}) == 1.5
     assert retry_after({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
-    assert retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)}) == pytest.approx(30, abs=3)
+    assert retry_after({"retry-after": formatdate(time.time() + 300, usegmt=True)}) == pytest.approx(300, abs=60)
     assert retry_after({"retry-after": "Mon, 01 Jan 2001 00:00:00 GMT"}) == 0
     assert retry_after({"retry-after": "soon"}) is None
     assert retry_after({}) is None

@@ -87,4 +87,4 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join(60)

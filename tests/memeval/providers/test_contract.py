@@ -48,7 +48,7 @@ def ready(provider: Provider, workdir: Path) -> Provider:
 
 def remember(provider: Provider, scope: str, sessions: list[Session]) -> None:
     provider.ingest(scope, sessions)
-    provider.await_indexed(scope, 5)
+    provider.await_indexed(scope, 60)
     if hasattr(provider, "use_gold"):
         provider.use_gold(scope, Case(scope, tuple(sessions), (QUESTION,)))
 
@@ -138,7 +138,7 @@ def test_another_process_goes_on_with_the_state(maker: Maker, tmp_path: Path) ->
     again = ready(maker(), tmp_path)
     if hasattr(again, "use_gold"):
         again.use_gold("one", Case("one", tuple(garden()), (QUESTION,)))
-    again.await_indexed("one", 5)
+    again.await_indexed("one", 60)
     assert again.search("one", GARDEN) == before
     again.close()
 

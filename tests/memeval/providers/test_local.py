@@ -216,9 +216,9 @@ def test_a_model_keeps_the_page_and_is_not_asked_again_for_a_session(tmp_path: P
     assert isinstance(provider, WorkingMemoryProvider)
     provider.use_model(scribe)
     provider.ingest("one", garden()[:2])
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     provider.ingest("one", garden()[2:])
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     assert len(scribe.asked) == 3
     assert "page after" in scribe.asked[2]
     assert provider.search("one", TOMATOES)[0].text.endswith("It rains a lot.")
@@ -228,11 +228,11 @@ def test_an_empty_answer_of_a_model_is_an_error_and_keeps_the_page(tmp_path: Pat
     provider = opened("working-memory", tmp_path)
     provider.use_model(Scribe("the page"))
     provider.ingest("one", garden()[:1])
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     provider.use_model(Scribe("  "))
     provider.ingest("one", garden())
     with pytest.raises(ProviderError, match="empty answer"):
-        provider.await_indexed("one", 5)
+        provider.await_indexed("one", 60)
     provider.use_model(Scribe("next"))
     assert provider.search("one", TOMATOES)[0].text == "next"
 
@@ -258,7 +258,7 @@ def test_questions_of_a_model_are_kept_and_found(tmp_path: Path) -> None:
     assert isinstance(provider, AqragProvider)
     provider.use_model(scribe)
     provider.ingest("one", garden()[1:2])
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     provider.search("one", TOMATOES)
     assert len(scribe.asked) == 2
     again = opened("aqrag", tmp_path, EMBEDDING)
@@ -271,7 +271,7 @@ def test_a_model_that_gives_no_list_is_an_error(tmp_path: Path) -> None:
     provider.use_model(Scribe("I can't do that."))
     provider.ingest("one", garden())
     with pytest.raises(ProviderError, match="no JSON list"):
-        provider.await_indexed("one", 5)
+        provider.await_indexed("one", 60)
 
 
 def test_contexts_of_a_model_are_written_once_and_make_turns_findable(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_contexts_of_a_model_are_written_once_and_make_turns_findable(tmp_path: 
     assert isinstance(provider, ContextualRetrievalProvider)
     provider.use_model(scribe)
     provider.ingest("one", garden()[:1])
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     found = provider.search("one", SearchRequest("zeppelins", 2))
     assert len(scribe.asked) == 4
     assert "zeppelins" not in found[0].text
@@ -319,7 +319,7 @@ def test_memoryd_closes_scopes_that_are_not_used_and_opens_them_again(tmp_path: 
     for number in range(7):
         provider.ingest(f"scope {number}", garden())
     for number in range(7):
-        provider.await_indexed(f"scope {number}", 5)
+        provider.await_indexed(f"scope {number}", 60)
         assert provider.search(f"scope {number}", TOMATOES)
     provider.close()
 
@@ -358,7 +358,7 @@ def test_a_new_session_costs_the_same_however_many_there_are(tmp_path: Path, nam
     for told in many(12):
         before, reads = len(provider.embedder.texts), len(read)
         provider.ingest("one", [told])
-        provider.await_indexed("one", 5)
+        provider.await_indexed("one", 60)
         costs.append((len(provider.embedder.texts) - before, len(read) - reads))
     assert set(costs[1:]) == {costs[-1]}
     assert costs[-1][1] == 0  # the sessions that are there are not read again
@@ -373,7 +373,7 @@ def test_batches_and_a_restart_between_them_change_nothing(tmp_path: Path, name:
         provider = opened(name, tmp_path / folder, EMBEDDING)
         for batch in batches:
             provider.ingest("one", batch)
-            provider.await_indexed("one", 5)
+            provider.await_indexed("one", 60)
             if restart:
                 provider.close()
                 provider = opened(name, tmp_path / folder, EMBEDDING)
@@ -390,8 +390,8 @@ def test_what_a_model_failed_at_is_done_at_the_next_call(tmp_path: Path) -> None
     provider.use_model(Scribe("no list"))
     provider.ingest("one", garden()[:1])
     with pytest.raises(ProviderError):
-        provider.await_indexed("one", 5)
+        provider.await_indexed("one", 60)
     scribe = Scribe('["What grows?"]')
     provider.use_model(scribe)
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     assert len(scribe.asked) == 4

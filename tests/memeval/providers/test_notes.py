@@ -75,7 +75,7 @@ def test_anticipated_questions_go_to_postgres_when_it_is_given(tmp_path: Path, d
     provider = make("aqrag", {**EMBEDDING, "dsn": dsn})
     provider.open(tmp_path / "work")
     provider.ingest("one", garden())
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     found = provider.search("one", SearchRequest("tomatoes garden", 3))
     with closing(sqlite3.connect(tmp_path / "pg.db")) as db:
         assert db.execute("SELECT count(*) FROM memeval_note WHERE scope = 'one'").fetchone() == (10,)

@@ -56,7 +56,7 @@ def test_what_was_added_survives_a_kill(tmp_path: Path) -> None:
         "[store.add('one', [Session(f's{n}', (Turn(f't{n}', 'user', 'x'),))]) for n in range(20)];"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], timeout=30, check=False, env=dict(os.environ))
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], timeout=120, check=False, env=dict(os.environ))
     assert done.returncode == -9
     assert len(SessionStore(tmp_path).all("one")) == 20
 
@@ -75,7 +75,7 @@ def test_scopes_that_are_ingested_side_by_side_stay_apart(tmp_path: Path) -> Non
 
     def remember(number: int) -> None:
         provider.ingest(f"scope {number}", garden() if number % 2 else attic())
-        provider.await_indexed(f"scope {number}", 30)
+        provider.await_indexed(f"scope {number}", 60)
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(remember, range(7)))

@@ -70,7 +70,7 @@ def test_pieces_of_the_named_time_gain(name: str, tmp_path: Path) -> None:
         provider = make(name, {**known[name], "timeAware": True})
         provider.open(tmp_path)
         provider.ingest("one", told)
-        provider.await_indexed("one", 5)
+        provider.await_indexed("one", 60)
         assert provider.search("one", SearchRequest(text, 2, NOW))[0].sessions == (wanted,)
         provider.close()
 
@@ -82,7 +82,7 @@ def test_with_key_expansion_an_answer_is_found_by_its_question(name: str, tmp_pa
     provider = make(name, {**known[name], "keyExpansion": True})
     provider.open(tmp_path)
     provider.ingest("one", told)
-    provider.await_indexed("one", 5)
+    provider.await_indexed("one", 60)
     found = [piece.turns[0] for piece in provider.search("one", SearchRequest("zeppelin museum", 2))]
     assert found == ["a-0", "a-1"]
     provider.close()

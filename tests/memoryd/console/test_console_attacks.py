@@ -292,7 +292,7 @@ def test_a_body_without_a_length_is_counted_as_it_comes(console):
 
 
 def talk(port, data):
-    with socket.create_connection(("127.0.0.1", port), 5) as connection:
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
         connection.sendall(data)
         received = b""
         while chunk := connection.recv(65_536):
@@ -309,11 +309,11 @@ def port(console):
     listener = Listener(Guard(console.app._app, [f"127.0.0.1:{number}"]), listening)
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    asyncio.run_coroutine_threadsafe(listener.start(), loop).result(5)
+    asyncio.run_coroutine_threadsafe(listener.start(), loop).result(60)
     yield number
-    asyncio.run_coroutine_threadsafe(listener.close(), loop).result(5)
+    asyncio.run_coroutine_threadsafe(listener.close(), loop).result(60)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(5)
+    thread.join(60)
     loop.close()
 
 

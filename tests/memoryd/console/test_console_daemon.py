@@ -4,7 +4,6 @@ import http.client
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -55,11 +54,11 @@ class Running:
             target=run_daemon, args=(settings, lambda _: OneProject(), SystemClock(), ready.set), daemon=True
         )
         self.thread.start()
-        assert ready.wait(5)
+        assert ready.wait(60)
 
     def stop(self):
-        self.client.stop(5)
-        self.thread.join(5)
+        self.client.stop(60)
+        self.thread.join(60)
         assert not self.thread.is_alive()
 
 
@@ -71,7 +70,7 @@ def running(settings):
 
 
 def fetch(port, path, cookie=""):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", path, headers={"cookie": cookie})
     answer = connection.getresponse()
     body = answer.read().decode()
@@ -124,14 +123,12 @@ def test_a_port_that_is_taken_is_a_plain_error(settings):
 def test_an_open_page_does_not_keep_the_daemon_alive(settings):
     daemon = Running(replace(settings, lease_minutes=0.6 / 60))
     port, _, cookie = enter(daemon.client.call("console_open")["url"])
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/no-such-page", headers={"cookie": cookie})
     connection.getresponse().read()  # and the connection stays open, as a browser's does
-    begin = time.monotonic()
-    daemon.thread.join(10)
+    daemon.thread.join(60)
     connection.close()
     assert not daemon.thread.is_alive()
-    assert time.monotonic() - begin < 10
 
 
 def test_a_daemon_that_nobody_asks_for_a_console_loads_nothing_of_it():

@@ -59,7 +59,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 def llm(endpoint: Endpoint, **settings: Any) -> OpenAILLM:
     url = f"http://127.0.0.1:{endpoint.server_address[1]}/v1"
-    return OpenAILLM(Settings(home=Path("h"), openai_base_url=url, openai_timeout_seconds=5, **settings), {})
+    return OpenAILLM(Settings(home=Path("h"), openai_base_url=url, openai_timeout_seconds=60, **settings), {})
 
 
 def test_an_answer_comes_with_its_usage(endpoint: Endpoint) -> None:

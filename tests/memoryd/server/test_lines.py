@@ -21,7 +21,7 @@ def read(chunks, work):
 
 async def all_lines(incoming):
     out = []
-    while (line := await incoming.line(1000, 5)) is not None:
+    while (line := await incoming.line(1000, 60)) is not None:
         out.append(line)
     return out
 
@@ -37,7 +37,7 @@ def test_a_last_line_without_an_end_counts():
 
 def test_a_body_follows_a_line_byte_for_byte():
     async def work(incoming):
-        return await incoming.line(10, 5), await incoming.exactly(3, 5), await incoming.line(10, 5)
+        return await incoming.line(10, 60), await incoming.exactly(3, 60), await incoming.line(10, 60)
 
     assert read([b"x\r\n\n\n\nrest"], work) == (b"x", b"\n\n\n", b"rest")
 
@@ -45,12 +45,12 @@ def test_a_body_follows_a_line_byte_for_byte():
 @pytest.mark.parametrize("data", [b"x" * 11, b"x" * 11 + b"\n", b"x" * 200_000])
 def test_a_line_over_the_limit_is_refused(data):
     with pytest.raises(InputError, match="10 bytes"):
-        read([data], lambda incoming: incoming.line(10, 5))
+        read([data], lambda incoming: incoming.line(10, 60))
 
 
 def test_a_body_that_ends_early_is_refused():
     with pytest.raises(InputError, match="2 of 3"):
-        read([b"ab"], lambda incoming: incoming.exactly(3, 5))
+        read([b"ab"], lambda incoming: incoming.exactly(3, 60))
 
 
 def test_a_client_that_goes_silent_is_not_waited_for():

@@ -232,7 +232,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
-        writer.communicate("go\n", timeout=30)
+        writer.communicate("go\n", timeout=120)
     assert [writer.returncode for writer in writers] == [0, 0]
     contents = {item.content for item in store.all()}
     assert {f"{name} wrote number {number}" for name in ("anna", "bert") for number in range(15)} <= contents
@@ -270,7 +270,7 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert not any(thread.is_alive() for thread in threads)
     assert problems == []
     assert len(list(store.all())) == 79

@@ -358,7 +358,7 @@ def test_reading_goes_on_while_the_embedder_works(open_store):
         def embed(self, texts):
             if texts[0].startswith("slow"):
                 self.started.set()
-                assert self.release.wait(5)
+                assert self.release.wait(60)
             return super().embed(texts)
 
     embedder = SlowEmbedder()
@@ -366,13 +366,13 @@ def test_reading_goes_on_while_the_embedder_works(open_store):
     store.write(item(1))
     with ThreadPoolExecutor(2) as pool:
         writing = pool.submit(store.write, item(2, "slow text"))
-        assert embedder.started.wait(5)
+        assert embedder.started.wait(60)
         try:
             reading = pool.submit(lambda: (store.get(item(1).id), ids(store.search(Query(text="1 fact 1")))))
-            assert reading.result(5) == (item(1), [item(1).id])
+            assert reading.result(60) == (item(1), [item(1).id])
         finally:
             embedder.release.set()
-        assert writing.result(5) == item(2).id
+        assert writing.result(60) == item(2).id
 
 
 def test_threads_that_write_and_search_lose_nothing(open_store):

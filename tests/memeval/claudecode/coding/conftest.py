@@ -31,7 +31,7 @@ def options_of(tmp_path: Path) -> OptionsOf:
 
 def git(folder: Path, *arguments: str) -> str:
     who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=120)
     return done.stdout.strip()
 
 

@@ -22,7 +22,7 @@ NAMES = [repository.name for repository in REPOSITORIES]
 
 def shell(folder: Path):  # type: ignore[no-untyped-def]
     def run(command: str) -> str:
-        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120)
         return done.stdout + done.stderr
 
     return run

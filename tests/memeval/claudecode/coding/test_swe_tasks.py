@@ -199,7 +199,7 @@ esac"""
     docker = Docker(fake_docker(tmp_path, body))
     task = task_of(world)
     assert docker.engine() == ""
-    assert Grader([docker], "", 20).grade(task, task.gold).value == 1.0
+    assert Grader([docker], "", 60).grade(task, task.gold).value == 1.0
     script, arguments = (tmp_path / "script").read_text(), (tmp_path / "arguments").read_text()
     assert task.gold.strip() in script and task.test_patch.strip() in script and "pytest -rA" in script
     assert "--network none" in arguments and "swebench/sweb.eval.x86_64.acme_1776_calc-1:latest" in arguments
@@ -210,9 +210,9 @@ def test_without_an_engine_or_image_the_reason_is_told(world: World, tmp_path: P
     dead = Docker(fake_docker(tmp_path, "echo Cannot connect to the daemon; exit 1"))
     assert dead.engine() == "no docker engine answers (Cannot connect to the daemon)"
     task = task_of(world)
-    assert "can't be pulled" in Grader([dead], "", 5).grade(task, task.gold).reason
+    assert "can't be pulled" in Grader([dead], "", 60).grade(task, task.gold).reason
     broken = Docker(fake_docker(tmp_path, 'case "$1" in run) echo "patch does not apply"; exit 1 ;; esac'))
-    assert "did not start its tests: patch does not apply" in Grader([broken], "", 5).grade(task, task.gold).reason
+    assert "did not start its tests: patch does not apply" in Grader([broken], "", 60).grade(task, task.gold).reason
 
 
 def test_commands_and_outputs_of_each_kind_of_repository(world: World) -> None:
