@@ -141,8 +141,9 @@ class FileWriter:
 
     def settle(self, entries: Iterable[Entry]) -> None:
         """Make the names of new files durable."""
+        latest = {entry.item.id: entry.path for entry in entries}  # one that was moved twice has left its folder
         try:
-            sync_dirs(sorted({(self._root / entry.path).parent for entry in entries}))
+            sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
         except OSError as error:
             raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
 

@@ -2,7 +2,7 @@
 
 Table `memory` mirrors the items with where their files lie and how they looked; `broken`
 lists the files that could not be read. `words` (FTS5, porter) and `grams` (FTS5, trigram)
-hold the texts without a copy of them.
+hold the texts without a copy of them, project by project (see full_text.py).
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from memoryd import rows
 from memoryd.db import Database
 from memoryd.errors import BrokenFileError, IndexDamagedError, StoreError
 from memoryd.stores.browse import BROWSE_INDEX, Kept, count_of, tally_of
+from memoryd.stores.full_text import CREATE_FULL_TEXT, TABLES, FullText, shelve
 from memoryd.stores.literal_search import USER_INDEX, LiteralSearch
-from memoryd.stores.terms import index_text, searchable
+from memoryd.stores.terms import searchable
 from memoryd.types import Hit, MemoryItem, Query
 
-SCHEMA = 1
+SCHEMA = 2
+# As SCHEMA, but for the order of the full-text tables.
+UNSHELVED = 1
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
     "path TEXT NOT NULL",
@@ -30,7 +33,7 @@ _EXTRA_SQL = (
     "inode INTEGER NOT NULL",
     "hash TEXT NOT NULL",
 )
-_TABLES = frozenset({"memory", "broken", "meta", "words", "grams", "vocabulary"})
+_TABLES = TABLES | {"memory", "broken", "meta"}
 _PAGE = 1_000
 _CREATE = (
     rows.create_table_sql("memory", _EXTRA_SQL),
@@ -39,10 +42,7 @@ _CREATE = (
     "CREATE TABLE broken (path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER,"
     " line INTEGER, problem TEXT, fix TEXT, duplicate TEXT)",
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    "CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1,"
-    " tokenize='porter unicode61 remove_diacritics 2')",
-    "CREATE VIRTUAL TABLE grams USING fts5(body, content='', contentless_delete=1, tokenize='trigram', detail=none)",
-    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
+    *CREATE_FULL_TEXT,
     f"PRAGMA user_version={SCHEMA}",
 )
 _ACTIVE_PAGE = (
@@ -115,6 +115,9 @@ class LiteralIndex:
             if not self.db.value("SELECT count(*) FROM sqlite_schema"):
                 for statement in _CREATE:
                     self.db.execute(statement)
+            elif self.db.value("PRAGMA user_version") == UNSHELVED:
+                shelve(self.db)
+                self.db.execute(f"PRAGMA user_version={SCHEMA}")
 
     def check_schema(self) -> None:
         """Raises IndexDamagedError unless all tables of this version are there."""
@@ -148,23 +151,29 @@ class LiteralIndex:
 
     # Changes
 
-    def put(self, entries: Iterable[Entry]) -> None:
+    def put(self, entries: Sequence[Entry]) -> None:
         """Add or replace items, in one transaction."""
         with self.db.transaction():
             some_broken = self.db.value("SELECT 1 FROM broken LIMIT 1") is not None
+            full_text = FullText(self.db)
+            places = full_text.places([entry.item.id for entry in entries])
+            texts: dict[int, str] = {}
             for entry in entries:
-                self._put(entry)
+                item = entry.item
+                place = full_text.place(item.scope, item.project, self._put(entry))
+                if (before := places.get(item.id, place)) != place:
+                    texts.pop(before, None)
+                    full_text.remove(before)
+                places[item.id], texts[place] = place, searchable(item)
                 if some_broken:
                     self.remove_broken(entry.path)
+            full_text.put(texts)
             self._touch()
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: Entry) -> int:
         stamp = entry.stamp
         values = (*rows.to_row(entry.item), entry.path, stamp.mtime_ns, stamp.size, stamp.inode, entry.hash)
-        rowid = self.db.value(_UPSERT, values)
-        text = searchable(entry.item)
-        self.db.execute("INSERT OR REPLACE INTO words (rowid, body) VALUES (?, ?)", (rowid, index_text(text)))
-        self.db.execute("INSERT OR REPLACE INTO grams (rowid, body) VALUES (?, ?)", (rowid, text.casefold()))
+        return int(self.db.value(_UPSERT, values))
 
     def set_stamp(self, path: str, stamp: Stamp) -> None:
         """Record that a file looks different while its bytes are the same."""
@@ -175,11 +184,10 @@ class LiteralIndex:
     def remove(self, ids: Iterable[str]) -> None:
         """Forget items, in one transaction."""
         with self.db.transaction():
+            full_text = FullText(self.db)
             for id in ids:
-                rowid = self.db.value("DELETE FROM memory WHERE id = ? RETURNING rowid", (id,))
-                if rowid is not None:
-                    self.db.execute("DELETE FROM words WHERE rowid = ?", (rowid,))
-                    self.db.execute("DELETE FROM grams WHERE rowid = ?", (rowid,))
+                for row in self.db.execute("DELETE FROM memory WHERE id = ? RETURNING scope, project, rowid", (id,)):
+                    full_text.remove(full_text.place(*row))
             self._touch()
 
     def put_broken(self, broken: Broken) -> None:

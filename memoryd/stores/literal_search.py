@@ -1,7 +1,7 @@
 """Literal recall over the index: BM25 by FTS5, with the share of the query that each hit covers.
 
-FTS5 ranks all that has a word of the query; its own ORDER BY would cost as much again. The filters are checked from
-the top of that ranking downwards, after those of other projects have been left out by a list of rows that is kept.
+FTS5 ranks all that has a word of the query, in one project those of its shelf; its own ORDER BY would cost as much again.
+The filters are checked from the top of that ranking downwards.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from memoryd import rows
 from memoryd.db import Database
 from memoryd.stores.browse import page_of
+from memoryd.stores.full_text import ROW, ranges
 from memoryd.stores.terms import MIN_SUBSTRING, grams, index_text, is_single_cjk, phrase, query_words, searchable
 from memoryd.text import CJK
 from memoryd.types import Backend, Hit, MemoryItem, Query, Scope, Status
@@ -85,8 +87,10 @@ class LiteralSearch:
 
     def holds(self, query: Query) -> bool:
         """False when nothing can pass the filters, whatever the text: a project without memories."""
-        within = self._within(query)
-        return within is None or len(within) > 0
+        if query.project is None and query.session is None:
+            return True
+        condition, parameters = _lasting(query)
+        return self._db.value(f"SELECT 1 FROM memory WHERE {condition} LIMIT 1", parameters) is not None
 
     def _best(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
         return self._with_substrings(query, k, terms, self._by_words(query, k, terms)) if self.holds(query) else {}
@@ -162,11 +166,9 @@ class LiteralSearch:
         """Ids and scores of the k best, in order: from the top of the ranking when filters and ties can't change them."""
         if not terms:
             return {}
-        ranking = self._db.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (_match(terms),))
-        rowids = np.array([row for row, _ in ranking], dtype=np.int64)
-        ranks = np.array([rank for _, rank in ranking], dtype=np.float64)
-        within = self._within(query)
-        if within is not None:
+        places, ranks = self._ranking(query, terms)
+        rowids = places & ROW
+        if query.session is not None and (within := self._within(query)) is not None:
             kept = np.isin(rowids, within)
             rowids, ranks = rowids[kept], ranks[kept]
         found: list[tuple[float, str]] = []
@@ -175,6 +177,18 @@ class LiteralSearch:
             if not rest or (len(found) >= k and found[k - 1][0] < ranks[part[-1]]):
                 break
         return {id: -rank for rank, id in found[:k]}
+
+    def _ranking(self, query: Query, terms: Sequence[_Term]) -> tuple[Rows, Ranks]:
+        """Places and ranks of all that has one of the words and stands where the query's project allows, in no order."""
+        words = _match(terms)
+        found = [
+            row
+            for first, last in ranges(self._db, query)
+            for row in self._db.execute(
+                "SELECT rowid, rank FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?", (words, first, last)
+            )
+        ]
+        return np.array([place for place, _ in found], dtype=np.int64), np.array([rank for _, rank in found], dtype=np.float64)
 
     def _passing(self, query: Query, ranks: Mapping[int, float]) -> list[tuple[float, str]]:
         """(rank, id) of what passes the filters. FTS5 ranks are negative: less is better."""
@@ -189,7 +203,7 @@ class LiteralSearch:
         """Rows of the query's project and session, kept until the index changes; None when it names neither."""
         if query.project is None and query.session is None:
             return None
-        condition, parameters = rows.where(Query(project=query.project, session=query.session, statuses=()))
+        condition, parameters = _lasting(query)
         version, known = self._places
         if (now := self._db.version()) != version:
             known = OrderedDict()
@@ -212,33 +226,40 @@ class LiteralSearch:
                 continue
             inside = self._inside(query, term.word)
             ids |= inside
-            for rowid in inside:
-                bonus[rowid] = bonus.get(rowid, 0.0) + SUBSTRING_WEIGHT * term.idf
+            for place in inside:
+                bonus[place] = bonus.get(place, 0.0) + SUBSTRING_WEIGHT * term.idf
         scores = self._scores(ids, [term for term in terms if term.found])
-        merged = {**by_words, **{id: scores.get(rowid, 0.0) + bonus[rowid] for rowid, id in ids.items()}}
+        merged = {**by_words, **{id: scores.get(place, 0.0) + bonus[place] for place, id in ids.items()}}
         return dict(sorted(merged.items(), key=lambda found: (-found[1], found[0]))[:k])
 
     def _inside(self, query: Query, word: str) -> dict[int, str]:
-        """Items in which the word is part of a longer one, the newest of them: id by row."""
-        condition, parameters = rows.where(query, "m")
+        """Items in which the word is part of a longer one, the newest of them: id by place."""
+        places = {
+            place & ROW: place
+            for first, last in ranges(self._db, query)
+            for (place,) in self._db.execute(
+                "SELECT rowid FROM grams WHERE grams MATCH ? AND rowid BETWEEN ? AND ?", (grams(word), first, last)
+            )
+        }
+        condition, parameters = rows.where(query)
         found = self._db.execute(
-            f"SELECT m.rowid, m.payload FROM grams JOIN memory AS m ON m.rowid = grams.rowid WHERE grams MATCH ? AND {condition}"
-            " ORDER BY m.created_at DESC, m.id LIMIT ?",
-            (grams(word), *parameters, _MAX_SUBSTRING_HITS),
+            f"SELECT rowid, payload FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}"
+            " ORDER BY created_at DESC, id LIMIT ?",
+            (_json(places), *parameters, _MAX_SUBSTRING_HITS),
         )
         # Three letters each are there, most often not in a row: the whole text of the row tells so sooner than its parts.
-        items = ((rowid, rows.from_payload(payload)) for rowid, payload in found if word in payload.casefold())
-        return {rowid: item.id for rowid, item in items if word in searchable(item).casefold()}
+        items = ((places[rowid], rows.from_payload(payload)) for rowid, payload in found if word in payload.casefold())
+        return {place: item.id for place, item in items if word in searchable(item).casefold()}
 
-    def _scores(self, rowids: Iterable[int], terms: Sequence[_Term]) -> dict[int, float]:
-        wanted = list(rowids)
+    def _scores(self, places: Iterable[int], terms: Sequence[_Term]) -> dict[int, float]:
+        wanted = list(places)
         if not wanted or not terms:
             return {}
         marks = ", ".join("?" * len(wanted))
         found = self._db.execute(
             f"SELECT rowid, rank FROM words WHERE words MATCH ? AND rowid IN ({marks})", (_match(terms), *wanted)
         )
-        return {rowid: -rank for rowid, rank in found}
+        return {place: -rank for place, rank in found}
 
     # Hits
 
@@ -255,6 +276,11 @@ class LiteralSearch:
             weight += term.idf
             covered += term.idf * _presence(term, held, folded)
         return min(1.0, covered / weight) if weight else 0.0
+
+
+def _lasting(query: Query) -> tuple[str, list[Any]]:
+    """The condition for the query's project and session alone."""
+    return rows.where(Query(project=query.project, session=query.session, statuses=()))
 
 
 def _presence(term: _Term, held: set[str], folded: str) -> float:
@@ -277,10 +303,10 @@ def _affordable(terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _parts(ranks: Ranks, k: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Places of the ranks in growing order, in three parts of growing size; with each whether others follow."""
-    first, most = 4 * k + 50, 40 * k + 1_000
+    """Places of the ranks in growing order, in parts of growing size; with each whether others follow."""
     order = np.argsort(ranks, kind="stable")
-    for start, end in ((0, first), (first, most), (most, len(order))):
+    ends = (0, k + 50, 4 * k + 200, 40 * k + 1_000, len(order))
+    for start, end in pairwise(ends):
         if start < len(order):
             yield order[start:end], end < len(order)
 

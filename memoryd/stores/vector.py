@@ -30,6 +30,7 @@ from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, whe
 from memoryd.stores.ahead import Ahead
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
 from memoryd.stores.mirrors import MATRIX_BYTES, READ_BATCH, USABLE, Mirrors, dimensions_key, read_dimensions
+from memoryd.stores.places import Places
 from memoryd.stores.vectors import from_blobs, to_blob, unit_vectors
 from memoryd.types import Backend, Hit, MemoryItem, Query
 
@@ -44,7 +45,6 @@ _NORM = (
 _NEXT_VERSION = "UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value"
 # Candidates asked of a mirror, in multiples of k, before the filter is taken for narrow.
 _REACH = (2, 8, 64)
-FILTERS_KEPT = 32
 
 
 @SCHEMA.step
@@ -72,10 +72,10 @@ class VectorStore:
         self._embedder = embedder
         self._model = embedder.name
         self._lock = threading.RLock()
-        self._places: tuple[VectorMatrix | None, int, dict[str, NDArray[np.intp]]] = (None, -1, {})
         extension: Any = sqlite_vec
         # Not durable: what a power cut loses is missed at the next start and embedded again.
         self._db = SCHEMA.open(path, extensions=[extension.loadable_path()], durable=False)
+        self._places = Places(self._db)
         self._queries = Ahead(self._embed_query, "embed-query")
         self._mirrors = Mirrors(self._db, self._model, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
 
@@ -321,16 +321,7 @@ class VectorStore:
             statuses=() if timed else query.statuses,
         )
         condition, parameters = where(lasting)
-        key = _json([condition, *parameters])
-        of, version, known = self._places
-        if of is not matrix or version != matrix.version or len(known) >= FILTERS_KEPT:
-            known = {}
-            self._places = (matrix, matrix.version, known)
-        if key not in known:
-            known[key] = matrix.places(
-                row for (row,) in self._db.execute(f"SELECT rowid FROM memory WHERE {condition}", parameters)
-            )
-        return known[key]
+        return self._places.of(matrix, condition, parameters)
 
     def _by_matrix(self, matrix: VectorMatrix, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
         """The k best of all rows that pass the filter; the cut is widened over ties, which go by id."""

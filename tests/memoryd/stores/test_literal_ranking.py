@@ -58,7 +58,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> MarkdownStore:
 def plain_ranking(index: LiteralIndex, query: Query, words: list[str], k: int) -> list[tuple[str, float]]:
     condition, parameters = rows.where(query, "m")
     found = index.db.execute(
-        "SELECT m.id, -words.rank FROM words JOIN memory AS m ON m.rowid = words.rowid"
+        "SELECT m.id, -words.rank FROM words JOIN memory AS m ON m.rowid = words.rowid & 0xffffffff"
         f" WHERE words MATCH ? AND {condition} ORDER BY words.rank, m.id LIMIT ?",
         (" OR ".join(f'"{word}"' for word in words), *parameters, k),
     )

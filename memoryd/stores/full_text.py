@@ -1,0 +1,94 @@
+"""The full-text tables of the literal index. The memories of a project stand side by side in them.
+
+FTS5 can be asked for a range of rows, and then ranks no others. So the number of a row, its place, begins with
+that of a shelf: one for each project, and one for what is the user's and belongs to all. Behind it comes the row of `memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from memoryd import rows
+from memoryd.db import Database
+from memoryd.stores.terms import index_text, searchable
+from memoryd.types import Query, Scope
+
+TABLES = frozenset({"words", "grams", "vocabulary", "shelves"})
+CREATE_FULL_TEXT = (
+    "CREATE TABLE shelves (number INTEGER PRIMARY KEY, project TEXT NOT NULL UNIQUE)",
+    "CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1,"
+    " tokenize='porter unicode61 remove_diacritics 2')",
+    "CREATE VIRTUAL TABLE grams USING fts5(body, content='', contentless_delete=1, tokenize='trigram', detail=none)",
+    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
+)
+SHIFT = 32
+ROW = (1 << SHIFT) - 1
+USER_SHELF = 0
+EVERYTHING = (0, (1 << 63) - 1)
+_PLACED = "SELECT m.id, m.scope, m.project, m.rowid FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
+_BY_SHELF = "SELECT payload, scope, project, rowid FROM memory ORDER BY scope != 'user', project, rowid LIMIT ? OFFSET ?"
+_PAGE = 10_000
+Range = tuple[int, int]
+
+
+class FullText:
+    """Writing to the tables, for as long as one transaction lasts."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._shelves: dict[str, int] = {}
+
+    def place(self, scope: str, project: str, rowid: int) -> int:
+        """The row of the full-text tables for a row of `memory`; its shelf is made when it is missed."""
+        number = USER_SHELF if scope == Scope.USER else self._shelf(project)
+        return number << SHIFT | rowid
+
+    def _shelf(self, project: str) -> int:
+        if project not in self._shelves:
+            self._db.execute("INSERT OR IGNORE INTO shelves (project) VALUES (?)", (project,))
+            self._shelves[project] = int(self._db.value("SELECT number FROM shelves WHERE project = ?", (project,)))
+        return self._shelves[project]
+
+    def places(self, ids: Sequence[str]) -> dict[str, int]:
+        """Where the texts of those that are known stand."""
+        found = self._db.execute(_PLACED, (orjson.dumps(list(ids)).decode(),))
+        return {id: self.place(scope, project, rowid) for id, scope, project, rowid in found}
+
+    def put(self, texts: Mapping[int, str]) -> None:
+        """Add or replace texts by their places."""
+        # In order: FTS5 writes out what it has gathered whenever a row comes before the last one.
+        ordered = sorted(texts.items())
+        for place, text in ordered:
+            self._db.execute("INSERT OR REPLACE INTO words (rowid, body) VALUES (?, ?)", (place, index_text(text)))
+        for place, text in ordered:
+            self._db.execute("INSERT OR REPLACE INTO grams (rowid, body) VALUES (?, ?)", (place, text.casefold()))
+
+    def remove(self, place: int) -> None:
+        """Remove the text at a place."""
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (place,))
+        self._db.execute("DELETE FROM grams WHERE rowid = ?", (place,))
+
+
+def shelve(db: Database) -> None:
+    """Make the tables of an index that has none of this form, from its `memory`. Some 10 s for 100,000 memories."""
+    for table in sorted(TABLES, reverse=True):
+        db.execute(f"DROP TABLE IF EXISTS {table}")
+    for statement in CREATE_FULL_TEXT:
+        db.execute(statement)
+    full_text, start = FullText(db), 0
+    while page := db.execute(_BY_SHELF, (_PAGE, start)):
+        full_text.put({full_text.place(*row): searchable(rows.from_payload(payload)) for payload, *row in page})
+        start += len(page)
+
+
+def ranges(db: Database, query: Query) -> Sequence[Range]:
+    """First and last place of each shelf that holds what passes the query's project; one for all when it names none."""
+    if query.project is None:
+        return (EVERYTHING,)
+    numbers = [
+        USER_SHELF,
+        *(number for (number,) in db.execute("SELECT number FROM shelves WHERE project = ?", (query.project,))),
+    ]
+    return [(number << SHIFT, number << SHIFT | ROW) for number in numbers]

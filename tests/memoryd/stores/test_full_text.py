@@ -1,0 +1,119 @@
+"""The full-text tables stand project by project: what moves between projects, and an index of before."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from memoryd.db import Database
+from memoryd.rows import from_payload
+from memoryd.stores.full_text import CREATE_FULL_TEXT, ROW, TABLES
+from memoryd.stores.literal import UNSHELVED, LiteralIndex
+from memoryd.stores.markdown import MarkdownStore
+from memoryd.stores.terms import index_text, searchable
+from memoryd.types import MemoryItem, Query, Scope
+from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
+
+WORDS = "redis pnpm docker cache port staging login worker nginx kafka deploy friday".split()
+
+
+def rows_of(store: MarkdownStore, table: str) -> list[int]:
+    db = Database(store._paths.index / "literal.db")
+    found = db.execute(f"SELECT id FROM {table}_docsize ORDER BY id")
+    db.close()
+    return [row for (row,) in found]
+
+
+def a_mixture(count: int, seed: int) -> list[MemoryItem]:
+    chance = random.Random(seed)
+    return [
+        an_item(
+            number,
+            " ".join(chance.choices(WORDS, k=6)) + f" frobnicator{number % 3}",
+            project=f"p{chance.randint(0, 4)}",
+            scope=Scope.USER if chance.random() < 0.1 else Scope.PROJECT,
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+@pytest.mark.parametrize("table", ["words", "grams"])
+def test_the_texts_of_a_project_stand_side_by_side(tmp_path: Path, table: str) -> None:
+    store = open_store(tmp_path)
+    store.write_many([an_item(number, project=f"p{number % 3}") for number in range(1, 31)])
+    store.write_many([an_item(number, project=f"p{number % 3}") for number in range(31, 61)])
+    shelves = [row >> 32 for row in rows_of(store, table)]
+    assert len(shelves) == 60 and len(set(shelves)) == 3
+    assert sorted(row & ROW for row in rows_of(store, table)) == list(range(1, 61))
+
+
+@pytest.mark.parametrize("changes", [{"project": "other"}, {"scope": Scope.USER}, {"scope": Scope.TEAM, "project": "other"}])
+def test_a_memory_that_changes_its_project_is_found_in_the_new_one_alone(tmp_path: Path, changes: dict[str, str]) -> None:
+    store = open_store(tmp_path)
+    store.write_many([an_item(1), an_item(2)])
+    store.write(an_item(1, **changes))
+    assert ids(store, "redis", project="other") == ids(store, "edi redi", project="other") == [an_id(1)]
+    assert ids(store, "redis", project="app") == ([an_id(1), an_id(2)] if changes.get("scope") is Scope.USER else [an_id(2)])
+    assert len(rows_of(store, "words")) == len(rows_of(store, "grams")) == 2
+
+
+def test_one_batch_may_move_a_memory_twice(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.write_many([an_item(1, project="a"), an_item(2, project="a"), an_item(1, project="b"), an_item(1, project="c")])
+    assert [ids(store, "redis", project=name) for name in "abc"] == [[an_id(2)], [], [an_id(1)]]
+    assert len(rows_of(store, "words")) == 2
+
+
+def test_what_is_deleted_leaves_no_text_behind(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.write_many([an_item(1), an_item(2, scope=Scope.USER)])
+    store.delete(an_id(1))
+    store.delete(an_id(2))
+    assert rows_of(store, "words") == rows_of(store, "grams") == []
+
+
+def test_a_shelf_whose_transaction_failed_is_made_again(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.write(an_item(1, project="a"))
+    index = store._open()
+    with pytest.raises(ZeroDivisionError), index.db.transaction():
+        index.put([])
+        index.db.execute("INSERT INTO shelves (project) VALUES ('b')")
+        raise ZeroDivisionError
+    store.write_many([an_item(2, project="c"), an_item(3, project="b")])
+    assert [ids(store, "redis", project=name) for name in "abc"] == [[an_id(1)], [an_id(3)], [an_id(2)]]
+
+
+def unshelve(path: Path) -> None:
+    """Give the index the form of before: the texts in the order of the memories."""
+    db = Database(path)
+    items = db.execute("SELECT rowid, payload FROM memory")
+    for table in sorted(TABLES, reverse=True):
+        db.execute(f"DROP TABLE {table}")
+    for statement in CREATE_FULL_TEXT[1:]:
+        db.execute(statement)
+    for row, payload in items:
+        text = searchable(from_payload(payload))
+        db.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (row, index_text(text)))
+        db.execute("INSERT INTO grams (rowid, body) VALUES (?, ?)", (row, text.casefold()))
+    db.execute(f"PRAGMA user_version={UNSHELVED}")
+    db.close()
+
+
+def test_an_index_of_before_is_taken_over_with_the_same_answers(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.write_many(a_mixture(120, 1))
+    queries = [Query(text, project=project) for text in ("redis cache", "robnicator2 login") for project in (None, "p1", "p9")]
+    before = [store.scores(query, 200) for query in queries]
+    rows = [rows_of(store, table) for table in ("words", "grams")]
+    store.close()
+    unshelve(tmp_path / "index" / "literal.db")
+    for path in (tmp_path / "memories").rglob("*.md"):
+        path.unlink()  # the files are not asked
+    opened = LiteralIndex(tmp_path / "index" / "literal.db")
+    assert [opened.scores(query, 200) for query in queries] == before
+    assert all(before[:2]) and opened.size() == 120
+    opened.close()
+    assert [len(rows_of(store, table)) for table in ("words", "grams")] == [len(found) for found in rows]
