@@ -66,6 +66,6 @@ def test_pattern_like_text_is_no_trouble_and_the_order_is_stable(parts: list[str
 @pytest.mark.parametrize("unit", ["a", "a_", "./", "A-", "aA", "a.b", "`", "/a", "http://a.", "A B ", "a@1."])
 def test_hostile_repetition_takes_no_time(unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     find_entities(text)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0

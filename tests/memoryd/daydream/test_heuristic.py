@@ -211,9 +211,9 @@ def test_any_turns_give_sound_candidates_and_always_the_same(turns: list[Turn], 
 
 @pytest.mark.parametrize("text", ["`" * 24_000, "[" * 24_000, '"' * 24_000, "a/" * 12_000, "don't x " * 3_000, "不要" * 12_000])
 def test_hostile_text_takes_bounded_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     found((Turn(TurnKind.USER, text, "u1", 1), Turn(TurnKind.ASSISTANT, text, "u2", 2)))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -179,12 +179,12 @@ def test_a_run_in_another_process_is_followed_until_it_ends(opened, checked, emp
         until_begun(page, "slow")
         until_answered(page, 0)
         checked(page, "results-live")
+        page.expected.append("ERR_FAILED")
         page.route("**/events", lambda route: route.abort())  # as when the daemon ended
         page.reload()
         page.locator("[data-live=told]", has_text="does not answer").wait_for()
         page.unroute("**/events")
         page.locator("[data-live=told]", has_text="follows the run").wait_for()
-        page.faults.clear()
         for number in range(1, 4):
             going.stdin.write("go\n")
             going.stdin.flush()
