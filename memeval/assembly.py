@@ -17,6 +17,7 @@ from memeval.config import to_plain
 from memeval.embedding import RememberingEmbedder
 from memeval.errors import ConfigError, ProviderError
 from memeval.judges import open_judge
+from memeval.metrics import VARIANTS
 from memeval.models import open_model
 from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
@@ -26,6 +27,8 @@ from memeval.types import Question, QuestionType
 
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
+OF_RUNS = ("accuracy", "abstention", "recency", "efficiency", "relevancy", "latency", "usage", "accuracy_gain")
+"""Metrics that a benchmark may name and that every run has, where they can be told; those of rankings are registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,22 @@ class Plan:
 def make_plan(settings: Settings, catalog: Catalog) -> Plan:
     """Look up what the settings name. Raises ConfigError."""
     plan = Plan(settings, catalog.benchmark(settings.benchmark), catalog.provider(settings.provider))
+    _check_names(plan.benchmark)
     for judge in plan.judges if settings.answering_model else ():
         registry.judge.get(judge)
     return plan
+
+
+def _check_names(spec: BenchmarkSpec) -> None:
+    """What a benchmark's file names must be there. Raises ConfigError with file, line and key."""
+    metrics = {*registry.metric.names(), *OF_RUNS}
+    for key, names, known in (
+        ("metrics", spec.metrics, metrics),
+        ("judge.name", (spec.judge.name,), set(registry.judge.names())),
+        ("retrieval.variant", (spec.retrieval.variant or "evidence",), set(VARIANTS)),
+    ):
+        if wrong := [name for name in names if name not in known]:
+            raise ConfigError(f"{spec.origin.where(key)} has {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(known))}.")
 
 
 def open_data(plan: Plan, around: Surroundings) -> Benchmark:
@@ -188,6 +204,12 @@ def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:
     known = registry.metric.names()
     chosen = [name for name in plan.benchmark.metrics if name in known] or known
     return [cast(RetrievalMetric, registry.metric.get(name)) for name in chosen]
+
+
+def ranked_names(plan: Plan) -> list[str]:
+    """Names of its scores of rankings."""
+    spec, metrics = plan.benchmark.retrieval, ranking_metrics(plan)
+    return [f"{level}.{metric.name}@{k}" for level in spec.levels for metric in metrics for k in spec.k]
 
 
 def is_local(plan: Plan) -> bool:

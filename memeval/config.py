@@ -66,7 +66,7 @@ def to_plain(value: Any) -> Any:
     """A spec as dicts, lists and plain values with the keys of the file, for `describe` and result files."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "origin")
-        return {_key(name): to_plain(item) for name, item in named}
+        return {key_of(name): to_plain(item) for name, item in named}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -88,7 +88,8 @@ def _check_name(name: str, origin: Origin) -> None:
         )
 
 
-def _key(field_name: str) -> str:
+def key_of(field_name: str) -> str:
+    """The key in a file of a field: `base_url` is `baseUrl`."""
     first, *rest = field_name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
@@ -171,7 +172,7 @@ class _Reader:
 
     def _bind_dataclass(self, node: yaml.Node, kind: type[Any], key: str) -> Any:
         hints = typing.get_type_hints(kind)
-        fields = {_key(f.name): f for f in dataclasses.fields(kind) if f.name != "origin"}
+        fields = {key_of(f.name): f for f in dataclasses.fields(kind) if f.name != "origin"}
         given: dict[str, Any] = {}
         for name, dotted, value in self._items(node, key):
             if name not in fields:

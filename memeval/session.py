@@ -238,7 +238,7 @@ def result_of(run: Run, plan: Plan) -> dict[str, Any]:
 
     cases = list(store.whole_records(Phase.INGEST))
     answered = bool(plan.settings.answering_model or store.meta("hypotheses"))
-    facts = RunFacts(run.id, plan.settings.seed, answered, _about(run, plan, rows), cases)
+    facts = RunFacts(run.id, plan.settings.seed, answered, _about(run, plan, rows), cases, assembly.ranked_names(plan))
     return build_result(facts, rows, fetch)
 
 

@@ -6,8 +6,10 @@ fields are in `check` of each class: it yields (dotted key, what is wrong), and 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from typing import Any
 from memeval.types import EMPTY, QuestionType
 
 Problems = Iterator[tuple[str, str]]
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_TEMPLATE = re.compile(r"\$\{([a-z]\w*)\}")
 
 
 class ProviderType(StrEnum):
@@ -69,7 +73,7 @@ class IngestionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The file that a spec was read from and the line of each key (dotted path → line, from 1)."""
+    """The file of a spec and the line of each key (dotted path → line, from 1)."""
 
     path: Path = Path()
     lines: Mapping[str, int] = field(default_factory=lambda: EMPTY)
@@ -230,7 +234,8 @@ class ProviderSpec:
         return self.implementation or (self.name if self.type is ProviderType.LOCAL else "http")
 
     def check(self) -> Problems:
-        """Rules between keys."""
+        """Rules between keys, and what values may be."""
+        yield from self._values()
         remote = self.type is not ProviderType.LOCAL
         if remote and self.connection is None:
             yield "connection", f"is needed for type {self.type}"
@@ -244,6 +249,23 @@ class ProviderSpec:
             yield "scoping.field", "is needed for scoping type custom"
         if self.capabilities.async_indexing and self.endpoints is not None and self.endpoints.status is None:
             yield "endpoints.status", "is needed when capabilities.asyncIndexing is true"
+
+    def _values(self) -> Problems:
+        """Values that a request would fail with."""
+        if (there := self.connection) is not None and not there.base_url.startswith(("http://", "https://")):
+            yield "connection.baseUrl", f"is {there.base_url!r}, which does not begin with http:// or https://"
+        if there is not None and not 0 < there.timeout < math.inf:
+            yield "connection.timeout", f"is {there.timeout:g}, which is no time in seconds above 0"
+        for name in (limit.name for limit in fields(self.rate_limit)):
+            key = re.sub("_(.)", lambda part: part[1].upper(), name)
+            if not 0 <= (value := getattr(self.rate_limit, name)) < math.inf:
+                yield f"rateLimit.{key}", f"is {value:g}, but must be 0 or more"
+        for one in fields(self.endpoints) if self.endpoints is not None else ():
+            end = getattr(self.endpoints, one.name)
+            if end is not None and end.method.upper() not in METHODS:
+                yield f"endpoints.{one.name}.method", f"is {end.method!r}, which is not one of {', '.join(METHODS)}"
+        if unknown := set(_TEMPLATE.findall(self.scoping.run_id_format)) - {"runId", "benchmark", "caseId"}:
+            yield "scoping.runIdFormat", f"has ${{{min(unknown)}}}; known are ${{runId}}, ${{benchmark}}, ${{caseId}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +391,8 @@ class BenchmarkSpec:
                 yield f"source.files[{number}].url", "is needed for source type url"
         if source.type is SourceType.URL and not source.files:
             yield "source.files", "are needed for source type url"
+        if any(k < 1 for k in self.retrieval.k):
+            yield "retrieval.k", f"has {min(self.retrieval.k)}; cut-offs are 1 or more"
         if wrong := [level for level in self.retrieval.levels if level not in ("session", "turn")]:
             yield "retrieval.levels", f"has {wrong[0]!r}; known are session, turn"
         if self.retrieval.granularity not in ("session", "round", "turn"):

@@ -110,7 +110,7 @@ def _existing(path: Path, spec: BenchmarkSpec) -> Path:
 
 def _missing(spec: BenchmarkSpec, target: Path, url: str) -> DataError:
     return DataError(
-        f"{spec.name}: {target.name} is not in the cache and offline mode is on.",
+        f"{spec.name}: {target.name} is not in the cache, and nothing is fetched now.",
         fix=f"Download {url} and put it at {target}, or name your copy with --data.",
     )
 

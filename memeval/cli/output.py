@@ -57,7 +57,7 @@ def print_mapping(data: Mapping[str, Any], indent: int = 0) -> None:
             for item in value:
                 click.echo(f"{pad}  - {json.dumps(item, ensure_ascii=False, default=str)}")
         elif value not in (None, "", [], {}, ()):
-            click.echo(f"{pad}{key}: {shown(value)}")
+            click.echo(f"{pad}{key}: {f'{value:g}' if isinstance(value, float) else shown(value)}")
 
 
 def shown(value: Any) -> str:

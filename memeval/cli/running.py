@@ -305,6 +305,9 @@ def _tell(path: Path) -> None:
     ]
     title = f"{result['run_id']}: {totals['total']} questions, {totals['failed']} failed"
     print_table(title, ["metric", "% [95%]", "total", "scored", "failed", "unsc.", "skip."], rows)
+    if error := next((one["error"] for one in result["questions"] if one["error"]), None):
+        click.echo(f"The first failure, in phase {error['phase']}: {error['message']}", err=True)
+        click.echo(f"  `memeval failures {result['run_id']}` shows them all.", err=True)
     click.echo(str(path))
 
 

@@ -28,13 +28,17 @@ Fetch = Callable[[Phase, QuestionRow], Record | None]
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of a run besides its records; `about` is merged into the result as it is."""
+    """What is known of a run besides its records; `about` is merged into the result as it is.
+
+    `ranked`: names of the ranking metrics, which a run has also when all of its questions failed.
+    """
 
     run_id: str
     seed: int
     answered: bool
     about: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     cases: Sequence[Record] = ()
+    ranked: Sequence[str] = ()
 
 
 def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> dict[str, Any]:
@@ -139,16 +143,27 @@ def _totals(questions: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 # Cells
 
 
-def _metrics(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> dict[str, Any]:
+def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, Any]:
     """A cell for each metric: those of judges, then of rankings, each in the order in which they are given first."""
+    names = _names(questions, facts)
+    if any(question["error"] for question in questions):
+        _leave_out(questions, names)
     by_question = [{score["metric"]: score for score in question["scores"]} for question in questions]
-    names = sorted(dict.fromkeys(name for scores in by_question for name in scores), key=lambda name: ("." in name, name in LAST))
-    if facts.answered and not any("." not in name for name in names):
-        names.append("accuracy")
     return {
         name: _metric(name, [(q, scores.get(name)) for q, scores in zip(questions, by_question, strict=True)], facts.seed)
         for name in names
     }
+
+
+def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]:
+    """Of all metrics; when every question failed before its scores, of those that it would have had."""
+    found = dict.fromkeys(score["metric"] for question in questions for score in question["scores"])
+    names = sorted(found, key=lambda name: ("." in name, name in LAST))
+    if facts.answered and not any("." not in name for name in names):
+        names.append("accuracy")
+    if not any("." in name for name in names) and any(question["error"] for question in questions):
+        names += facts.ranked
+    return names
 
 
 def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]], seed: int) -> dict[str, Any]:
@@ -171,11 +186,33 @@ def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | No
     """Value and status. Without a score the question failed on its way to this metric, or the metric is not about it."""
     if score is not None:
         return score["value"], score["status"]
+    return None, "failed" if _failed_before(name, question) else "skipped"
+
+
+def _failed_before(name: str, question: Mapping[str, Any]) -> bool:
+    """Whether the failure of a question keeps it from having this metric."""
     error = question["error"]
-    if name in LAST:
-        return None, "skipped"
-    touches_ranking = error is not None and error["phase"] in (Phase.INGEST, Phase.SEARCH)
-    return None, "failed" if error is not None and ("." not in name or touches_ranking) else "skipped"
+    return error is not None and name not in LAST and ("." not in name or error["phase"] in (Phase.INGEST, Phase.SEARCH))
+
+
+def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> None:
+    """Note in failed questions the metrics that the protocol does not ask of them: a failure there is no 0."""
+    for name in names:
+        left_out = _types_left_out(name, questions)
+        for question in questions:
+            asked = question["type"] not in left_out and ("." not in name or question["evidence"].get(name.partition(".")[0]))
+            if not asked and _failed_before(name, question) and all(score["metric"] != name for score in question["scores"]):
+                question["scores"].append(
+                    {"metric": name, "value": None, "status": "skipped", "reason": "not asked by the protocol"}
+                )
+
+
+def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The types of which every question that came so far was skipped."""
+    seen: dict[str, set[str]] = defaultdict(set)
+    for question in questions:
+        seen[question["type"]].update(score["status"] for score in question["scores"] if score["metric"] == name)
+    return {kind for kind, found in seen.items() if found == {"skipped"}}
 
 
 def _by_category(rated: Rated) -> Mapping[str, Cell]:

@@ -33,6 +33,7 @@ from memeval.providers.options import Options
 from memeval.providers.pieces import Piece, cut, render
 from memeval.providers.sent import SentLog
 from memeval.providers.templates import fill, find, find_all, texts_of
+from memeval.providers.wording import check_endpoints
 from memeval.specs import AddUnit, EndpointSpec, EndpointsSpec, ProviderSpec, ScopeType
 from memeval.types import Retrieved, SearchRequest, Session
 
@@ -75,6 +76,7 @@ class HttpProvider:
         self._batch = read.count("batch", 100, least=1)
         self._longest_query = read.count("maxQuery", 0) or None
         read.finish()
+        check_endpoints(spec, embeds=self._embedder is not None)
         self.stop = Stop()
         self._client = JsonClient(spec, self.stop)
         self._log: SentLog | None = None

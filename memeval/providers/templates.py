@@ -73,6 +73,26 @@ def steps(path: str) -> Iterator[str | int]:
         yield (match["name"] or match["quoted"]) if index is None else ("*" if index == "*" else int(index))
 
 
+def roots(path: str) -> Iterator[str]:
+    """The value that each plain path in it begins with; "" for `$` alone or an index. Raises ConfigError for what is no path."""
+    for alternative in path.split("|"):
+        plain = alternative.strip()
+        if zipped := _ZIP.fullmatch(plain):
+            for column in zipped[1].split(","):
+                yield from roots(column)
+            continue
+        first = next(iter([*steps(plain.removeprefix("-"))]), "")
+        yield first if isinstance(first, str) and first != "*" else ""
+
+
+def mentioned(text: str) -> Iterator[str]:
+    """The values that a text of a template needs. Raises ConfigError for a path that can't be read."""
+    if is_path(text):
+        yield from roots(text)
+    else:
+        yield from (name.partition(".")[0] for name in _PLACEHOLDER.findall(text))
+
+
 def _walk(path: Sequence[str | int], data: Any) -> Any:
     for number, step in enumerate(path):
         if step == "*" and not isinstance(data, Mapping):

@@ -158,8 +158,8 @@ class RunResult:
         return str(self.find("models", "judge") or "")
 
     def has_value(self, metric: str) -> bool:
-        """Whether at least one question is scored."""
-        return metric in self.metrics and self.metrics[metric].scored > 0
+        """Whether at least one question is scored, or failed, which counts as 0."""
+        return metric in self.metrics and self.metrics[metric].scored + self.metrics[metric].failed > 0
 
     def require(self, metric: str) -> None:
         """Raises RunError with the known names unless there is such a metric."""

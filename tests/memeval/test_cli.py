@@ -52,9 +52,20 @@ def test_a_case_that_can_not_be_ingested_fails_its_questions_in_all_metrics(meme
     result = result_of("r")
     assert result["totals"]["failed"] == 2
     assert result["ingest"] == {"cases": 3, "failed": 1, "sessions": 6, "turns": 12}
-    assert result["metrics"]["session.recall_any@5"]["failed"] == 2
+    cell = result["metrics"]["session.recall_any@5"]
+    assert (cell["failed"], cell["skipped"]) == (1, 3)  # what has no evidence is skipped, failed or not
     assert result["metrics"]["f1"]["failed"] == 2
     assert result["questions"][2]["error"]["phase"] == "ingest"
+
+
+def test_when_all_cases_fail_the_metrics_say_so_and_the_cause_is_told(memeval: Invoke, result_of: Load) -> None:
+    done = memeval(*EVAL, "--run-id", "r", "--limit", "2", "--provider-option", "failCase=c0")
+    assert "The first failure, in phase ingest: " in done.stderr
+    assert "`memeval failures r`" in done.stderr
+    cell = result_of("r")["metrics"]["session.recall_any@5"]
+    assert (cell["value"], cell["failed"], cell["skipped"]) == (0.0, 1, 1)
+    told = memeval("failures", "r")
+    assert (told.exit_code, "failed" in told.stdout) == (0, True), told.output
 
 
 def test_failed_questions_are_tried_again_when_that_is_asked_for(memeval: Invoke, result_of: Load, folder: Path) -> None:
@@ -223,6 +234,25 @@ def test_a_wrong_call_ends_with_code_2_and_says_what_to_do(memeval: Invoke, word
     assert said in done.stderr
     assert "Traceback" not in done.output
     assert done.exit_code == (1 if words[0] == "show-question" else 2)
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("metrics", "metrics: [accuracy, mrx]"),
+        ("judge.name", "judge: {name: f9}"),
+        ("retrieval.variant", "retrieval: {variant: x}"),
+    ],
+)
+def test_a_name_that_is_not_there_is_told_with_its_place_in_the_benchmark_s_file(
+    memeval: Invoke, folder: Path, key: str, line: str
+) -> None:
+    file = folder / "configs" / "benchmarks" / "odd.yaml"
+    file.write_text(f"name: odd\nsource: {{type: local, path: odd.json}}\nschema: {{sessions: $.s}}\n{line}\n")
+    done = memeval("eval", "-b", "odd", "-p", "none")
+    assert done.exit_code == 2
+    assert f"odd.yaml:4: {key} has" in done.stderr
+    assert "Known: " in done.stderr
 
 
 def test_many_words_after_a_flag_make_many_cells(memeval: Invoke, folder: Path) -> None:

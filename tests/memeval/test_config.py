@@ -74,6 +74,11 @@ def test_a_provider_file_becomes_a_frozen_spec(tmp_path: Path) -> None:
         ("  search:\n    method: GET\n    path: /search\n", "", 11, ["endpoints.search", "is missing"]),
         ("displayName: Demo", "displayName: [a, b]", 2, ["displayName", "must be text", "a list"]),
         ("scoping:\n  type: userId", "scoping: userId", 8, ["scoping", "must be a mapping"]),
+        ("  retries: 2", "  retries: -2", 20, ["rateLimit.retries", "0 or more"]),
+        ("${DEMO_TIMEOUT:-5}", "${DEMO_TIMEOUT:-0}", 6, ["connection.timeout", "above 0"]),
+        ("${DEMO_URL:-http://localhost:1}", "localhost:1", 5, ["connection.baseUrl", "http://"]),
+        ("    method: GET", "    method: FETCH", 16, ["endpoints.search.method", "'FETCH'", "GET"]),
+        ("  type: userId", "  type: userId\n  runIdFormat: x-${run}", 10, ["scoping.runIdFormat", "${run}", "${runId}"]),
         ("name: demo", "name: other", 1, ["'other'", "demo.yaml"]),
         ("type: hosted", "type: hosted\n  : :", 4, ["not valid YAML"]),
     ],
@@ -142,6 +147,7 @@ def test_rules_between_keys_of_a_benchmark_are_checked(tmp_path: Path) -> None:
         (base.replace("local", "huggingface") + "loader: a\n", "source.dataset"),
         (base.replace("local", "url") + "loader: a\n", "source.files"),
         (base + "loader: a\nretrieval: {levels: [word]}\n", "'word'"),
+        (base + "loader: a\nretrieval: {k: [5, 0]}\n", "retrieval.k"),
     ]:
         with pytest.raises(ConfigError, match=word):
             load_benchmark_spec(write(tmp_path, text))

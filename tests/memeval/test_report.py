@@ -16,7 +16,8 @@ USAGE = {"calls": 1, "cached_calls": 0, "input_tokens": 10, "output_tokens": 2, 
 
 def row(number: int, kind: str = "temporal", category: str = "a") -> QuestionRow:
     question = {"id": f"q{number}", "text": "When?", "type": kind, "answers": ["May"], "at": None, "category": category}
-    return QuestionRow(number, "c", f"q{number}", {"question": question, "targets": []})
+    ids = [] if kind == "abstention" else ["s1"]
+    return QuestionRow(number, "c", f"q{number}", {"question": question, "targets": [{"level": "session", "ids": ids}]})
 
 
 def score(metric: str, value: float | None, status: str = "scored") -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Records:
         return {"scores": scores}
 
     def result(self) -> dict[str, Any]:
-        facts = RunFacts("r", 0, answered=True)
+        facts = RunFacts("r", 0, answered=True, ranked=["session.recall_any@1"])
         return build_result(facts, self.rows, lambda phase, one: self.records.get((phase, one.question_id)))
 
 
@@ -103,6 +104,25 @@ def test_when_every_answer_failed_accuracy_is_0_and_not_absent() -> None:
         made.add(failed=Phase.ANSWER)
     cell = made.result()["metrics"]["accuracy"]
     assert (cell["value"], cell["value_scored"], cell["failed"]) == (0.0, None, 3)
+
+
+def test_when_every_search_failed_the_rankings_are_0_and_not_absent_but_for_questions_without_evidence() -> None:
+    made = Records()
+    made.add(failed=Phase.SEARCH)
+    made.add(failed=Phase.SEARCH, kind="abstention")
+    result = made.result()
+    cell = result["metrics"]["session.recall_any@1"]
+    assert (cell["value"], cell["total"], cell["failed"], cell["skipped"]) == (0.0, 2, 1, 1)
+    assert (result["metrics"]["accuracy"]["failed"], result["metrics"]["accuracy"]["skipped"]) == (2, 0)
+
+
+def test_a_failed_question_of_a_type_that_the_protocol_leaves_out_is_left_out() -> None:
+    made = Records()
+    made.add([score("acc", 1.0)])
+    made.add([score("acc", None, "skipped")], kind="abstention")
+    made.add(failed=Phase.ANSWER, kind="abstention")
+    cell = made.result()["metrics"]["acc"]
+    assert (cell["value"], cell["failed"], cell["skipped"]) == (1.0, 0, 2)
 
 
 def test_efficiency_is_no_success_that_a_failure_could_lower() -> None:

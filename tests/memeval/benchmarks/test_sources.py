@@ -175,7 +175,7 @@ def test_where_nothing_answers_the_error_says_which_file_to_put_where(tmp_path: 
 
 def test_a_file_put_into_the_cache_by_hand_is_used_also_packed_and_offline(tmp_path: Path, server: Server) -> None:
     offline = sources(tmp_path, server, offline=True)
-    with pytest.raises(DataError, match="offline") as error:
+    with pytest.raises(DataError, match="nothing is fetched now") as error:
         offline.resolve(spec(server))
     target = tmp_path / "cache" / "toy" / "a.bin.gz"
     assert str(target.with_suffix("")) in error.value.fix

@@ -93,7 +93,7 @@ def test_supermemory_gets_documents_with_tag_and_custom_id(api: FakeApi, tmp_pat
     assert body["metadata"] == {"memeval_session": "s1", "memeval_turns": "s1-0,s1-1,s1-2,s1-3"}
     assert body["content"].startswith("[2023-05-01 09:00]\nuser: I planted tomatoes in my garden.\nassistant: Tomatoes")
     assert api.asked[0].headers["Authorization"] == f"Bearer {KEY}"
-    provider.await_indexed("run-1", 5)
+    provider.await_indexed("run-1", 60)
     provider.search("run-1", REQUEST)
     assert api.asked[-1].body == {"q": "tomatoes garden", "containerTag": "run-1", "searchMode": "hybrid", "limit": 3}
     provider.clear("run-1")
@@ -143,7 +143,7 @@ def test_zep_traces_facts_back_by_their_episodes(api: FakeApi, tmp_path: Path) -
     assert bodies[0]["type"] == "message"
     assert bodies[0]["created_at"] == "2023-05-01T09:00:00+00:00"
     assert provider.search("run-1", REQUEST) == []
-    provider.await_indexed("run-1", 5)
+    provider.await_indexed("run-1", 60)
     found = provider.search("run-1", replace(REQUEST, text="tomatoes garden " + "x" * 1_000))
     assert found[0].turns == ("s1-0",)
     assert len(api.asked[-1].body["query"]) == 400
@@ -207,6 +207,27 @@ def test_an_answer_without_the_id_to_wait_for_is_an_error(api: FakeApi, tmp_path
 
 
 # Faults
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("$.content", "$.contents", ["endpoints.add.body.text", "'contents'", "content"]),
+        ("/add", '"/add/${tag}"', ["endpoints.add.path", "'tag'", "runTag"]),
+        ("$.query", "$.embedding", ["endpoints.search.body.q", "'embedding'"]),
+        ("$.hits", "'$.hits[?(@.x)]'", ["endpoints.search.response.results", "can't be read from '[?"]),
+        ("{text: $.content}", "{each: $.messages, item: $.part.role}", ["endpoints.add.body.item", "'part'", "item"]),
+    ],
+)
+def test_a_template_that_can_not_be_filled_or_read_is_an_error_with_its_place_before_any_call(
+    tmp_path: Path, old: str, new: str, words: list[str]
+) -> None:
+    path = tmp_path / "general.yaml"
+    path.write_text(GENERAL.replace("URL", "http://localhost:1").replace(old, new, 1))
+    with pytest.raises(ConfigError) as caught:
+        HttpProvider(load_provider_spec(path), {})
+    for word in [f"{path}:", *words]:
+        assert word in str(caught.value)
 
 
 def test_a_wrong_key_is_named_and_not_tried_again(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +300,7 @@ def test_a_slow_server_is_given_up_after_the_timeout(api: FakeApi, tmp_path: Pat
     release = threading.Event()
 
     def stuck(asked: Asked) -> Reply:
-        release.wait(5)
+        release.wait(60)
         return Reply({})
 
     api.behaviour = stuck
