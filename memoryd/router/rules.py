@@ -20,9 +20,10 @@ SHORT_WORDS = 3
 LONG_WORDS = 12
 _RELATIONSHIP = re.compile(
     r"""
-    \b(?:related|connected|linked|tied)\s+(?:to|with)\b | \bassociated\s+with\b | \bto\s+do\s+with\b
+    \b(?:related|connected|linked|tied)\s+(?:to|with)\b | \bassociated\s+with\b | (?<!used\s)\bto\s+do\s+with\b
     | \b(?:relations?|relationships?|connections?|links?)\s+(?:between|of|to|with)\b
-    | \b(?:what|which|who|everything|anything|all|that)(?:\s+[\w.-]+){0,2}\s+
+    | \b(?:what|which|who|everything|anything|all|that)
+      (?:\s+(?!(?:did|do|does|should|shall|can|could|will|would|may|might|must)\b)[\w.-]+){0,2}\s+
       (?:depends?\s+on|uses?|mentions?|refers?\s+to|contradicts?|supersedes?)\s+\S
     | \b(?:used|mentioned|referenced|contradicted|superseded|replaced)\s+by\s+(?:what|which|whom?|it|this)\b
     | \bh(?:ä|ae)ng(?:t|en)\b.{0,60}\b(?:zusammen|ab)\b | \b(?:verbunden|verkn(?:ü|ue)pft)\s+mit\b | \bzusammenhang\b
