@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
+from zlib import crc32
 
 import pytest
 
@@ -17,7 +18,7 @@ AT = datetime(2025, 3, 1, tzinfo=UTC)
 
 
 def turn(number: int, text: str, session: str = "s1") -> MemoryItem:
-    id = f"mem_{abs(hash((session, number))) % 16**12:012x}"
+    id = f"mem_{crc32(f'{session} {number}'.encode()):012x}"
     lines = Evidence(lines=(f"{session}:{number}",))
     return MemoryItem(text, id, Kind.NOTE, session=session, source=Source.IMPORT, created_at=AT, evidence=lines)
 

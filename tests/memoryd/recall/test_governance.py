@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 def item(content: str, **fields: object) -> MemoryItem:
-    base = MemoryItem(content=content, id=f"mem_{abs(hash(content)) % 16**12:012x}", created_at=NOW)
+    base = MemoryItem(content=content, id=f"mem_{crc32(content.encode()):012x}", created_at=NOW)
     return replace(base, **fields)  # type: ignore[arg-type]
 
 

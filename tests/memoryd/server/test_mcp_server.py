@@ -29,7 +29,7 @@ GOOD = {
 
 
 def talk(work, api=None, budget=2000, folder="/proj", mode="legacy"):
-    """Run `work(client)` against an in-memory server, bounded by five seconds."""
+    """Run `work(client)` against an in-memory server, which must not hang."""
     api = api or FakeApi()
 
     async def call(method, params):
@@ -39,7 +39,7 @@ def talk(work, api=None, budget=2000, folder="/proj", mode="legacy"):
             raise DaemonError("unexpected", fix="See the log.") from error
 
     async def main():
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             async with Client(build_server(call, budget, folder), mode=mode) as client:
                 return await work(client)
 
@@ -210,7 +210,7 @@ def exchange(*messages):
 
         for message in messages:
             lines.put_nowait(message if isinstance(message, bytes) else orjson.dumps(message))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             task = asyncio.create_task(serve_lines(call, 2000, "/proj", lines.get, send))
             await got.wait()
             lines.put_nowait(None)

@@ -23,7 +23,7 @@ def talk(api, folder, work):
         return api.call(method, params)
 
     async def main():
-        async with asyncio.timeout(5), Client(build_server(call, 2000, str(folder)), mode="legacy") as client:
+        async with asyncio.timeout(60), Client(build_server(call, 2000, str(folder)), mode="legacy") as client:
 
             async def ask(name, **arguments):
                 result = await client.call_tool(name, arguments)
