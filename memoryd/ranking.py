@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 from memoryd.config import Settings
@@ -47,6 +47,7 @@ from memoryd.router import (
     word_weight,
 )
 from memoryd.router.times import Span
+from memoryd.stores.ahead import Beside
 from memoryd.types import Backend, Hit, MemoryItem, Query, Route, Status
 
 CANDIDATES = 100
@@ -157,7 +158,12 @@ class Ranker:
         self._judges_cosine = self._model.knows(embedder)
         self._late = late or (load_late_weights() if settings.rank == "maxsim" else None)
         self._router_file, self._embedder = settings.paths.router, embedder
+        self._beside = Beside("search-meaning")
         self.reload_router()
+
+    def close(self) -> None:
+        """End the thread that searches by meaning."""
+        self._beside.close()
 
     def reload_router(self) -> None:
         """Route by the learned router from now on, if there is one that may be used; `router` says why or why not."""
@@ -174,10 +180,10 @@ class Ranker:
             return chosen, []
         query, time = _in_time(query, sources)
         self._prepare(query, chosen.backend, sources)
-        lists = _candidates(query, chosen.backend, max(CANDIDATES, k), sources)
+        lists = self._candidates(query, chosen.backend, max(CANDIDATES, k), sources)
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
-            lists = _candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
+            lists = self._candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
         return chosen, self._rank(query, time, lists, chosen.backend, sources, k)
 
     def _route(self, query: Query, sources: Sources) -> Route:
@@ -193,6 +199,18 @@ class Ranker:
             sources.meaning.prepare(query.text)
         if sources.tokens and self._orders_late(query, backend):
             sources.tokens.prepare(query.text)
+
+    def _candidates(self, query: Query, backend: Backend, n: int, sources: Sources) -> Lists:
+        """What each index proposes; by meaning is searched in another thread, while this one looks up the words."""
+        if backend is Backend.GRAPH:
+            return {Backend.GRAPH: {hit.item.id: hit.score for hit in sources.graph(query, n)}}
+        meaning = sources.meaning if backend is not Backend.MARKDOWN else None
+        if meaning is None:
+            return {Backend.MARKDOWN: sources.words.scores(query, n)}
+        if backend is Backend.VECTOR:
+            return {Backend.VECTOR: meaning.scores(query, n)}
+        near = self._beside.begin(partial(meaning.scores, query, n))
+        return {Backend.MARKDOWN: sources.words.scores(query, n), Backend.VECTOR: near()}
 
     def _rank(self, query: Query, time: AskedTime, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
         found = signals_of(lists)
@@ -350,18 +368,6 @@ def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> d
     for id in sorted(new):
         found[id] = {}
     return near | dict(tokens.neighbours(sorted(new))) if new else near
-
-
-def _candidates(query: Query, backend: Backend, n: int, sources: Sources) -> Lists:
-    lists: Lists = {}
-    if backend is Backend.GRAPH:
-        lists[Backend.GRAPH] = {hit.item.id: hit.score for hit in sources.graph(query, n)}
-        return lists
-    if backend is not Backend.VECTOR or sources.meaning is None:
-        lists[Backend.MARKDOWN] = sources.words.scores(query, n)
-    if backend is not Backend.MARKDOWN and sources.meaning is not None:
-        lists[Backend.VECTOR] = sources.meaning.scores(query, n)
-    return lists
 
 
 def _finders(lists: Lists, backend: Backend) -> dict[str, Backend]:

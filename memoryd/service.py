@@ -127,13 +127,13 @@ class Orchestrator:
     def close(self) -> None:
         """Stop background work and close all stores."""
         self._indexer.close()
+        self.ranker.close()
         self.markdown.flush()
         self.markdown.close()
         self._graph.close()
-        if self._vector is not None:
-            self._vector.close()
-        if self._late is not None:
-            self._late.close()
+        for index in (self._vector, self._late):
+            if index is not None:
+                index.close()
 
     # Background embedding
 

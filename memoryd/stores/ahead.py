@@ -1,6 +1,6 @@
-"""What the models make of a query, kept for the searches that follow, and begun before it is needed.
+"""What the models make of a query, kept for the searches that follow, and begun before it is needed; and other work beside.
 
-A model runs outside the interpreter's lock, so while it encodes in a thread of its own the words are looked up.
+Models, SQLite and numpy run outside the interpreter's lock, so while one thread encodes, another looks up the words.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
 KEPT = 32
 
 
@@ -62,6 +63,28 @@ class Ahead(Generic[T]):
 
     def close(self) -> None:
         """Wait for what has begun and begin nothing more; a second call does nothing."""
+        with self._lock:
+            self._closed = True
+        self._pool.shutdown()
+
+
+class Beside:
+    """One more thread, for a part of a work that takes milliseconds. Safe to share between threads."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is that of the thread."""
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(1, name)
+        self._pool.submit(int)  # for its priority, see Ahead
+        self._closed = False
+
+    def begin(self, work: Callable[[], R]) -> Callable[[], R]:
+        """Begin now; what is returned waits for the result, or raises what the work raised. After `close` it does the work."""
+        with self._lock:
+            return work if self._closed else self._pool.submit(work).result
+
+    def close(self) -> None:
+        """Wait for what has begun; a second call does nothing."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()

@@ -87,8 +87,7 @@ def ranges(db: Database, query: Query) -> Sequence[Range]:
     """First and last place of each shelf that holds what passes the query's project; one for all when it names none."""
     if query.project is None:
         return (EVERYTHING,)
-    numbers = [
-        USER_SHELF,
-        *(number for (number,) in db.execute("SELECT number FROM shelves WHERE project = ?", (query.project,))),
-    ]
-    return [(number << SHIFT, number << SHIFT | ROW) for number in numbers]
+    # A range without rows costs as much as one with few.
+    found = db.execute(f"SELECT {USER_SHELF} WHERE EXISTS (SELECT 1 FROM memory WHERE scope = '{Scope.USER}')")
+    found += db.execute("SELECT number FROM shelves WHERE project = ?", (query.project,))
+    return [(number << SHIFT, number << SHIFT | ROW) for (number,) in found]

@@ -43,7 +43,7 @@ _NORM = (
     " THEN vec_distance_L2(embedding, ?) END"
 )
 _NEXT_VERSION = "UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value"
-# Candidates asked of a mirror, in multiples of k, before the filter is taken for narrow.
+# Candidates asked of a mirror after the first few, in multiples of k, before the filter is taken for narrow.
 _REACH = (2, 8, 64)
 
 
@@ -293,7 +293,7 @@ class VectorStore:
         mirror = self._mirrors.current(len(vector))
         if mirror is None:
             return None
-        sizes = [reach * k for reach in _REACH]
+        sizes = [k + k // 4 + 8, *(reach * k for reach in _REACH)]
         if isinstance(mirror, VectorMatrix):
             within = self._within(mirror, query) if _narrows(query) else None
             size, nearest = len(mirror) if within is None else len(within), mirror.top(vector, sizes, within)

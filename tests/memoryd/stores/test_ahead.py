@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from memoryd.errors import EmbeddingError
-from memoryd.stores.ahead import KEPT, Ahead
+from memoryd.stores.ahead import KEPT, Ahead, Beside
 
 
 def test_what_was_begun_is_waited_for_and_made_once() -> None:
@@ -62,3 +62,27 @@ def test_after_closing_nothing_begins_but_who_asks_is_answered() -> None:
     ahead.close()
     ahead.prepare("a")
     assert ahead.get("a") == "A"
+
+
+def test_two_works_are_done_at_once_and_a_failure_is_told_to_the_one_who_waits() -> None:
+    beside, here, there = Beside("test"), threading.Event(), threading.Event()
+
+    def work() -> bool:
+        there.set()
+        return here.wait(60)
+
+    result = beside.begin(work)
+    assert there.wait(60)
+    here.set()
+    assert result()
+    failing = beside.begin(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    beside.close()
+
+
+def test_after_the_end_the_one_who_asks_does_the_work() -> None:
+    beside = Beside("test")
+    beside.close()
+    beside.close()
+    assert beside.begin(threading.get_ident)() == threading.get_ident()
