@@ -19,6 +19,7 @@ from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_rec
 from memeval.benchmarks.dates import read_date
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.paths import JsonPath
+from memeval.config import key_of
 from memeval.errors import ConfigError
 from memeval.specs import BenchmarkSpec, SchemaSpec
 from memeval.types import EMPTY, Case, Question, QuestionType, Session
@@ -161,9 +162,8 @@ def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, Json
         try:
             yield part.name, JsonPath.parse(text)
         except ValueError as error:
-            head, *rest = part.name.split("_")
-            key = head + "".join(word.capitalize() for word in rest)
-            raise ConfigError(f"{spec.origin.where(f'schema.{key}')}: {error}.", fix="Write it like $.name[*].text.") from None
+            key = f"schema.{key_of(part.name)}"
+            raise ConfigError(f"{spec.origin.where(key)}: {error}.", fix="Write it like $.name[*].text.") from None
 
 
 def _by_pattern(text: str, pattern: str) -> datetime | None:

@@ -62,7 +62,7 @@ class HttpProvider:
     """A memory system that a YAML file describes.
 
     Options: `embedder` and `embedCharacters` (for those that take vectors), `batch` (units a call),
-    `maxQuery` (characters, 0: all).
+    `maxQuery` (characters, 0: all), `maxResults` (the most that a search asks for, 0: no bound).
     """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
@@ -75,6 +75,7 @@ class HttpProvider:
         self._embedder = text_embedder(embedder, read.count("embedCharacters", 2_000)) if embedder else None
         self._batch = read.count("batch", 100, least=1)
         self._longest_query = read.count("maxQuery", 0) or None
+        self._most = read.count("maxResults", 0)
         read.finish()
         check_endpoints(spec, embeds=self._embedder is not None)
         self.stop = Stop()
@@ -226,7 +227,11 @@ class HttpProvider:
 
     def _pages(self, scope: str, request: SearchRequest) -> Iterator[Any]:
         endpoint = self._ends.search
-        values: dict[str, Any] = {"query": request.text[: self._longest_query], "k": request.k, "at": _iso(request.at)}
+        values: dict[str, Any] = {
+            "query": request.text[: self._longest_query],
+            "k": min(request.k, self._most or request.k),
+            "at": _iso(request.at),
+        }
         if self._embedder is not None:
             values["embedding"] = self._embedder.embed_query(request.text).tolist()
         paging = endpoint.paging

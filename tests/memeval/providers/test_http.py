@@ -162,6 +162,15 @@ def test_chroma_gets_vectors_and_gives_parallel_lists(api: FakeApi, tmp_path: Pa
     assert api.asked[-1].body["n_results"] == 3
 
 
+@pytest.mark.parametrize(("name", "most"), [("zep", 50), ("supermemory", 100), ("letta", 100), ("mem0", 200)])
+def test_no_search_asks_for_more_than_the_api_takes(api: FakeApi, tmp_path: Path, name: str, most: int) -> None:
+    provider, _ = vendor(name, api, VENDORS[name][0](), tmp_path)
+    provider.ingest("run-1", garden())
+    provider.await_indexed("run-1", 60)
+    assert provider.search("run-1", SearchRequest("tomatoes garden", 200))
+    assert most in (api.asked[-1].body.get("limit"), api.asked[-1].body.get("top_k"))
+
+
 # Indexing in the background
 
 

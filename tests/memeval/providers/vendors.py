@@ -68,6 +68,8 @@ class Supermemory:
         return Reply({"id": id, "status": "failed" if self.fails else state})
 
     def search(self, body: dict[str, Any]) -> Reply:
+        if body["limit"] > 100:
+            return Reply({"error": "limit is at most 100"}, 400)
         ready = [d for d in self.documents.values() if d["left"] <= 0 and d["containerTag"] == body["containerTag"]]
         results = [
             {
@@ -142,6 +144,8 @@ class Letta:
             archive += added
             return Reply(added)
         if (asked.method, asked.path) == ("POST", "/v1/passages/search"):
+            if asked.body["limit"] > 100:
+                return Reply({"detail": [{"type": "less_than_equal", "loc": ["body", "limit"]}]}, 422)
             found = ranked(asked.body["query"], self.archives[asked.body["archive_id"]], lambda p: p["text"])
             return Reply([{"passage": p, "score": score, "metadata": {}} for p, score in found][: asked.body["limit"]])
         if asked.method == "DELETE" and self.archives.pop(asked.path.split("/")[3], None) is not None:
@@ -170,6 +174,8 @@ class Zep:
             episode["processed"] = episode["asked"] >= 2
             return Reply(episode)
         if route == ("POST", "/api/v2/graph/search"):
+            if asked.body["limit"] > 50:
+                return Reply({"message": "limit: at most 50"}, 400)
             ready = [e for e in self.graphs[asked.body["graph_id"]] if e["processed"]]
             found = ranked(asked.body["query"], ready, lambda e: e["content"])[: asked.body["limit"]]
             facts = [{"uuid": "edge", "fact": e["content"], "score": score, "episodes": [e["uuid"]]} for e, score in found]
