@@ -93,7 +93,8 @@ class GuardedModel:
     """A model behind cache, budget and retries. Raises ModelError, BudgetError, StoppedError.
 
     A model may offer `cache_salt` (what else decides its answers, such as its address) and
-    `estimate(messages, max_tokens)` (the most that a call can cost, in US dollars).
+    `estimate(messages, max_tokens)` (the most that a call should cost, in US dollars). One whose calls cost more than
+    it says (tokens are guessed before a call, and a model may think at length) is expected to do so again.
     """
 
     def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:
@@ -104,6 +105,7 @@ class GuardedModel:
         self._policy = policy or RetryPolicy()
         self._salt = str(getattr(model, "cache_salt", ""))
         self._estimate: Callable[..., float | None] = getattr(model, "estimate", lambda messages, max_tokens: None)
+        self._excess = 1.0
 
     @property
     def name(self) -> str:
@@ -125,12 +127,15 @@ class GuardedModel:
         key = call_key(self._model.name, messages, schema, max_tokens, self._salt)
         if (known := self._cache.get(key, payer)) is not None:
             return known
-        with self._budget.reserve(self._estimate(messages, max_tokens)) as settle:
+        estimate = self._estimate(messages, max_tokens)
+        with self._budget.reserve(None if estimate is None else estimate * self._excess) as settle:
             made = with_retries(
                 lambda: self._model.complete(messages, schema=schema, max_tokens=max_tokens), self._policy, self._stop
             )
             usage = made.usage if made.usage.calls else replace(made.usage, calls=1)
             made = replace(made, usage=usage)
             self._cache.put(key, payer, made)
+            if estimate and usage.cost_usd:
+                self._excess = max(self._excess, usage.cost_usd / estimate)
             settle(made.usage.cost_usd)
         return made

@@ -47,6 +47,17 @@ def test_a_call_over_the_budget_is_not_made(server: ModelServer) -> None:
     assert not server.seen
 
 
+def test_a_model_that_costs_more_than_it_was_thought_to_is_stopped_before_the_budget_all_the_same(server: ModelServer) -> None:
+    server.script(Reply("Oslo", usage={"prompt_tokens": 3000, "completion_tokens": 7000, "total_tokens": 10_000}))
+    budget = Budget(0.035)  # a call costs 0.01 and was thought to cost a tenth of it
+    model = guarded(server, budget=budget)
+    for number in range(3):
+        model.complete([Message("user", f"What is number {number}?")])
+    with pytest.raises(BudgetError):
+        model.complete(ASK)
+    assert (len(server.seen), budget.spent) == (3, pytest.approx(0.03))
+
+
 def test_an_answer_from_the_cache_costs_nothing_and_another_temperature_misses_it(server: ModelServer, tmp_path: Path) -> None:
     guarded(server, tmp_path).complete(ASK)
     again = guarded(server, tmp_path).complete(ASK)
