@@ -8,7 +8,7 @@ With `rank = maxsim` late interaction orders the candidates instead (docs/design
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -158,11 +158,11 @@ class Ranker:
         self._judges_cosine = self._model.knows(embedder)
         self._late = late or (load_late_weights() if settings.rank == "maxsim" else None)
         self._router_file, self._embedder = settings.paths.router, embedder
-        self._beside = Beside("search-meaning")
+        self._beside = Beside("search-beside")
         self.reload_router()
 
     def close(self) -> None:
-        """End the thread that searches by meaning."""
+        """End the thread that works beside the one which asks."""
         self._beside.close()
 
     def reload_router(self) -> None:
@@ -218,10 +218,12 @@ class Ranker:
             time = replace(time, successors=_take_in_predecessors(found, sources.words.fetch(list(found), query)))
         late = sources.tokens if self._orders_late(query, backend) else None
         near = _take_in_neighbours(found, late) if late and late.linked() else {}
+        asked = _Asked(query, sources, time)
+        matches = self._beside.begin(partial(asked.matches, found, near)) if late else dict
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
-        items = sources.words.fetch(list(found), query)
-        asked = _Asked(query, items, {id: row for id, row in found.items() if id in items}, sources, time)
-        scores = self._late_scores(asked, near) if late else {}
+        items = asked.items = sources.words.fetch(list(found), query)
+        asked.signals = {id: row for id, row in found.items() if id in items}
+        scores = self._late_scores(asked, matches(), near)
         turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
         squash = LATE_SQUASH if scores else SQUASH
         if not scores:
@@ -250,11 +252,11 @@ class Ranker:
         best = sorted(scores, key=lambda id: (-scores[id], id))[:k]
         return [score_hit(Hit(items[id], 0.0, Backend.HYBRID, relevancy=places[id]), now, weights[id], kinds) for id in best]
 
-    def _late_scores(self, asked: _Asked, near: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+    def _late_scores(
+        self, asked: _Asked, matches: Mapping[str, FloatArray], near: Mapping[str, tuple[str, str]]
+    ) -> dict[str, float]:
         """Scores by late interaction; nothing while most candidates have no token vectors."""
-        assert self._late is not None
-        matches = asked.matches(near)
-        if not matches or sum(id in matches for id in asked.items) < ENCODED * len(asked.items):
+        if self._late is None or not matches or sum(id in matches for id in asked.items) < ENCODED * len(asked.items):
             return {}
         if self._late.uses("cosine"):
             asked.add_cosines(list(asked.items))
@@ -280,20 +282,13 @@ class Ranker:
 
 
 class _Asked:
-    """One query with its candidates: `signals` by id grow as they are needed."""
+    """One query with its candidates: the `items` that passed; `signals` by id, which grow as they are needed."""
 
-    def __init__(
-        self,
-        query: Query,
-        items: Mapping[str, MemoryItem],
-        signals: dict[str, dict[str, float]],
-        sources: Sources,
-        time: AskedTime = NO_TIME,
-    ) -> None:
+    def __init__(self, query: Query, sources: Sources, time: AskedTime = NO_TIME) -> None:
         self.query = query
         self.time = time
-        self.items = items
-        self.signals = signals
+        self.items: Mapping[str, MemoryItem] = {}
+        self.signals: dict[str, dict[str, float]] = {}
         self._sources = sources
         self._terms: dict[str, float] | None = None
         self._overlaps: dict[str, Overlap] = {}
@@ -320,11 +315,11 @@ class _Asked:
             self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
         return self._overlaps[id]
 
-    def matches(self, near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
-        """What the query's tokens find in the candidates and in their neighbours."""
+    def matches(self, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
+        """What the query's tokens find in all that was found and in its neighbours."""
         assert self._sources.tokens is not None
         size = self._sources.words.size()
-        wanted = {*self.items, *(other for id in self.items for other in near.get(id, ()) if other)}
+        wanted = {*found, *(other for pair in near.values() for other in pair if other)}
 
         def weight(word: str) -> float:
             return word_weight(size, self._frequency(word))
