@@ -16,6 +16,7 @@ from memeval.claudecode.leftovers import processes_of
 from memeval.claudecode.replay import CLOSING
 from tests.e2e.conftest import ROOT, claude_binary
 from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, texts, tool_results, use
+from tests.waiting import until
 
 INDEX = re.compile(r"(/\S+/memory)/")
 ASKED = "Answer this question about me"
@@ -61,13 +62,13 @@ def environment(folder: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": "dummy"}
 
 
-def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 240) -> dict[str, Any]:
+def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 900) -> dict[str, Any]:
     """The summary of a whole command, after which nothing of it runs."""
     done = subprocess.run(
         command(model, folder, *flags), cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=timeout
     )
     assert done.returncode == 0, done.stderr
-    assert processes_of(folder) == []
+    until(lambda: processes_of(folder) == [], "a process is left")
     summary: dict[str, Any] = json.loads(done.stdout)
     return summary
 

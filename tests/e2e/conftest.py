@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +21,11 @@ from memoryd.doctor import daemons_of
 from memoryd.errors import DaemonError
 from memoryd.paths import Paths
 from tests.e2e.model_server import Body, ModelServer, say
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 RECALL = "mcp__plugin_memoryd_memoryd__recall"
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 120.0
 
 
 def claude_binary() -> str:
@@ -33,6 +34,25 @@ def claude_binary() -> str:
     if not binary or not Path(binary).exists():
         pytest.fail("CLAUDE_BIN does not name the Claude Code client: run 'make e2e', which installs it.")
     return binary
+
+
+def all_is_read(paths: Paths) -> bool:
+    """Whether a daemon says that every event is drained and every day dream done."""
+    try:
+        status = Client(paths).call("memory_status")
+    except DaemonError:
+        return False
+    return not status["daemon"]["spool_waiting"] and not status["daydreams"]["waiting"]
+
+
+def kill_daemons(paths: Paths) -> list[int]:
+    """Kill the daemons of a home, and tell their ids. One may end by itself meanwhile."""
+    killed = []
+    for pid in daemons_of(paths) or []:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+    return killed
 
 
 @dataclass
@@ -69,7 +89,7 @@ class World:
         } | self.extra
         return {name: value for name, value in made.items() if name not in self.drop}
 
-    def run(self, prompt: str, cwd: Path, *flags: str, timeout: float = 90) -> dict[str, Any]:
+    def run(self, prompt: str, cwd: Path, *flags: str, timeout: float = 300) -> dict[str, Any]:
         """One `claude -p` session; its result as JSON."""
         command = [claude_binary(), "-p", prompt, "--output-format", "json", *self.plugin_flags, *flags]
         allowed = ["--allowedTools", "mcp__plugin_memoryd_memoryd__*"]
@@ -94,21 +114,10 @@ class World:
 
     def wait_for_daydreams(self) -> None:
         """Until every event is drained and every day dream done."""
-        deadline = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                status = self.call("memory_status")
-            except DaemonError:
-                time.sleep(0.1)
-                continue
-            if not status["daemon"]["spool_waiting"] and not status["daydreams"]["waiting"]:
-                return
-            time.sleep(0.1)
-        pytest.fail("the day dreams did not end")
+        until(lambda: all_is_read(self.paths), "the day dreams did not end", WAIT_SECONDS)
 
     def kill_daemon(self) -> None:
-        for pid in daemons_of(self.paths) or []:
-            os.kill(pid, signal.SIGKILL)
+        kill_daemons(self.paths)
 
     def repository(self, name: str) -> Path:
         folder = self.folder / "code" / name

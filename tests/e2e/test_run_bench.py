@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from memeval.claudecode.leftovers import end_leftovers
 from tests.e2e.bench import Rememberer, asked, bench, command, environment, trajectories
 from tests.e2e.conftest import ROOT
 from tests.e2e.model_server import ModelServer
+from tests.waiting import HANGS_SECONDS, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -107,12 +106,9 @@ def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) 
     done = subprocess.Popen(
         command(model, folder, *flags), cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 60
-    while len(model.requests) < wanted and done.poll() is None:
-        assert time.monotonic() < deadline, "the model got no request"
-        time.sleep(0.02)
-    os.kill(done.pid, signal.SIGKILL)
-    assert done.wait(10) == -signal.SIGKILL
+    until(lambda: len(model.requests) >= wanted or done.poll() is not None, "the model got no request", 240)
+    done.kill()
+    assert done.wait(HANGS_SECONDS) == -signal.SIGKILL
 
 
 def _told(lines: list[dict[str, Any]]) -> list[Any]:
