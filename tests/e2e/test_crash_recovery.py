@@ -21,7 +21,7 @@ from tests.waiting import HANGS_SECONDS, until
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SESSIONS = 8
-TURNS = 25
+TURNS, MOST_TURNS = 25, 500
 MIN_KILLED = 5
 LEASE_SECONDS = 6.0
 WAIT_SECONDS = 600.0
@@ -69,18 +69,20 @@ class Session:
             for role, text in (("user", statement), ("assistant", "Understood.")):
                 line = {
                     "type": role, "uuid": f"{self.id}-{number}-{role}", "sessionId": self.id, "cwd": str(self.cwd),
-                    "timestamp": f"2026-01-02T10:{number:02}:00Z", "message": {"role": role, "content": text},
+                    "timestamp": f"2026-01-02T{10 + number // 60}:{number % 60:02}:00Z",
+                    "message": {"role": role, "content": text},
                 }  # fmt: skip
                 stream.write(json.dumps(line) + "\n")
                 stream.flush()
         self.hook("Stop")
 
-    def live(self) -> None:
+    def live(self, killed: list[int]) -> None:
+        """Some turns, and more until the daemon was killed often enough, which on a busy machine takes longer."""
         self.log.parent.mkdir(exist_ok=True)
         self.hook("SessionStart", source="startup")
-        for number in range(TURNS):
+        while len(self.statements) < TURNS or (len(killed) < MIN_KILLED and len(self.statements) < MOST_TURNS):
             self.hook("UserPromptSubmit", prompt="What comes next in the plan?")
-            self.turn(number)
+            self.turn(len(self.statements))
         self.hook("SessionEnd", reason="other")
 
 
@@ -112,7 +114,7 @@ def test_nothing_is_lost_or_doubled_and_no_process_stays(tmp_path: Path) -> None
 
     def guarded(session: Session) -> None:
         try:
-            session.live()
+            session.live(killed)
         except BaseException as error:
             failures.append(error)
             raise
@@ -135,7 +137,7 @@ def test_nothing_is_lost_or_doubled_and_no_process_stays(tmp_path: Path) -> None
 
     kept = Counter(path.read_text().split("\n---\n", 1)[1].strip() for path in paths.memories.rglob("mem_*.md"))
     said = {statement for session in sessions for statement in session.statements}
-    assert len(said) == SESSIONS * TURNS
+    assert len(said) == sum(len(session.statements) for session in sessions) >= SESSIONS * TURNS
     assert {statement for statement in said if kept[statement] != 1} == set()
     assert not [path for path in paths.spool.iterdir() if path.is_file()]
 

@@ -54,4 +54,4 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     (base / "shop").mkdir()
     made = Terminal(base / "home", base / "shop")
     yield made
-    Client(made.paths).stop()
+    Client(made.paths).stop(60)
