@@ -170,7 +170,7 @@ def test_a_file_of_300_megabytes_is_read_in_the_memory_of_a_few_records(tmp_path
             file.write((",\n" if number else "") + json.dumps(record))
             number += 1
         file.write("]")
-    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, timeout=600, check=True)
     count, megabytes = map(int, done.stdout.split())
     assert count == number
     assert megabytes < 80  # a record has 5 MB as bytes; bytes, parsed value, fields and case of it and the next
