@@ -44,12 +44,12 @@ selection_options = _all([
     click.option("--question-type", "types", multiple=True, help="Unified type, or the benchmark's own category."),
     click.option("--questions", help="Ids, parted by commas."),
     click.option("--dev-slice", type=float, help="Share of the questions, stratified by type, e.g. 0.12."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of the dev slice and of bootstrap intervals."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the dev slice and of intervals."),
 ])  # fmt: skip
 
 search_options = _all([
     click.option("--top-k", type=int, default=10, show_default=True, help="Pieces that the answering model reads."),
-    click.option("--search-k", type=int, default=0, help="Pieces asked for (default: enough for the metrics)."),
+    click.option("--search-k", type=click.IntRange(0), default=0, help="Pieces asked for (default: enough for the metrics)."),
     click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval (default: the benchmark's)."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
     click.option("--key-expansion", is_flag=True, help="Provider option keyExpansion: find pieces by more than their text."),

@@ -58,7 +58,9 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
-@click.option("--seed", type=int, default=stats.SEED, show_default=True, help="Of the permutations and the bootstrap.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Of permutations and bootstrap."
+)
 @click.option("--questions", is_flag=True, help="Of two runs every question by the (first) metric, too.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
@@ -111,7 +113,7 @@ def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
 @click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
 @click.option("--alpha", type=float, default=ALPHA, show_default=True, help="Greatest p-value, after Holm, of a drop.")
 @click.option("--tolerance", type=float, default=0.0, show_default=True, help="Smaller drops (a share) are let pass.")
-@click.option("--seed", type=int, default=stats.SEED, show_default=True, help="Of the permutations.")
+@click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Of the permutations.")
 @click.option("--set", "name", metavar="NAME", help="Make the run the baseline of that name instead.")
 @click.pass_context
 def regress_run(

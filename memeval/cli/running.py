@@ -46,6 +46,9 @@ def evaluate_all(ctx: Context, /, **values: Any) -> None:
     if values["resume"]:
         _resume(ctx, around, values)
         return
+    for name, flag in (("retry_failed", "--retry-failed"), ("force", "--force")):
+        if values[name]:
+            raise click.UsageError(f"{flag} is for a run that goes on; give --resume RUN.")
     if values["source"]:
         _reuse(ctx, around, values)
         return
