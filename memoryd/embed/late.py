@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from memoryd.embed.bundled import TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder
-from memoryd.embed.onnx import MOST_CHARACTERS, MOST_TOKENS, WORKERS, Loaded, OnnxModel, load_onnx, run_states
+from memoryd.embed.onnx import MOST_CHARACTERS, WORKERS, Loaded, OnnxModel, load_onnx, run_states
 from memoryd.embed.vectors import clean_text
 from memoryd.errors import EmbeddingError
 from memoryd.protocols import FloatArray, QueryTokens
@@ -29,6 +29,8 @@ STATES = 384
 QUERY_TOKENS = 64
 # Tokens of what was said before, its end: enough to tell who "she" is.
 CONTEXT_TOKENS = 96
+# Tokens of a text and of what was said before it together: the longer a text, the less it needs to be told what it is about.
+READ_TOKENS = 128
 # Tokens of a text that get a vector; what is said later in a long text is found by words and by its dense vector.
 OWN_TOKENS = 256
 _QUERY_MARK = "[unused0]"
@@ -55,7 +57,8 @@ class LateEncoder:
         self._projection = projection
         self._matrix = _read_projection(projection)
         matrix = hashlib.sha256(self._matrix.tobytes()).hexdigest()[:8]
-        self._name = f"answerai-colbert-small-v1-int8@{TOKEN_DIGESTS['model.onnx'][:8]}/{matrix}/{OWN_TOKENS}+{CONTEXT_TOKENS}"
+        cuts = f"{OWN_TOKENS}+{CONTEXT_TOKENS}<{READ_TOKENS}"
+        self._name = f"answerai-colbert-small-v1-int8@{TOKEN_DIGESTS['model.onnx'][:8]}/{matrix}/{cuts}"
         self._lock = threading.Lock()
         self._model: _Model | None = None
 
@@ -72,7 +75,8 @@ class LateEncoder:
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
         """For each text the vectors of its tokens, shape (tokens, dimensions), at least one; punctuation has none.
 
-        The text is read after its context (what was said before it, may be empty), whose tokens get no vectors.
+        The text is read after the end of its context (what was said before it, may be empty), whose tokens get no vectors; a
+        text of READ_TOKENS or more is read alone.
         Raises EmbeddingError.
         """
         if not texts:
@@ -132,10 +136,15 @@ def _inputs(model: _Model, texts: Sequence[str], contexts: Sequence[str]) -> lis
     ends = [context[-8 * CONTEXT_TOKENS :] for context in contexts]
     out = []
     for own, before in zip(_ids(model, texts), _ids(model, ends), strict=True):
-        before = before[-CONTEXT_TOKENS:]
-        own = own[: min(OWN_TOKENS, MOST_TOKENS - 3 - len(before))]
+        own = own[:OWN_TOKENS]
+        before = before[max(0, len(before) - _room(len(own))) :]
         out.append(([model.start, model.text_mark, *before, *own, model.end], 2 + len(before)))
     return out
+
+
+def _room(own: int) -> int:
+    """How many tokens of context a text of `own` tokens is read after."""
+    return min(CONTEXT_TOKENS, max(0, READ_TOKENS - own))
 
 
 def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:

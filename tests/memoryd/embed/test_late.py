@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from memoryd.embed.bundled import SENTENCE_FOLDER, TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder, verify_files
-from memoryd.embed.late import LATE_GRAPH, OWN_TOKENS, STATES, LateEncoder
+from memoryd.embed.late import CONTEXT_TOKENS, LATE_GRAPH, OWN_TOKENS, READ_TOKENS, STATES, LateEncoder
 from memoryd.embed.onnx import BGE_SMALL, SENTENCE_GRAPH, OnnxModel, load_onnx, run_states
 from memoryd.errors import EmbeddingError
 
@@ -62,6 +62,14 @@ def test_a_text_without_words_has_one_vector_and_as_a_query_none(late, text):
 
 def test_long_texts_and_contexts_are_cut(late):
     assert len(late.encode(["word " * 3000], ["before " * 3000])[0]) == OWN_TOKENS
+
+
+@pytest.mark.parametrize(("own", "read"), [(10, CONTEXT_TOKENS), (READ_TOKENS - 20, 20), (READ_TOKENS, 0)])
+def test_the_longer_a_text_the_less_of_its_context_is_read(late, own, read):
+    contexts = ["early " * 300 + "late " * read, "late " * read, "early " + "late " * max(0, read - 1)]
+    whole, end, changed = (late.encode(["word " * own], [context])[0] for context in contexts)
+    assert np.array_equal(whole, end)
+    assert np.array_equal(whole, changed) == (read == 0)
 
 
 def test_no_texts_give_nothing(late):
