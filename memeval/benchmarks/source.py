@@ -6,7 +6,7 @@ import fnmatch
 import json
 import urllib.parse
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -54,12 +54,24 @@ class Sources:
         return found[0] if len(found) == 1 else folder
 
     def _files(self, spec: BenchmarkSpec) -> Iterator[FileSpec]:
-        """The files, with patterns such as `data/*.json` replaced by what the hub lists."""
+        """The files, with patterns such as `data/*.json` replaced by what the hub lists, and what it says of the others."""
         for file in spec.source.files or (FileSpec(path="*"),):
             if any(sign in file.path for sign in "*?["):
                 yield from self._matching(spec, file.path)
+            elif spec.source.type is SourceType.HUGGINGFACE and not file.sha256 and not self.offline:
+                yield self._told(spec, file)
             else:
                 yield file
+
+    def _told(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
+        """The file with its size, and its SHA-256 if it is a large one, as the hub lists them, where it does."""
+        if _there(self.folder(spec) / file.path):
+            return file
+        try:
+            asked = replace(self, downloader=replace(self.downloader, attempts=1))
+            return next((FileSpec(**one) for one in asked._tree(spec, file.path) if one["path"] == file.path), file)
+        except (DataError, ValueError):
+            return file  # the download tells what is wrong, and where to put the file
 
     def _matching(self, spec: BenchmarkSpec, pattern: str) -> list[FileSpec]:
         folder = self.folder(spec)
@@ -89,9 +101,8 @@ class Sources:
         if path.is_absolute() or ".." in path.parts:
             raise DataError(f"{spec.name}: the file name {file.path!r} leaves the cache.", fix="Correct source.files.")
         target = folder / path
-        for there in (target, target.with_name(target.name + ".gz")):
-            if there.exists():
-                return there
+        if (there := _there(target)) is not None:
+            return there
         url = file.url or self._hub_url(spec, file.path)
         if self.offline:
             raise _missing(spec, target, url)
@@ -100,6 +111,11 @@ class Sources:
     def _hub_url(self, spec: BenchmarkSpec, path: str) -> str:
         source = spec.source
         return f"{self.hub}/datasets/{source.dataset}/resolve/{source.revision}/{urllib.parse.quote(path)}"
+
+
+def _there(target: Path) -> Path | None:
+    """The file or its packed form, whichever is in the cache."""
+    return next((path for path in (target, target.with_name(target.name + ".gz")) if path.exists()), None)
 
 
 def _existing(path: Path, spec: BenchmarkSpec) -> Path:

@@ -228,8 +228,9 @@ def test_a_large_file_that_differs_from_the_listing_of_the_hub_is_refused(tmp_pa
     entry = {"type": "file", "path": "a.parquet", "size": len(BODY), "lfs": {"oid": "0" * 64}}
     server.files["/api/datasets/org/set/tree/abc/?recursive=true"] = json.dumps([entry]).encode()
     server.files["/datasets/org/set/resolve/abc/a.parquet"] = BODY
-    with pytest.raises(DataError, match="SHA-256"):
-        sources(tmp_path, server).resolve(hub(FileSpec("*.parquet")))
+    for name in ("*.parquet", "a.parquet"):
+        with pytest.raises(DataError, match="SHA-256"):
+            sources(tmp_path, server).resolve(hub(FileSpec(name)))
 
 
 def test_a_pattern_that_nothing_matches_is_an_error(tmp_path: Path, server: Server) -> None:
@@ -244,7 +245,7 @@ def test_a_token_is_not_handed_on_to_another_host(tmp_path: Path, server: Server
     found = sources(tmp_path, server)
     found = replace(found, downloader=replace(found.downloader, token="secret"))
     assert found.resolve(hub(FileSpec("a.json"))).read_bytes() == b"[]"
-    assert [headers.get("Authorization") for _, headers in server.seen] == ["Bearer secret", None]
+    assert [headers.get("Authorization") for _, headers in server.seen] == ["Bearer secret", "Bearer secret", None]
 
 
 def test_local_data_lies_beside_the_yaml_file_and_the_users_own_copy_wins(tmp_path: Path) -> None:
