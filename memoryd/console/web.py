@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -70,8 +69,7 @@ class Web:
 
     async def _open(self, request: Request) -> Response:
         """Trade a ticket for a session. A ticket that is no good looks like no session at all."""
-        tickets = parse_qs(request.url.query, max_num_fields=10).get("ticket", [""])
-        token = self._sessions.redeem(tickets[0])
+        token = self._sessions.redeem(_ticket(request))
         if token is None:
             return self._locked()
         response = Response(status_code=303, headers={"location": "/", **_NO_STORE})
@@ -150,6 +148,13 @@ class Web:
         """End this session; the cookie is worthless from now on."""
         self._sessions.end_session(context.session)
         return Reply(self._around.templates.render("locked.html", {"theme": "auto"}))
+
+
+def _ticket(request: Request) -> str:
+    try:
+        return from_query(request.scope["query_string"]).text("ticket", limit=200)
+    except InputError:  # no link of ours: looks like no session at all
+        return ""
 
 
 async def _set_theme(context: Context) -> Reply:

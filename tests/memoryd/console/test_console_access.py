@@ -1,5 +1,7 @@
 """Who gets in: tickets, sessions, tokens of forms."""
 
+import pytest
+
 from memoryd.console.sessions import SESSION_SECONDS, TICKET_SECONDS, Sessions
 
 
@@ -20,6 +22,15 @@ def test_a_ticket_opens_one_session_only(console):
     assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
     console.client.cookies.clear()
     assert console.client.get("/open", params={"ticket": ticket}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "query", ["ticket=" + "x" * 5_000, "ticket=%ff", "&".join(f"a{n}=1" for n in range(20)), "ticket", ""]
+)
+def test_an_address_that_is_no_link_of_ours_opens_nothing(console, query):
+    answer = console.client.get(f"/open?{query}", headers={"cookie": ""})
+    assert answer.status_code in (401, 414)
+    assert not console.faults
 
 
 def test_a_ticket_is_good_for_a_minute():
