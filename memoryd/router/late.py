@@ -30,6 +30,7 @@ FORMAT = 1
 # Compared over the candidates; the other features hold or don't.
 SIMILARITIES = ("own", "pair", "around", "session")
 Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
+_Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 # What a date counts when the span has but one end, and when a statement only held in it but began before.
@@ -118,8 +119,8 @@ def late_features(
     sessions = _by_session(items, matches)
     out = {}
     for id, item in items.items():
-        row = dict(asked.of(item))
-        row.update({name: value for name, value in signals[id].items() if name in Z_FEATURES})
+        row = asked.of(item)
+        row |= {name: value for name, value in signals[id].items() if name in _Z}
         before, after = neighbours.get(id, ("", ""))
         if words := signals.get(before, {}).get("bm25"):
             row["bm25"] = row.get("bm25", 0.0) + BEFORE_SHARE * words
@@ -188,14 +189,14 @@ class _Asked:
         if speaker := _SPEAKER.match(item.content):
             named = [self._names[word] for word in keywords(speaker["name"]) if word in self._names]
             self.places |= {item.id: min(named)} if named else {}
-        holds = {
-            "past": self._time.past and item.status is Status.SUPERSEDED,
-            "when": self._when and names_time(item.content),
-            "short": len(item.content.split()) <= SHORT_WORDS,
-            "user": USER_TAG in item.tags and not self._told,
-            "kind": item.kind in self._kinds,
-        }
-        out = {name: 1.0 for name, value in holds.items() if value}
+        holds = (
+            ("past", self._time.past and item.status is Status.SUPERSEDED),
+            ("when", self._when and names_time(item.content)),
+            ("short", is_short(item.content)),
+            ("user", USER_TAG in item.tags and not self._told),
+            ("kind", item.kind in self._kinds),
+        )
+        out = {name: 1.0 for name, value in holds if value}
         if "?" in item.content and USER_TAG not in item.tags:
             out["question"] = question_share(item.content)
         if self._time.span is not None:
@@ -211,6 +212,12 @@ class _Asked:
         if within(span, start):
             return share
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
+
+
+def is_short(text: str) -> bool:
+    """Whether a text has no more than a dozen words."""
+    # Not all words of a long text are looked at.
+    return len(text.split(None, SHORT_WORDS)) <= SHORT_WORDS
 
 
 def question_share(text: str) -> float:
