@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from memeval.calls import Budget
 from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, families, known_options, open_family
 from memeval.errors import ConfigError, MemevalError
@@ -45,10 +46,20 @@ def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> boo
     return not missing(name, with_data(options, data, name), fetch=False)
 
 
-def opened(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]) -> dict[str, Family]:
-    """The families of benchmarks. An option must be known to one. Raises ConfigError, and DataError when data are missing."""
+def opened(
+    names: Sequence[str], options: FamilyOptions, data: Mapping[str, str], budgets: Mapping[str, Budget] = EMPTY
+) -> dict[str, Family]:
+    """The families of benchmarks. An option must be known to one. Raises ConfigError, and DataError when data are missing.
+
+    `budgets` are those of the sessions, by benchmark, with the empty name for all: what judges cost counts there, too.
+    """
     _check_options(names, options)
-    return {name: open_family(name, with_data(options, data, name)) for name in names}
+    return {name: open_family(name, _paying(with_data(options, data, name), name, budgets)) for name in names}
+
+
+def _paying(options: FamilyOptions, name: str, budgets: Mapping[str, Budget]) -> FamilyOptions:
+    budget = budgets.get("") or budgets.get(name)
+    return replace(options, around=replace(options.around, budget=budget)) if budget else options
 
 
 def check(families: Mapping[str, Family]) -> None:

@@ -142,7 +142,7 @@ def _main(values: Mapping[str, Any]) -> None:
         flags.refuse_taken(results, group)
     budgets = flags.budgets_of(values["budgets"], asked.benchmarks)
     options = FamilyOptions(around, None, asked.judge, asked.judge_model, asked.options)
-    families = benches.opened(asked.benchmarks, options, asked.data)
+    families = benches.opened(asked.benchmarks, options, asked.data, budgets)
     benches.check(families)
     if values["dry_run"]:
         families = benches.with_tasks(families, asked.selection, screen.note)

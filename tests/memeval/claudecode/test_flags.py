@@ -11,6 +11,7 @@ from memeval.claudecode.grid import Command, save_command
 from memeval.claudecode.run_bench import command
 from memeval.results.files import ResultsDir
 from tests.memeval.claudecode.conftest import FakeWorld
+from tests.memeval.model_server import Reply, running
 
 
 @pytest.fixture
@@ -83,3 +84,12 @@ def test_a_folder_that_can_not_be_written_is_told_without_a_traceback(asked: Fak
     done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--results-dir", str(tmp_path / "file" / "results"))
     assert done.exit_code == 1
     assert "Not a directory" in done.stderr
+
+
+def test_what_a_judge_costs_is_part_of_the_budget(asked: FakeWorld) -> None:
+    with running() as judge:
+        judge.script(Reply("yes", usage={"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "cost": 0.5}))
+        flags = ("--mode", "off", "--judge", "llm", "--judge-model", f"{judge.url}#j", "--no-probe", "--budget-usd", "0.6")
+        done = run(asked, "-b", "forty", *flags)
+    assert done.exit_code == 3, done.output
+    assert len(asked.calls()) == len(judge.seen) == 1  # a session costs 0.01
