@@ -28,7 +28,8 @@ async def index(ctx: Context) -> Reply:
 async def _page(ctx: Context, *, error: MemorydError | None = None, typed: Mapping[str, str] | None = None) -> Reply:
     told, projects = await asyncio.gather(ctx.call("settings"), ctx.try_call("projects"))
     for entry in _entries(told):
-        entry["text"] = (typed or {}).get(entry["name"], _text(entry["value"]))
+        entry["now"] = _text(entry["value"])
+        entry["text"] = (typed or {}).get(entry["name"], entry["now"])
         entry["default_text"] = FLAGS.get(entry["default"], "") if entry["kind"] == "flag" else _text(entry["default"])
         entry["by_hand"] = entry["name"] in BY_HAND
     values = {"told": told, "known": projects, "wrong": error, "formats": list(FORMATS)}
@@ -61,14 +62,16 @@ def _wanted(ctx: Context, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict
             raise InputError(f"'{reset[:50]}' can't be changed here.", fix="Use memoryd config.")
         return {reset: None}, {}
     typed = {name: ctx.form.text(name) for name in ctx.form.texts("shown", NAME) if name in known}
-    values = {name: _value(known[name], text) for name, text in typed.items() if _differs(known[name], text)}
+    was = {name: ctx.form.text(f"was-{name}", f"={_text(known[name]['value'])}")[1:] for name in typed}
+    values = {name: _value(known[name], text) for name, text in typed.items() if _differs(known[name], was[name], text)}
     return values, typed
 
 
-def _differs(entry: Mapping[str, Any], text: str) -> bool:
+def _differs(entry: Mapping[str, Any], was: str, text: str) -> bool:
+    """Whether the person changed it: what changed elsewhere since the page was made is not taken back."""
     if entry["secret"]:  # never shown, so an empty field says nothing
         return bool(text)
-    return text.split() != _text(entry["value"]).split()
+    return text.split() != was.split()
 
 
 def _value(entry: Mapping[str, Any], text: str) -> Any:

@@ -24,9 +24,7 @@ def test_a_ticket_opens_one_session_only(console):
     assert console.client.get("/open", params={"ticket": ticket}).status_code == 401
 
 
-@pytest.mark.parametrize(
-    "query", ["ticket=" + "x" * 5_000, "ticket=%ff", "&".join(f"a{n}=1" for n in range(20)), "ticket", ""]
-)
+@pytest.mark.parametrize("query", ["ticket=" + "x" * 5_000, "ticket=%ff", "&".join(f"a{n}=1" for n in range(20)), "ticket", ""])
 def test_an_address_that_is_no_link_of_ours_opens_nothing(console, query):
     answer = console.client.get(f"/open?{query}", headers={"cookie": ""})
     assert answer.status_code in (401, 414)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 
 import pytest
@@ -56,6 +57,17 @@ def test_only_what_was_changed_is_written_and_comments_stay(page):
     assert "Saved: floor, inject_prompt." in told(page)
     page.post("/settings", reset="floor")
     assert page.file.read_text("utf-8") == "# mine\n# tried\ninject_prompt = false\n"
+
+
+def test_a_form_that_was_open_while_something_else_changed_takes_nothing_back(page):
+    text = told(page)
+    was = {name: re.search(rf'name="was-{name}" value="=([^"]*)"', text)[1] for name in ("floor", "session_budget", "exclude")}
+    page.api.call("change_settings", {"values": {"session_budget": "700", "exclude": ["/tmp"]}})
+    page.post(
+        "/settings", shown=list(was), **{**was, "floor": "0.7"}, **{f"was-{name}": f"={value}" for name, value in was.items()}
+    )
+    written = page.file.read_text("utf-8")
+    assert "floor = 0.7" in written and "session_budget = 700" in written and "/tmp" in written
 
 
 def test_a_wrong_value_is_told_and_what_was_typed_is_still_there(page):
