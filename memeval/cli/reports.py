@@ -55,12 +55,13 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
         _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), markdown=markdown)
 
 
+HOW = "p: McNemar's exact test for yes/no values, else a paired permutation test; Holm over all rows; intervals by bootstrap."
+
+
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
-@click.option(
-    "--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Of permutations and bootstrap."
-)
+@click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Of permutations and bootstrap.")
 @click.option("--questions", is_flag=True, help="Of two runs every question by the (first) metric, too.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
@@ -73,6 +74,7 @@ def compare_runs(
     for warning in made.warnings:
         click.echo(f"Note: {warning}", err=True)
     _show(comparison_table(made), markdown=markdown)
+    click.echo(f"{HOW} Seed {made.seed}.", err=True)
     if questions and len(found) == 2:
         pairs = question_pairs(found[0], found[1], made.rows[0].metric)
         _show(question_table(pairs, *made.runs), markdown=markdown)
@@ -141,6 +143,7 @@ def regress_run(
         tell(error)
         click_ctx.exit(2)
     _show(comparison_table(made.comparison))
+    click.echo(f"{HOW} Seed {made.comparison.seed}.", err=True)
     for drop in made.drops:
         click.echo(f"Significantly worse: {drop.metric}", err=True)
     click_ctx.exit(made.exit_code)

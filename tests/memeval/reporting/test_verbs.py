@@ -49,6 +49,8 @@ def test_compare_shows_wins_losses_ties_and_p(memeval: Call) -> None:
     assert done.exit_code == 0, done.output
     assert "| good | bad | f1 | 40 | 0 | 75.0 | 50.0 | +25.0 |" in done.output
     assert "| 10 | 0 | 30 | 0.002 | 0.002 |" in done.output
+    assert "McNemar's exact test" in done.stderr
+    assert done.stderr.endswith("Seed 20240229.\n")
 
 
 def test_compare_lists_every_question_wins_first(memeval: Call) -> None:
