@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from memeval import registry
-from memeval.assembly import open_data
+from memeval.assembly import OF_RUNS, open_data
 from memeval.checkpoint import is_running
 from memeval.cli.output import print_json, print_mapping, print_table
 from memeval.cli.root import Context, pass_context, tell
@@ -22,6 +22,8 @@ from memeval.results.codec import dumps, question_to_json
 from memeval.session import bare_plan
 from memeval.types import Case, Phase, Question
 
+WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
+"""How the names of models are written, where it is not `<name>/<model>`."""
 KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 
 
@@ -45,8 +47,13 @@ def _entries(ctx: Context, kind: str) -> list[dict[str, str]]:
         return _specs(ctx, list(ctx.catalog.benchmarks()), ctx.catalog.benchmark, lambda spec: str(spec.source.type))
     if kind == "providers":
         return _specs(ctx, list(ctx.catalog.providers()), ctx.catalog.provider, lambda spec: str(spec.type))
-    parts = {"judges": registry.judge, "metrics": registry.metric, "models": registry.model}[kind]
-    return [{"name": name} for name in parts.names()]
+    if kind == "metrics":
+        names = sorted([*registry.metric.names(), *OF_RUNS])
+    elif kind == "models":
+        names = [WRITTEN.get(name, f"{name}/<model>") for name in registry.model.names()]
+    else:
+        names = registry.judge.names()
+    return [{"name": name} for name in names]
 
 
 def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict[str, str]]:

@@ -281,6 +281,8 @@ def test_list_describe_status_and_show_question_look(memeval: Invoke) -> None:
     listed = json.loads(memeval("list", "--json").stdout)
     assert {"tiny"} <= {entry["name"] for entry in listed["benchmarks"]}
     assert {"f1", "exact", "llm"} <= {entry["name"] for entry in listed["judges"]}
+    assert {"accuracy", "recall_any", "recency"} <= {entry["name"] for entry in listed["metrics"]}
+    assert {"openai/<model>", "https://…#<model>", "extractive"} <= {entry["name"] for entry in listed["models"]}
     about = json.loads(memeval("describe", "tiny", "--json").stdout)
     assert about["counts"]["by type"] == {"abstention": 3, "fact_recall": 3}
     assert json.loads(memeval("status", "--json").stdout)[0]["state"] == "finished"
