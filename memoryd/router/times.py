@@ -48,7 +48,13 @@ _NEAR = (("day before yesterday", 2), ("yesterday", 1), ("last night", 1), ("tod
 _UP_TO = re.compile(r"\b(?:before|until|till|prior\s+to|up\s+to|by)\s*$", re.I)
 _FROM = re.compile(r"\b(?:since|after|from|following)\s*$", re.I)
 _OPENS = re.compile(r"^(?P<word>before|until|till|by|since|after)\b", re.I)
-_RANGE = re.compile(r"\b(?:between|from)\b(?P<first>.+?)\b(?:and|to|until|till)\b(?P<second>.+)", re.I)
+_RANGES = (
+    re.compile(r"\b(?:between|from)\b(?P<first>.+?)\b(?:and|to|until|till)\b(?P<second>.+)", re.I),
+    re.compile(
+        r"\b(?:in|during|of)\s+(?P<first>\w+)(?:,\s*\w+)*,?\s+(?:and|or)\s+(?P<second>\w+(?:,?\s+(?:of\s+)?\d{4}\b)?)", re.I
+    ),
+)
+_A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _EVENT = re.compile(
     r"\b(?P<side>before|until|prior\s+to|after|since|following)\s+(?:we\s+|i\s+|you\s+|they\s+)?(?P<event>[^,.;?!]{3,80})", re.I
 )
@@ -93,13 +99,26 @@ def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
 
 
 def asked_span(text: str, now: datetime) -> Span | None:
-    """From and until (exclusive, UTC) of the first time that the text names; None when it names none."""
-    if (match := _RANGE.search(text)) and (first := _single(f"in {match['first'].strip()}", now)):
-        second = _single(f"in {match['second'].strip()}", now)
-        if second and first[0][0] < second[0][1]:
-            return first[0][0], second[0][1]
+    """From and until (exclusive, UTC) of the first time that the text names; None when it names none.
+
+    Of two times in a row (`from March to May`, `in March and May`) from the beginning of the first to the end of the second.
+    """
+    for pattern in _RANGES:
+        if (match := pattern.search(text)) and (span := _range(match["first"].strip(), match["second"].strip(), now)):
+            return span
     found = _single(text, now)
     return _opened(*found) if found else None
+
+
+def _range(first: str, second: str, now: datetime) -> Span | None:
+    end = _single(f"in {second}", now)
+    begin = _single(f"in {first}", now)
+    if begin and end and (year := _A_YEAR.search(end[2])) and not _A_YEAR.search(begin[2]):
+        begin = max(
+            (told for back in (0, 1) if (told := _single(f"in {first} {int(year[0]) - back}", now)) and told[0][0] < end[0][1]),
+            default=None,
+        )
+    return (begin[0][0], end[0][1]) if begin and end and begin[0][0] < end[0][1] else None
 
 
 def asked_event(text: str) -> tuple[bool, str] | None:

@@ -34,6 +34,13 @@ NOW = datetime(2025, 6, 18, 15, 0, tzinfo=UTC)
         ("what broke in the last 10 days", (2025, 6, 8), (2025, 6, 19)),
         ("what broke between March and May", (2025, 3, 1), (2025, 6, 1)),
         ("what broke from 3 May to 5 May 2025", (2025, 5, 3), (2025, 5, 6)),
+        ("what broke from March to May 2022", (2022, 3, 1), (2022, 6, 1)),
+        ("what broke from November to February 2022", (2021, 11, 1), (2022, 3, 1)),
+        ("what broke from November to February", (2024, 11, 1), (2025, 3, 1)),
+        ("the two novels that I finished in January and March?", (2025, 1, 1), (2025, 4, 1)),
+        ("what broke in January, February or March 2024", (2024, 1, 1), (2024, 4, 1)),
+        ("what broke during 2021 and 2022", (2021, 1, 1), (2023, 1, 1)),
+        ("what broke in Paris and in March", (2025, 3, 1), (2025, 4, 1)),
     ],
 )
 def test_named_times_are_spans_of_days(text, start, end):
