@@ -135,7 +135,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "report": re.compile(
-            r"\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|"
+            r"^seems?\b|\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|"
             r"still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|"
             r"edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|"
             r"^if (?:I|you|we) (?:just |only |now )?(?:run|do|start|open|click|rename|call|type|use|try|go|press|enter|visit)\b|"
@@ -156,7 +156,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "for this task": re.compile(
             r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|session)\b|"
             r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)|^(?:I (?:allow|permit) you|you have my permission)\b|"
-            r"\b(?:just|anything(?: else)?|something(?: else)?) yet\b\W*$"
+            r"\b(?:just|anything(?: else)?|something(?: else)?) yet\b\W*$|\bultra ?think\b|先别"
             r"|^(?:im Rahmen (?:der|dieser)|dans le cadre d|como parte de|в рамках)|^作为[^，]*的一部分",
             _I,
         ),
@@ -169,8 +169,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "label": re.compile(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
         # A sentence whose subject stands in another one, and a cry: alone they say nothing.
         "no subject": re.compile(
-            r"^(?:it|its|it'?s|they|they'?re|these|those)\b|^(?:[\w ,]{0,12})?\bwait\b|^[它他她]们?|"
-            r"^(?:es|ils?|elles?|они|оно)\b",
+            r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
+            r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
             _I,
         ),
         "terminal": re.compile(

@@ -99,6 +99,24 @@ def asks(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
+_WHETHER_NOT = re.compile(
+    r"\b(?:should|could|would|can|do|does|did|is|are|was|were|has|have|had|will|must)n['’]?t "
+    r"(?:the|a|an|this|that|these|those|it|we|you|they|there|I|he|she|our|your|my)\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"[(（][^()（）]*[)）][.。!?！？]?")
+
+
+def asks_whether_not(text: str) -> bool:
+    """Whether the text is a question with its negation in front ("shouldn't the cache be reused?"): that forbids nothing."""
+    return asks(text) and not re.search(r"\bwhy\b", text, re.IGNORECASE) and bool(_WHETHER_NOT.search(text))
+
+
+def is_aside(text: str) -> bool:
+    """Whether all of the text stands in one pair of brackets: a remark on something else."""
+    return bool(_ASIDE.fullmatch(text.strip()))
+
+
 def is_correction(text: str) -> bool:
     """Whether the text denies a claim and gives the right value beside the wrong one ("No, it is on 5544, not on 5432.")."""
     if "?" in text or not _DENIAL_WORDS[0] <= len(text.split()) <= _DENIAL_WORDS[1]:

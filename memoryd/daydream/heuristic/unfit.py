@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from memoryd.daydream.heuristic.cues import USER_CUES
-from memoryd.daydream.heuristic.explicit import asks, is_farewell, is_rule, quotes_a_rule
+from memoryd.daydream.heuristic.explicit import asks, asks_whether_not, is_aside, is_farewell, is_rule, quotes_a_rule
 from memoryd.daydream.heuristic.sentences import size
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.secret_rules import MARK
@@ -47,7 +47,8 @@ def _only_asks(unit: Unit) -> bool:
         return asks(unit.turn.text)
     if "noise question" not in unit.cues:
         return False
-    told = unit.cues & _TELLING or ("agreed" in unit.cues and unit.cues & USER_CUES.keys())
+    telling = _TELLING - {"prohibition"} if asks_whether_not(unit.text) else _TELLING
+    told = unit.cues & telling or ("agreed" in unit.cues and unit.cues & USER_CUES.keys())
     return not told or (asks(unit.text) and "noise report" in unit.cues and "alternative" not in unit.cues)
 
 
@@ -105,6 +106,7 @@ def _noise(*names: str) -> tuple[Check, ...]:
 # Reason and test, the first that holds.
 USER_CHECKS: tuple[Check, ...] = (
     ("farewell", lambda unit: is_farewell(unit.text)),
+    ("aside", lambda unit: is_aside(unit.text)),
     *_noise("terminal", "quote", "for this task"),
     ("question", _only_asks),
     ("unfinished", _is_unfinished),

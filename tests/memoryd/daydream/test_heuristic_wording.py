@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.daydream.heuristic import HeuristicExtractor
 from memoryd.daydream.heuristic.wording import chosen, corrected, without_opener, without_questions
 from memoryd.statements import Relation, relate
-from memoryd.types import Source
+from memoryd.types import Passage, Source
 from tests.memoryd.daydream.talk import contents, found, talk
 
 CLAIM = "A: I checked the settings. The staging database listens on port 5432. I will use that."
@@ -52,6 +53,37 @@ def test_questions_around_a_statement_are_left_out() -> None:
     text = "What does upper bound mean here? Rebased commits are newer than the checkpoint. Does this make sense?"
     assert without_questions(text) == "Rebased commits are newer than the checkpoint."
     assert without_questions("Shall we? Yes please.") == "Shall we? Yes please."
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("(I'm not 100% sure but it did start with an 'e')", "aside"),
+        ("(it is only in the list of models in the old `config.yaml`)", "aside"),
+        ("Learning Q: shouldn't the blobs have been reused in the new branch?", "question"),
+        ("Hmm, doesn't the old index in `store.db` say that it should not be locked?", "question"),
+        ("This is why I wanted to log the file.", "no subject"),
+        ("@docs/prompt.md really ULTRATHINK this and never stop early.", "for this task"),
+        ("Seems users can't get past the login of `portal-web`.", "report"),
+        ("请你先别实现 `RetryQueue`，给出方案。", "for this task"),
+    ],
+)
+def test_what_says_nothing_without_its_conversation_is_no_memory(text: str, reason: str) -> None:
+    result = HeuristicExtractor().extract(Passage(talk("A: The parser is done.", f"U: {text}")))
+    assert not result.candidates
+    assert reason in result.skipped, result.skipped
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why don't we use `uv` instead of pip for the lock file?",
+        "We decided to keep the queue in Redis (not in Kafka), because Kafka was too slow.",
+    ],
+)
+def test_a_question_that_names_what_is_wanted_and_a_remark_within_a_sentence_stay(text: str) -> None:
+    result = HeuristicExtractor().extract(Passage(talk("A: The parser is done.", f"U: {text}")))
+    assert not {"question", "aside"} & result.skipped.keys()
 
 
 @given(st.text(max_size=200), st.text(max_size=300))
