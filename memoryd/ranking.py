@@ -17,7 +17,6 @@ from typing import Protocol
 from memoryd.config import Settings
 from memoryd.protocols import FloatArray
 from memoryd.router import (
-    NO_TIME,
     AskedTime,
     LateWeights,
     LearnedRouter,
@@ -158,12 +157,13 @@ class Ranker:
         self._judges_cosine = self._model.knows(embedder)
         self._late = late or (load_late_weights() if settings.rank == "maxsim" else None)
         self._router_file, self._embedder = settings.paths.router, embedder
-        self._beside = Beside("search-beside")
+        self._near, self._matching = Beside("search-meaning"), Beside("match-tokens")
         self.reload_router()
 
     def close(self) -> None:
-        """End the thread that works beside the one which asks."""
-        self._beside.close()
+        """End the threads that work beside the one which asks."""
+        self._near.close()
+        self._matching.close()
 
     def reload_router(self) -> None:
         """Route by the learned router from now on, if there is one that may be used; `router` says why or why not."""
@@ -180,11 +180,12 @@ class Ranker:
             return chosen, []
         query, time = _in_time(query, sources)
         self._prepare(query, chosen.backend, sources)
-        lists = self._candidates(query, chosen.backend, max(CANDIDATES, k), sources)
+        asked = _Asked(query, sources, time, self._matching)
+        lists = self._candidates(asked, chosen.backend, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
-            lists = self._candidates(query, Backend.HYBRID, max(CANDIDATES, k), sources)
-        return chosen, self._rank(query, time, lists, chosen.backend, sources, k)
+            lists = self._candidates(asked, Backend.HYBRID, max(CANDIDATES, k))
+        return chosen, self._rank(asked, lists, chosen.backend, k)
 
     def _route(self, query: Query, sources: Sources) -> Route:
         by_rules = route(query)
@@ -200,8 +201,9 @@ class Ranker:
         if sources.tokens and self._orders_late(query, backend):
             sources.tokens.prepare(query.text)
 
-    def _candidates(self, query: Query, backend: Backend, n: int, sources: Sources) -> Lists:
-        """What each index proposes; by meaning is searched in another thread, while this one looks up the words."""
+    def _candidates(self, asked: _Asked, backend: Backend, n: int) -> Lists:
+        """What each index proposes. Another thread searches by meaning, while this one looks up the words."""
+        query, sources = asked.query, asked.sources
         if backend is Backend.GRAPH:
             return {Backend.GRAPH: {hit.item.id: hit.score for hit in sources.graph(query, n)}}
         meaning = sources.meaning if backend is not Backend.MARKDOWN else None
@@ -209,21 +211,23 @@ class Ranker:
             return {Backend.MARKDOWN: sources.words.scores(query, n)}
         if backend is Backend.VECTOR:
             return {Backend.VECTOR: meaning.scores(query, n)}
-        near = self._beside.begin(partial(meaning.scores, query, n))
-        return {Backend.MARKDOWN: sources.words.scores(query, n), Backend.VECTOR: near()}
+        near = self._near.begin(partial(meaning.scores, query, n))
+        words = sources.words.scores(query, n)
+        if self._late_tokens(asked, backend):
+            asked.begin_matches(list(words))
+        asked.read(words)
+        return {Backend.MARKDOWN: words, Backend.VECTOR: near()}
 
-    def _rank(self, query: Query, time: AskedTime, lists: Lists, backend: Backend, sources: Sources, k: int) -> list[Hit]:
-        found = signals_of(lists)
-        if time.past:
-            time = replace(time, successors=_take_in_predecessors(found, sources.words.fetch(list(found), query)))
-        late = sources.tokens if self._orders_late(query, backend) else None
+    def _rank(self, asked: _Asked, lists: Lists, backend: Backend, k: int) -> list[Hit]:
+        query, found = asked.query, signals_of(lists)
+        if asked.time.past:
+            asked.time = replace(asked.time, successors=_take_in_predecessors(found, asked.read(found)))
+        late = self._late_tokens(asked, backend)
         near = _take_in_neighbours(found, late) if late and late.linked() else {}
-        asked = _Asked(query, sources, time)
-        matches = self._beside.begin(partial(asked.matches, found, near)) if late else dict
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
-        items = asked.items = sources.words.fetch(list(found), query)
+        items = asked.items = asked.read(found)
         asked.signals = {id: row for id, row in found.items() if id in items}
-        scores = self._late_scores(asked, matches(), near)
+        scores = self._late_scores(asked, asked.matches(found, near), near) if late else {}
         turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
         squash = LATE_SQUASH if scores else SQUASH
         if not scores:
@@ -235,6 +239,9 @@ class Ranker:
         finders = _finders(lists, backend)
         relevancies = self._judge(asked, [hit.item.id for hit in best])
         return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
+
+    def _late_tokens(self, asked: _Asked, backend: Backend) -> Tokens | None:
+        return asked.sources.tokens if self._orders_late(asked.query, backend) else None
 
     def _orders_late(self, query: Query, backend: Backend) -> bool:
         return self._late is not None and backend is Backend.HYBRID and not is_foreign(query.text)
@@ -284,12 +291,15 @@ class Ranker:
 class _Asked:
     """One query with its candidates: the `items` that passed; `signals` by id, which grow as they are needed."""
 
-    def __init__(self, query: Query, sources: Sources, time: AskedTime = NO_TIME) -> None:
+    def __init__(self, query: Query, sources: Sources, time: AskedTime, matching: Beside) -> None:
         self.query = query
+        self.sources = sources
         self.time = time
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
-        self._sources = sources
+        self._matching = matching
+        self._begun: tuple[frozenset[str], Callable[[], Mapping[str, FloatArray]]] = (frozenset(), dict)
+        self._read: dict[str, MemoryItem | None] = {}
         self._terms: dict[str, float] | None = None
         self._overlaps: dict[str, Overlap] = {}
         self._frequency = cache(sources.words.document_frequency)
@@ -297,8 +307,8 @@ class _Asked:
     def add_cosines(self, ids: Sequence[str]) -> None:
         """The cosines of those that were not found by meaning."""
         missing = [id for id in ids if "cosine" not in self.signals[id]]
-        if self._sources.meaning is not None and missing:
-            for id, cosine in self._sources.meaning.score(self.query.text, missing).items():
+        if self.sources.meaning is not None and missing:
+            for id, cosine in self.sources.meaning.score(self.query.text, missing).items():
                 self.signals[id]["cosine"] = cosine
 
     def add_coverages(self) -> None:
@@ -309,22 +319,37 @@ class _Asked:
     def overlap(self, id: str) -> Overlap:
         """What the item shares with the query."""
         if self._terms is None:
-            self._terms = term_weights(self.query.text, self._frequency, self._sources.words.size())
+            self._terms = term_weights(self.query.text, self._frequency, self.sources.words.size())
         if id not in self._overlaps:
             item = self.items[id]
             self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
         return self._overlaps[id]
 
+    def read(self, ids: Collection[str]) -> Mapping[str, MemoryItem]:
+        """Those of the items that pass the filters; each is read once."""
+        new = [id for id in ids if id not in self._read]
+        found = self.sources.words.fetch(new, self.query) if new else {}
+        self._read |= {id: found.get(id) for id in new}
+        return {id: item for id in ids if (item := self._read[id]) is not None}
+
+    def begin_matches(self, ids: Sequence[str]) -> None:
+        """Let another thread do what `matches` will be asked for of these."""
+        self._begun = (frozenset(ids), self._matching.begin(partial(self._match, ids)))
+
     def matches(self, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
         """What the query's tokens find in all that was found and in its neighbours."""
-        assert self._sources.tokens is not None
-        size = self._sources.words.size()
+        begun, others = self._begun
         wanted = {*found, *(other for pair in near.values() for other in pair if other)}
+        return {**self._match(sorted(wanted - begun)), **others()}
+
+    def _match(self, ids: Sequence[str]) -> Mapping[str, FloatArray]:
+        assert self.sources.tokens is not None
+        size = self.sources.words.size()
 
         def weight(word: str) -> float:
             return word_weight(size, self._frequency(word))
 
-        return self._sources.tokens.matches(self.query.text, sorted(wanted), weight)
+        return self.sources.tokens.matches(self.query.text, ids, weight)
 
 
 def _in_time(query: Query, sources: Sources) -> tuple[Query, AskedTime]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from memoryd.db import Database, Row
 from memoryd.errors import EmbeddingError
 from memoryd.migrations import Migrations
 from memoryd.protocols import FloatArray, TokenEncoder
-from memoryd.stores.ahead import Ahead, Beside
+from memoryd.stores.ahead import Ahead
 from memoryd.text import digest
 
 SCHEMA = Migrations("tokens")
@@ -33,8 +32,6 @@ AT_ONCE = 8
 # Four bits hold -7 to 7, as 1 to 15.
 MOST, MIDDLE = 7, 8
 USUAL = 0.98
-# Memories from which on a second thread does one half.
-SHARED = 64
 _UPSERT = """
 INSERT INTO tokens (id, model, digest, source, before, vectors) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT(id) DO UPDATE SET model = excluded.model, digest = excluded.digest, source = excluded.source,
@@ -98,12 +95,10 @@ class TokenStore:
         # Not durable: what a power cut loses is missed at the next start and encoded again.
         self._db = SCHEMA.open(path, durable=False)
         self._queries = Ahead(encoder.encode_query, "encode-query")
-        self._beside = Beside("match-tokens")
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""
         self._queries.close()
-        self._beside.close()
         self._db.close()
 
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
@@ -176,17 +171,11 @@ class TokenStore:
         weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
         if not ids or not weights.any():
             return {}
-        shares = weights / weights.sum()
-        half = len(ids) // 2 if len(ids) >= SHARED else 0
-        others = self._beside.begin(partial(self._matches, query.vectors, shares, ids[:half])) if half else dict
-        return {**self._matches(query.vectors, shares, ids[half:]), **others()}
-
-    def _matches(self, query: FloatArray, shares: FloatArray, ids: Sequence[str]) -> dict[str, FloatArray]:
         rows = self._db.execute(
             f"SELECT id, vectors FROM tokens WHERE id IN (SELECT value FROM json_each(?)) AND {_USABLE}",
             (_json(ids), self._encoder.name, self._width),
         )
-        found = max_similarities(query, rows, self._width) * shares
+        found = max_similarities(query.vectors, rows, self._width) * (weights / weights.sum())
         return {row[0]: match for row, match in zip(rows, found, strict=True) if np.isfinite(match).all()}
 
     def prepare(self, text: str) -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from memoryd.db import Database
 from memoryd.errors import EmbeddingError, IndexDamagedError
-from memoryd.stores import tokens
 from memoryd.stores.tokens import TokenEntry, TokenStore, max_similarities, to_blob
 from memoryd.testing import HashTokenEncoder
 
@@ -157,15 +156,3 @@ def test_turns_of_an_index_from_before_are_encoded_again_and_statements_are_not(
     new = TokenStore(path, encoder)
     assert new.digests() == {"a": "1"}
     new.close()
-
-
-@pytest.mark.parametrize("count", [2, 3, 40])
-def test_two_threads_find_what_one_finds(store, monkeypatch, count):
-    ids = [f"m{number}" for number in range(count)]
-    store.write_many([TokenEntry(id, "1", f"the port of {id} is {number}") for number, id in enumerate(ids)])
-    alone = store.matches("port 1", ids, even)
-    monkeypatch.setattr(tokens, "SHARED", 2)
-    shared = store.matches("port 1", ids, even)
-    assert shared.keys() == alone.keys() == set(ids)
-    for id in ids:
-        np.testing.assert_allclose(shared[id], alone[id], rtol=1e-5)
