@@ -19,7 +19,7 @@ from memeval.reporting.ledger import ledger_table
 from memeval.reporting.regress import ALPHA, baselines, load_baseline, regress, set_baseline
 from memeval.reporting.runs import load_run, load_runs
 from memeval.reporting.table import Table
-from memeval.reporting.tables import leaderboard, metrics_table, run_heading, types_table
+from memeval.reporting.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
 
 
 def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
@@ -50,6 +50,10 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
     click.echo(run_heading(found[0]))
     _show(metrics_table(found[0]), "All metrics", markdown=markdown)
     _show(types_table(found[0], metric), "By question type", markdown=markdown)
+    for table in (whole_table(found[0]), phases_table(found[0])):
+        if table.rows:
+            click.echo()
+            _show(table, markdown=markdown)
     if questions:
         rows = [(q.key, q.type, q.status, q.hypothesis or "", " | ".join(q.answers), q.text) for q in found[0].questions]
         _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), markdown=markdown)

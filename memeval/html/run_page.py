@@ -15,7 +15,7 @@ from memeval.reporting.numbers import NONE, dollars, interval, percent, seconds
 from memeval.reporting.primary import widest_metric
 from memeval.reporting.runs import Cell, RunResult, number
 from memeval.reporting.table import Table
-from memeval.reporting.tables import metrics_table, rankings_table
+from memeval.reporting.tables import PHASES, metrics_table, rankings_table, whole_table
 
 _RANKED = re.compile(r"(?P<level>[\w-]+)\.(?P<metric>[\w-]+)@(?P<k>\d+)")
 _CURVES = ("recall_any", "recall_all", "recall_fraction", "ndcg")
@@ -30,7 +30,6 @@ _RECORDED = (
     "abstention",
     "ingest",
 )
-_PHASES = ("ingest", "search", "answer", "evaluate")
 
 
 def run_page(run: RunResult, *, index: str = "index.html") -> str:
@@ -64,6 +63,8 @@ def metrics(run: RunResult) -> Iterator[Html]:
     answers = [row for row in everything.rows if "." not in row[0]]
     if answers:
         yield table(everything.columns, answers, everything.numbers)
+    if (whole := whole_table(run)).rows:
+        yield _table(whole)
     if len(answers) < len(everything.rows):
         yield _table(rankings_table(run))
         yield el("details", el("summary", "Every metric with its interval and denominators", cls="small"), _table(everything))
@@ -148,7 +149,7 @@ def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
 def latency_spans(run: RunResult) -> list[Span]:
     """Percentiles of the phases that were measured."""
     spans = []
-    for phase in _PHASES:
+    for phase in PHASES:
         p50, p95, p99 = (_latency(run, phase, name) for name in ("p50", "p95", "p99"))
         if p50 is not None and p95 is not None and p99 is not None:
             spans.append(Span(phase, p50, p95, p99))
@@ -157,7 +158,7 @@ def latency_spans(run: RunResult) -> list[Span]:
 
 def _costs(run: RunResult) -> Html:
     rows = []
-    for phase in (*_PHASES, "total"):
+    for phase in (*PHASES, "total"):
         used = run.find("usage", phase) or {}
         tokens = (f"{number(used.get(name)) or 0:,.0f}" for name in ("calls", "input_tokens", "output_tokens"))
         rows.append((phase, *tokens, dollars(number(used.get("cost_usd")))))

@@ -13,7 +13,7 @@ from typing import Any
 from memeval.errors import RunError
 from memeval.reporting.runs import QuestionResult, RunResult
 from memeval.reporting.table import write_csv
-from memeval.reporting.tables import metrics_table, run_heading, types_table
+from memeval.reporting.tables import metrics_table, phases_table, run_heading, types_table, whole_table
 
 
 def export(run: RunResult, form: str) -> str:
@@ -44,8 +44,8 @@ def as_csv(run: RunResult) -> str:
 
 
 def as_markdown(run: RunResult) -> str:
-    """Heading, all metrics, and the main metric by type."""
-    tables = [metrics_table(run), types_table(run)]
+    """Heading, all metrics, the main metric by type, and what is said of the run as a whole."""
+    tables = [metrics_table(run), types_table(run), whole_table(run), phases_table(run)]
     return run_heading(run) + "".join("\n" + table.markdown() for table in tables if table.rows)
 
 

@@ -14,6 +14,8 @@ _LEADERS = ("session.recall_any@1", "session.recall_all@5", "turn.recall_fractio
 _SHORT = ("R@1 %", "all@5 %", "turn frac@10 %")
 """Headings of those columns: the session level's first rank, everything in five sessions, share of turns in ten."""
 
+PHASES = ("ingest", "search", "answer", "evaluate")
+
 
 def run_heading(run: RunResult) -> str:
     """A Markdown heading with what was run."""
@@ -67,6 +69,39 @@ def types_table(run: RunResult, metric: str = "") -> Table:
         for label, one in [*cell.by_type.items(), ("all", cell)]
     ]
     return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def whole_table(run: RunResult) -> Table:
+    """What is said of a run as a whole: the main metric averaged over the benchmark's own types, and how well it abstains."""
+    rows = []
+    name = widest_metric([run])
+    if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
+        rows.append((f"{name}, task-averaged", percent(averaged), "mean over the benchmark's own types"))
+    told = run.find("abstention") or {}
+    both = _whole(told.get("both"))
+    for part, of, what in (("precision", "abstained", "abstentions were right"), ("recall", "unanswerable", "without an answer")):
+        if told.get(of):
+            rows.append((f"abstention {part}", percent(number(told.get(part))), f"{both} of {_whole(told[of])} {what}"))
+    columns = ("of the whole run", "value %", "")
+    return Table(columns, tuple(rows), frozenset(columns[1:2]))
+
+
+def phases_table(run: RunResult) -> Table:
+    """Times and model calls by phase; answers out of the cache were not measured."""
+    rows = []
+    for phase in (*PHASES, "total"):
+        spread, used = run.find("times", "latency", phase) or {}, run.find("usage", phase) or {}
+        if not spread and not used.get("calls") and not used.get("cached_calls") and phase != "total":
+            continue
+        times = (seconds(number(spread.get(name))) for name in ("p50", "p95", "p99"))
+        counts = (_whole(used.get(name)) for name in ("calls", "cached_calls", "input_tokens", "output_tokens"))
+        rows.append((phase, *times, *counts, dollars(number(used.get("cost_usd")))))
+    columns = ("phase", "p50", "p95", "p99", "model calls", "cached", "tokens in", "tokens out", "cost")
+    return Table(columns, tuple(rows), frozenset(columns[1:]))
+
+
+def _whole(value: object) -> str:
+    return f"{number(value) or 0:,.0f}"
 
 
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:

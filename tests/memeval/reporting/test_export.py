@@ -66,7 +66,17 @@ def test_markdown_has_heading_metrics_and_types() -> None:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| fact\\_recall | 100.0 | 20.7–100.0 | 1 | 1 | 0 | 0 | 0 |\n"
         "| temporal | 0.0 | 0.0–79.3 | 1 | 1 | 0 | 0 | 0 |\n"
-        "| all | 50.0 | 9.5–90.5 | 2 | 2 | 0 | 0 | 0 |\n"
+        "| all | 50.0 | 9.5–90.5 | 2 | 2 | 0 | 0 | 0 |\n\n"
+        "| of the whole run | value % |  |\n"
+        "| --- | ---: | --- |\n"
+        "| f1, task-averaged | 50.0 | mean over the benchmark's own types |\n\n"
+        "| phase | p50 | p95 | p99 | model calls | cached | tokens in | tokens out | cost |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| ingest | 500 ms | 500 ms | 500 ms | 0 | 0 | 0 | 0 | $0 |\n"
+        "| search | 10 ms | 10 ms | 10 ms | 0 | 0 | 0 | 0 | $0 |\n"
+        "| answer | 20 ms | 20 ms | 20 ms | 2 | 0 | 200 | 20 | $0.002 |\n"
+        "| evaluate | 30 ms | 30 ms | 30 ms | 0 | 0 | 0 | 0 | $0 |\n"
+        "| total | – | – | – | 2 | 0 | 200 | 20 | $0.002 |\n"
     )
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from memeval.errors import RunError
 from memeval.reporting import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
+from memeval.reporting.export import export
 from memeval.reporting.numbers import dollars, interval, p_value, percent, points, seconds
-from memeval.reporting.tables import rankings_table
+from memeval.reporting.tables import phases_table, rankings_table, whole_table
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, write
@@ -51,6 +52,24 @@ def test_a_run_in_which_all_failed_has_tables_too() -> None:
     run = parse_run(result("r", [Asked("a", error=(Phase.INGEST, "down"))]))
     assert [row[:2] for row in types_table(run).rows] == [("fact_recall", "0.0"), ("all", "0.0")]
     assert [row[:2] for row in metrics_table(run).rows] == [("accuracy", "0.0")]
+
+
+def test_what_is_said_of_a_whole_run_has_its_counts() -> None:
+    asked = [
+        Asked("a", {"f1": 1.0}, category="one"),
+        Asked("b", {"f1": 0.0}, category="two", answer="I don't know."),
+        Asked("c", {"f1": 0.0}, category="two"),
+        Asked("d", {"f1": 1.0}, type="abstention", category="two", answer="No information available"),
+    ]
+    run = parse_run(result("r", asked))
+    assert [row[:2] for row in whole_table(run).rows] == [
+        ("f1, task-averaged", "66.7"), ("abstention precision", "50.0"), ("abstention recall", "100.0"),
+    ]  # fmt: skip
+    assert [row[2] for row in whole_table(run).rows][1:] == ["1 of 2 abstentions were right", "1 of 1 without an answer"]
+    phases = {row[0]: row[1:] for row in phases_table(run).rows}
+    assert phases["answer"] == ("20 ms", "20 ms", "20 ms", "4", "0", "400", "40", "$0.004")
+    assert phases["total"][3:] == ("4", "0", "400", "40", "$0.004")
+    assert "abstention recall" in export(run, "md")
 
 
 def test_rankings_are_a_row_for_each_metric_and_a_column_for_each_cut_off() -> None:
