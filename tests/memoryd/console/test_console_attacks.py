@@ -11,6 +11,7 @@ from memoryd.codec import item_to_dict
 from memoryd.console.listener import Listener, bind
 from memoryd.console.markdown import render
 from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
+from memoryd.errors import ConflictError
 from memoryd.types import EPOCH, MemoryItem
 
 HOST = "127.0.0.1:4242"
@@ -177,12 +178,17 @@ def test_text_in_any_field_of_a_memory_comes_out_as_text(console):
             "overview": {"first": "2026-01-01", "last": text},
             "project_names": {"projects": [{"id": "shop", "name": text}], "current": ""},
         }  # fmt: skip
-        pages = [f"/memories/{ID}", f"/memories/{ID}/edit", f"/memories/{ID}/merge?other={ID}", "/memories", "/memories?q=x"]
+        pages = [f"/memories/{ID}", f"/memories/{ID}/edit", f"/memories/{ID}/merge?other={ID[:-1]}c", "/memories", "/memories?q=x"]
         for path in pages:
             answer = console.get(path) if "?" not in path else console.client.get(path)
             assert answer.status_code == 200, (path, console.faults)
             assert harm(answer.text) == [], path
             assert "{{" not in text or "{{ 7*7 }}" in answer.text
+        console.answers["update_memory"] = ConflictError(text)
+        for form in ({"content": f"{text} mine"}, {"content": text, "tags": "x" * 3_000}):  # a conflict; a form that is refused
+            answer = console.post(f"/memories/{ID}/edit", **{**form, "digest": "x", "kind": "note"})
+            assert answer.status_code in (400, 409) and "<textarea" in answer.text
+            assert harm(answer.text) == []
 
 
 def test_the_searched_text_comes_back_as_text(console):
