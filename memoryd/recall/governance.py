@@ -71,7 +71,7 @@ def govern(
     """
     counts, tombstones = usage or {}, tuple(forbidden)
     allowed = [item for item in items if not any(restates(item, tombstone) for tombstone in tombstones)]
-    ranked = _once(sorted(allowed, key=lambda item: (-value(item, now, counts.get(item.id, UNUSED)), item.id)))
+    ranked = _once(sorted(allowed, key=lambda item: (-value(item, now, counts.get(item.id, UNUSED)), *_later(item))))
     room = budget - overhead(reason) - sum(token_count(title) + 1 for title in _TITLES.values())
     kept, _ = fit(ranked, room)
     under = {polarity: tuple(item for item in kept if heading(item) is polarity) for polarity in Polarity}
@@ -98,6 +98,11 @@ def restates(item: MemoryItem, tombstone: MemoryItem) -> bool:
     was_dont = tombstone.polarity is Polarity.DONT
     same = relate(tombstone.content, item.content, known_dont=was_dont, new_dont=dont) is Relation.SAME
     return same or rephrases(tombstone.content, item.content, RESTATES, known_dont=was_dont, new_dont=dont)
+
+
+def _later(item: MemoryItem) -> tuple[float, str, str]:
+    """Of two worth the same the one that was said later; ids are drawn at random, and must not decide what a session sees."""
+    return -(item.valid_from or item.created_at).timestamp(), item.content, item.id
 
 
 def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:

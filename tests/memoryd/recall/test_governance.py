@@ -57,6 +57,17 @@ def test_the_budget_holds_and_says_what_it_left_out() -> None:
     assert chosen.left_out == 200 - len(chosen.ids) > 0
 
 
+def test_of_memories_worth_the_same_those_said_last_are_shown_whatever_their_ids() -> None:
+    said = [item(f"Fact number {n} about the build of this project.", valid_from=NOW - timedelta(days=n)) for n in range(40)]
+    shown = set()
+    for seed in range(5):
+        named = [replace(one, id=f"mem_{crc32(f'{seed}{one.id}'.encode()):012x}") for one in said]
+        kept = set(govern(named, NOW, 300).ids)
+        shown.add(tuple(one.content for one in named if one.id in kept))
+    assert len(shown) == 1
+    assert next(iter(shown))[0] == "Fact number 0 about the build of this project."
+
+
 def test_a_long_memory_does_not_shut_out_the_short_ones() -> None:
     chosen = govern([item("word " * 300, pinned=True), item("Short and useful.")], NOW, 150)
     assert "Short and useful." in chosen.text
