@@ -17,7 +17,7 @@ from memoryd.types import EPOCH, MemoryItem
 HOST = "127.0.0.1:4242"
 ORIGIN = f"http://{HOST}"
 ROUTE = ("backend", "rule", "reason")
-ID = "mem_0123456789ab"
+ID, OTHER = "mem_0123456789ab", "mem_0123456789ac"
 HOSTILE = [
     "<script>alert(1)</script>",
     '<img src=x onerror="alert(1)">',
@@ -178,7 +178,7 @@ def test_text_in_any_field_of_a_memory_comes_out_as_text(console):
             "overview": {"first": "2026-01-01", "last": text},
             "project_names": {"projects": [{"id": "shop", "name": text}], "current": ""},
         }  # fmt: skip
-        pages = [f"/memories/{ID}", f"/memories/{ID}/edit", f"/memories/{ID}/merge?other={ID[:-1]}c", "/memories", "/memories?q=x"]
+        pages = [f"/memories/{ID}", f"/memories/{ID}/edit", f"/memories/{ID}/merge?other={OTHER}", "/memories", "/memories?q=x"]
         for path in pages:
             answer = console.get(path) if "?" not in path else console.client.get(path)
             assert answer.status_code == 200, (path, console.faults)
