@@ -24,6 +24,8 @@ from memeval.types import Case, Phase, Question
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
 """How the names of models are written, where it is not `<name>/<model>`."""
+FEW = 4
+"""Files of a benchmark that `describe` shows as text."""
 KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 
 
@@ -88,7 +90,16 @@ def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: b
     if as_json:
         print_json(about)
     else:
+        _shorten(about.get("benchmark", {}).get("source", {}))
         print_mapping(about)
+
+
+def _shorten(source: dict[str, Any]) -> None:
+    """A list of many files would hide all that stands above it."""
+    files = source.get("files", [])
+    if len(files) > FEW:
+        source["files"] = files[:FEW]
+        source["more files"] = f"{len(files) - FEW}, shown by --json"
 
 
 def _counts(ctx: Context, name: str, data: Path | None) -> dict[str, Any]:

@@ -293,6 +293,13 @@ def test_list_describe_status_and_show_question_look(memeval: Invoke) -> None:
         assert memeval(*words).exit_code == 0
 
 
+def test_a_long_list_of_files_does_not_hide_the_rest(memeval: Invoke) -> None:
+    text = memeval("--offline", "describe", "beam", "--no-count").stdout
+    assert text.count("chat.json") < 5
+    assert "more files: 36, shown by --json" in text
+    assert len(json.loads(memeval("describe", "beam", "--no-count", "--json").stdout)["benchmark"]["source"]["files"]) == 40
+
+
 def test_a_broken_file_is_told_and_the_others_are_listed(memeval: Invoke, folder: Path) -> None:
     (folder / "configs" / "providers" / "broken.yaml").write_text("name: broken\ntype: locl\n")
     done = memeval("list", "providers")
