@@ -72,5 +72,5 @@ class Options:
                 hint = f"Did you mean {near[0]}? " if near else ""
                 raise ConfigError(
                     f"{self._spec.origin.where(f'options.{key}')} is not an option of provider {self._spec.name}.",
-                    fix=f"{hint}Known: {', '.join(sorted(self._known))}.",
+                    fix=f"{hint}Known: {', '.join(sorted(self._known)) or 'none'}.",
                 )
