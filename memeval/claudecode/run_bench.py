@@ -190,6 +190,8 @@ def _perform(
             )
             summary = perform(machine, group, asked, families)
     screen.show_summary(summary, as_json=values["as_json"])
+    if not values["as_json"]:
+        screen.show_files(results, summary)
 
 
 def _environment(auth: Auth, root: Path) -> dict[str, str]:

@@ -20,6 +20,7 @@ from memeval.claudecode.estimate import Estimate, estimate
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import Command, history_of
 from memeval.claudecode.verdict import lines_of
+from memeval.results.files import ResultsDir
 
 
 def print_json(value: Any) -> None:
@@ -118,6 +119,14 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
     for one in summary["variance"]:
         mean, spread = 100 * one["mean"], 100 * one["standard_deviation"]
         click.echo(f"{one['cell']}: {len(one['repeats'])} repeats, mean {mean:.1f}, standard deviation {spread:.1f}")
+
+
+def show_files(results: ResultsDir, summary: Mapping[str, Any]) -> None:
+    """Where it all is."""
+    for cell in summary["cells"]:
+        with results.open(cell["run_id"]) as store:
+            click.echo(str(results.root / store.meta("result_file")))
+    click.echo(str(results.run_dir(summary["group"]) / "summary.json"))
 
 
 def _percent(value: float | None) -> str:

@@ -93,3 +93,11 @@ def test_what_a_judge_costs_is_part_of_the_budget(asked: FakeWorld) -> None:
         done = run(asked, "-b", "forty", *flags)
     assert done.exit_code == 3, done.output
     assert len(asked.calls()) == len(judge.seen) == 1  # a session costs 0.01
+
+
+def test_in_the_end_it_says_where_the_results_are(asked: FakeWorld) -> None:
+    done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--run-id", "g")
+    assert done.exit_code == 0, done.output
+    files = [Path(line) for line in done.stdout.splitlines()[-2:]]
+    assert [file.is_file() for file in files] == [True, True]
+    assert (files[0].parent.parent.name, files[1].name) == ("results", "summary.json")
