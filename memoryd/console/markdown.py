@@ -6,8 +6,12 @@ from afar); a link may lead to http, https, mailto or a page of the console, any
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
+from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 100_000
 HEADING_SHIFT = 2
+LONGEST_LANGUAGE = 20
+NOT_RENDERED = '<p class="muted">Shown as it is written: as Markdown a part of it would not be seen.</p>\n'
 ABSOLUTE = ("http://", "https://", "mailto:")
 
 
@@ -71,5 +77,38 @@ def _parser() -> MarkdownIt:
 
 
 def render(text: str) -> str:
-    """Safe HTML of a Markdown text; what lies beyond MAX_CHARACTERS is left out."""
-    return str(_parser().render(text[:MAX_CHARACTERS]))
+    """Safe HTML of a Markdown text; what lies beyond MAX_CHARACTERS is left out.
+
+    Markdown leaves some text unseen (definitions of links, their titles, cells beyond the columns, what is nested deeply), and a
+    model reads that, too. So a text of which anything would not be seen is shown as it is written.
+    """
+    text, env = text[:MAX_CHARACTERS], dict[str, Any]()
+    tokens = _parser().parse(text, env)
+    if _letters(text) - _seen(tokens):
+        return f"<pre>{escape(text)}</pre>\n{NOT_RENDERED}"
+    return str(_parser().renderer.render(tokens, _parser().options, env))
+
+
+def _letters(text: str) -> Counter[str]:
+    return Counter(filter(str.isalnum, text))
+
+
+def _seen(tokens: Sequence[Token]) -> Counter[str]:
+    """The letters and digits that come out: texts, where links lead, numbers of lists, languages of code."""
+    seen: Counter[str] = Counter()
+    for token, after in zip_longest(tokens, tokens[1:]):
+        seen += _seen(token.children) if token.children else _letters(_shown(token))
+        if (
+            token.type == "link_open" and token.info == "auto"
+        ):  # an address that is its own text counts once, however it is encoded
+            seen += _letters(str(token.attrGet("href"))) - _letters(after.content)
+    return seen
+
+
+def _shown(token: Token) -> str:
+    if token.type == "link_open":
+        return "" if token.info == "auto" else unquote(str(token.attrGet("href") or ""))
+    if token.type == "fence":
+        language, _, more = token.info.strip().partition(" ")
+        return token.content + (language if not more and len(language) <= LONGEST_LANGUAGE else "")
+    return token.info if token.type == "list_item_open" else token.content
