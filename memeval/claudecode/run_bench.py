@@ -18,7 +18,9 @@ from typing import Any
 import click
 
 from memeval.assembly import Surroundings
+from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
+from memeval.benchmarks.told import DownloadLines
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
@@ -205,7 +207,8 @@ def _cache() -> Path:
 
 def _surroundings(values: Mapping[str, Any]) -> Surroundings:
     cache = _cache()
-    sources = Sources(cache=cache / "datasets" if "MEMEVAL_CACHE" in os.environ else CACHE, offline=values["offline"])
+    place = cache / "datasets" if "MEMEVAL_CACHE" in os.environ else CACHE
+    sources = Sources(place, Downloader(DownloadLines(screen.note)), values["offline"])
     return Surroundings(Catalog.default(), ModelCache(cache / "models"), Budget(None), Stop(), sources)
 
 

@@ -17,7 +17,9 @@ from typing import Any
 import click
 
 from memeval.assembly import Surroundings
+from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
+from memeval.benchmarks.told import DownloadLines
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
@@ -43,7 +45,8 @@ class Context:
         if budget is not None and not budget >= 0:
             raise ConfigError(f"--budget-usd {budget:g} is no budget.", fix="Give a number of US dollars from 0.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
-        sources = Sources(cache=self.cache_dir / "datasets" if self.cache_dir else CACHE, offline=self.offline)
+        downloads = Downloader(DownloadLines(lambda text: click.echo(text, err=True)))
+        sources = Sources(self.cache_dir / "datasets" if self.cache_dir else CACHE, downloads, self.offline)
         return Surroundings(self.catalog, ModelCache(folder), Budget(budget), Stop(), sources)
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from memeval.catalog import Catalog
 from memeval.checkpoint import Run
 from memeval.cli.app import build
+from memeval.cli.root import Context
 from memeval.results.files import ResultsDir
 from tests.memeval.conftest import Invoke
 from tests.memeval.fakes import NotesProvider
@@ -257,6 +259,12 @@ def test_a_name_that_is_not_there_is_told_with_its_place_in_the_benchmark_s_file
     assert done.exit_code == 2
     assert f"odd.yaml:4: {key} has" in done.stderr
     assert "Known: " in done.stderr
+
+
+def test_a_download_says_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    around = Context(ResultsDir(folder), Catalog.default(environ={}), folder, offline=False).surroundings()
+    around.sources.downloader.progress("locomo10.json", 3_000_000, 3_000_000)
+    assert capsys.readouterr().err == "locomo10.json: 3.0 MB of 3.0 MB, 100 %\n"
 
 
 def test_many_words_after_a_flag_make_many_cells(memeval: Invoke, folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import Sources
+from memeval.benchmarks.told import DownloadLines
 from memeval.errors import DataError
 from memeval.specs import BenchmarkSpec, FileSpec, Origin, SourceSpec, SourceType
 
@@ -102,6 +103,17 @@ def test_a_file_is_fetched_once_and_progress_is_told(tmp_path: Path, server: Ser
     assert found.resolve(spec(server)) == path
     assert len(server.seen) == 1
     assert sorted(item.name for item in path.parent.iterdir()) == ["a.bin", "a.bin.lock"]
+
+
+def test_a_long_download_is_told_now_and_then_and_its_end_always() -> None:
+    said: list[str] = []
+    times = iter([0.0, 1.0, 5.5, 6.0, 7.0, 0.0, 0.1])
+    told = DownloadLines(said.append, lambda: next(times))
+    for done in (1, 2, 3, 4, 10):
+        told("m.json", done * 10**6, 10**7)
+    told("a.json", 10**5, None)
+    told("b.json", 10**5, 10**5)
+    assert said == ["m.json: 3.0 MB of 10.0 MB, 30 %", "m.json: 10.0 MB of 10.0 MB, 100 %", "b.json: 0.1 MB of 0.1 MB, 100 %"]
 
 
 def test_a_broken_download_is_resumed_where_it_ended_within_one_call(tmp_path: Path, server: Server) -> None:
