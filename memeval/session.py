@@ -95,8 +95,19 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
                     budget.add(cost)
 
 
+def refuse_client_run(store: RunStore) -> None:
+    """Raises RunError for a cell of run_bench, which is no run of a provider."""
+    if (told := store.meta("claudecode")) is not None:
+        raise RunError(
+            f"Run {store.path.parent.name} is one of run_bench.",
+            fix=f"Go on with it by: python -m memeval.claudecode.run_bench --resume {told['group']}",
+        )
+
+
 def reopen(results: ResultsDir, run: str, around: Surroundings) -> tuple[Run, Plan]:
     """A run that is there, with its plan. Raises RunError when the files of benchmark or provider say something else now."""
+    with results.open(run) as store:
+        refuse_client_run(store)
     opened = Run.resume(results, run)
     try:
         plan = make_plan(opened.settings, around.catalog)

@@ -82,6 +82,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     """Search and answer with what was prepared (a run id or the path of its folder), as a new run."""
     around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
     with ctx.results.open(prepared) as store:
+        session.refuse_client_run(store)
         old = Settings.from_json(store.meta("settings"))
     changes: dict[str, Any] = {
         **options.judge_settings(values),
@@ -185,6 +186,7 @@ def _reuse(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
     """A new run from a phase of another one on."""
     source = _source(values)
     with ctx.results.open(source.run) as store:
+        session.refuse_client_run(store)
         told = options.reusing(session.inherited(store, source.first), values)
     if source.first is Phase.ANSWER and not told.answering_model:
         raise click.UsageError("--phase answer needs --answering-model.")

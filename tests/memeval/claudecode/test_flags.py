@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from memeval.claudecode.grid import Command, save_command
 from memeval.claudecode.run_bench import command
+from memeval.cli.app import build
 from memeval.results.files import ResultsDir
 from tests.memeval.claudecode.conftest import FakeWorld
 from tests.memeval.model_server import Reply, running
@@ -95,9 +96,18 @@ def test_what_a_judge_costs_is_part_of_the_budget(asked: FakeWorld) -> None:
     assert len(asked.calls()) == len(judge.seen) == 1  # a session costs 0.01
 
 
-def test_in_the_end_it_says_where_the_results_are(asked: FakeWorld) -> None:
+def test_in_the_end_it_says_where_the_results_are_and_memeval_leaves_the_run_to_it(asked: FakeWorld) -> None:
     done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--run-id", "g")
     assert done.exit_code == 0, done.output
     files = [Path(line) for line in done.stdout.splitlines()[-2:]]
     assert [file.is_file() for file in files] == [True, True]
     assert (files[0].parent.parent.name, files[1].name) == ("results", "summary.json")
+    for words in (
+        ("eval", "--resume", "g"),
+        ("evaluate", "g.forty.off.claude-haiku-4-5"),
+        ("eval", "--from", "g.forty.off.claude-haiku-4-5", "--phase", "evaluate"),
+        ("run", "g.forty.off.claude-haiku-4-5"),
+    ):
+        where = ["--results-dir", str(asked.folder / "results"), "--cache-dir", str(asked.folder / "cache")]
+        other = CliRunner().invoke(build(), [*where, *words])
+        assert (other.exit_code, "run_bench --resume g" in other.stderr) == (1, True), other.output
