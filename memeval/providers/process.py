@@ -113,13 +113,14 @@ class Program:
             data = json.loads(line)
         except ValueError:
             data = None
-        if not isinstance(data, dict) or data.get("id") != self._asked or not isinstance(data.get("ok", {}), dict):
+        if not isinstance(data, dict) or data.get("id") != self._asked or not _fits(do, data):
             raise self._broken(f"answered {do} with {line[:120].decode(errors='replace').strip()!r}")
         if "error" in data:
             raise ProviderError(
                 f"{self._name} could not {do}: {data['error']}", fix=self._see(), transient=data.get("transient") is True
             )
-        return dict(data.get("ok", {}))
+        told = data.get("ok", {})
+        return dict(told) if isinstance(told, dict) else {"told": told} if do == "info" else {}
 
     def _broken(self, what: str) -> ProviderError:
         self._kill()
@@ -263,6 +264,11 @@ def _item(piece: Piece, session: Session) -> dict[str, Any]:
     turn = next(turn for turn in session.turns if turn.id == piece.turns[0])
     at = piece.at.isoformat() if isinstance(piece.at, datetime) else ""
     return {"id": turn.id, "session": session.id, "role": turn.role, "speaker": turn.speaker, "text": piece.key, "at": at}
+
+
+def _fits(do: str, answer: Mapping[str, Any]) -> bool:
+    """What was found has to be told; `ok` of other requests may be anything."""
+    return do != "search" or "error" in answer or isinstance(answer.get("ok"), dict)
 
 
 def _texts(options: Options, key: str) -> list[str]:

@@ -21,6 +21,8 @@ def main(fault: str) -> None:
             folder = Path(request["folder"])
         trouble(fault, do)
         reply = {"ok": ANSWERS.get(do, lambda *_: {})(folder, request)}
+        if fault == "bare" and do != "search":
+            reply = {"ok": True}
         if fault == f"refuse-{do}":
             reply = {"error": "no room", "transient": True}
         print(json.dumps({"id": request["id"] + (fault == f"other-{do}"), **reply}), flush=True)

@@ -130,6 +130,14 @@ def test_an_answer_out_of_turn_ends_the_program(tmp_path: Path, fault: str) -> N
             provider.search("one", TOMATOES)
 
 
+def test_ok_may_be_anything_where_nothing_is_asked_for(tmp_path: Path) -> None:
+    with opened(tmp_path, "bare") as provider:
+        assert provider.ingest("one", garden())["items"] == 10
+        provider.await_indexed("one", SOON)
+        assert provider.search("one", TOMATOES)
+        provider.clear("one")
+
+
 def test_an_error_that_the_program_tells_can_be_transient(tmp_path: Path) -> None:
     with opened(tmp_path, "refuse-add") as provider:
         with pytest.raises(ProviderError, match="could not add: no room") as caught:
