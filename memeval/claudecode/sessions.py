@@ -20,7 +20,7 @@ from memeval.claudecode.memories import Given
 from memeval.claudecode.product import MemoryDaemon
 from memeval.claudecode.sandbox import State
 from memeval.claudecode.stream import FIXES, Stream
-from memeval.errors import ModelError, ProviderError
+from memeval.errors import BudgetError, ModelError, ProviderError
 from memeval.types import EMPTY, Usage
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.NETWORK, ErrorKind.PLUGIN})
@@ -163,6 +163,8 @@ class SessionRunner:
         with ExitStack() as stack:
             settles = [stack.enter_context(budget.reserve(None)) for budget in self._budgets]
             left = [budget.limit - budget.spent for budget in self._budgets if budget.limit is not None]
+            if left and min(left) <= 0:
+                raise BudgetError("Nothing is left of the budget for a session.", fix="Resume with a greater --budget-usd.")
             most = max(0.0001, min(left)) if left else None
             result, stream = self._client.run(replace(spec, budget_usd=most))
             for settle in settles:

@@ -87,6 +87,12 @@ def test_a_folder_that_can_not_be_written_is_told_without_a_traceback(asked: Fak
     assert "Not a directory" in done.stderr
 
 
+def test_a_budget_of_nothing_starts_no_session(asked: FakeWorld) -> None:
+    done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--budget-usd", "0")
+    assert (done.exit_code, "Nothing is left of the budget" in done.stderr) == (3, True), done.output
+    assert asked.calls() == []
+
+
 def test_what_a_judge_costs_is_part_of_the_budget(asked: FakeWorld) -> None:
     with running() as judge:
         judge.script(Reply("yes", usage={"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "cost": 0.5}))
