@@ -47,6 +47,7 @@ from memoryd.router import (
 )
 from memoryd.router.times import Span
 from memoryd.stores.ahead import Beside
+from memoryd.text import words
 from memoryd.types import Backend, Hit, MemoryItem, Query, Route, Status
 
 CANDIDATES = 100
@@ -131,6 +132,7 @@ class Tokens(Protocol):
 
 GraphSearch = Callable[[Query, int], list[Hit]]
 Lists = dict[Backend, Mapping[str, float]]
+Near = Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ class Ranker:
         if not sources.words.holds(query):
             return chosen, []
         query, time = _in_time(query, sources)
-        self._prepare(query, chosen.backend, sources)
+        if sources.meaning is not None and chosen.backend is Backend.HYBRID:
+            sources.meaning.prepare(query.text)  # its model runs while the candidates are looked up by words
         asked = _Asked(query, sources, time, self._matching)
         lists = self._candidates(asked, chosen.backend, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
@@ -191,15 +194,7 @@ class Ranker:
         by_rules = route(query)
         if self.router.model is None or sources.meaning is None:
             return by_rules
-        self._prepare(query, by_rules.backend, sources)  # both models at once, as without the learned router
         return LearnedRouter(self.router.model, sources.meaning.query_vector)(query)
-
-    def _prepare(self, query: Query, backend: Backend, sources: Sources) -> None:
-        """Let the models begin, while the candidates are looked up by words."""
-        if sources.meaning is not None and backend is Backend.HYBRID:
-            sources.meaning.prepare(query.text)
-        if sources.tokens and self._orders_late(query, backend):
-            sources.tokens.prepare(query.text)
 
     def _candidates(self, asked: _Asked, backend: Backend, n: int) -> Lists:
         """What each index proposes. Another thread searches by meaning, while this one looks up the words."""
@@ -211,12 +206,13 @@ class Ranker:
             return {Backend.MARKDOWN: sources.words.scores(query, n)}
         if backend is Backend.VECTOR:
             return {Backend.VECTOR: meaning.scores(query, n)}
-        near = self._near.begin(partial(meaning.scores, query, n))
-        words = sources.words.scores(query, n)
-        if self._late_tokens(asked, backend):
-            asked.begin_matches(list(words))
-        asked.read(words)
-        return {Backend.MARKDOWN: words, Backend.VECTOR: near()}
+        late = self._late_tokens(asked, backend)
+        near = self._near.begin(partial(_nearest, query, n, meaning, late))
+        by_words = sources.words.scores(query, n)
+        if late:
+            asked.begin_matches(late, list(by_words))
+        asked.read(by_words)
+        return {Backend.MARKDOWN: by_words, Backend.VECTOR: near()}
 
     def _rank(self, asked: _Asked, lists: Lists, backend: Backend, k: int) -> list[Hit]:
         query, found = asked.query, signals_of(lists)
@@ -227,7 +223,7 @@ class Ranker:
         # Vectors and graph may lag behind; the Markdown decides what there is and what passes the filters.
         items = asked.items = asked.read(found)
         asked.signals = {id: row for id, row in found.items() if id in items}
-        scores = self._late_scores(asked, asked.matches(found, near), near) if late else {}
+        scores = self._late_scores(asked, asked.matches(late, found, near), near) if late else {}
         turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
         squash = LATE_SQUASH if scores else SQUASH
         if not scores:
@@ -241,10 +237,8 @@ class Ranker:
         return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
 
     def _late_tokens(self, asked: _Asked, backend: Backend) -> Tokens | None:
-        return asked.sources.tokens if self._orders_late(asked.query, backend) else None
-
-    def _orders_late(self, query: Query, backend: Backend) -> bool:
-        return self._late is not None and backend is Backend.HYBRID and not is_foreign(query.text)
+        late = self._late is not None and backend is Backend.HYBRID and not is_foreign(asked.query.text)
+        return asked.sources.tokens if late else None
 
     def _best(
         self, query: Query, items: Mapping[str, MemoryItem], places: Mapping[str, float], turns: frozenset[str], k: int
@@ -259,9 +253,7 @@ class Ranker:
         best = sorted(scores, key=lambda id: (-scores[id], id))[:k]
         return [score_hit(Hit(items[id], 0.0, Backend.HYBRID, relevancy=places[id]), now, weights[id], kinds) for id in best]
 
-    def _late_scores(
-        self, asked: _Asked, matches: Mapping[str, FloatArray], near: Mapping[str, tuple[str, str]]
-    ) -> dict[str, float]:
+    def _late_scores(self, asked: _Asked, matches: Mapping[str, FloatArray], near: Near) -> dict[str, float]:
         """Scores by late interaction; nothing while most candidates have no token vectors."""
         if self._late is None or not matches or sum(id in matches for id in asked.items) < ENCODED * len(asked.items):
             return {}
@@ -303,6 +295,7 @@ class _Asked:
         self._terms: dict[str, float] | None = None
         self._overlaps: dict[str, Overlap] = {}
         self._frequency = cache(sources.words.document_frequency)
+        self._size = cache(sources.words.size)
 
     def add_cosines(self, ids: Sequence[str]) -> None:
         """The cosines of those that were not found by meaning."""
@@ -319,7 +312,7 @@ class _Asked:
     def overlap(self, id: str) -> Overlap:
         """What the item shares with the query."""
         if self._terms is None:
-            self._terms = term_weights(self.query.text, self._frequency, self.sources.words.size())
+            self._terms = term_weights(self.query.text, self._frequency, self._size())
         if id not in self._overlaps:
             item = self.items[id]
             self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
@@ -332,24 +325,32 @@ class _Asked:
         self._read |= {id: found.get(id) for id in new}
         return {id: item for id in ids if (item := self._read[id]) is not None}
 
-    def begin_matches(self, ids: Sequence[str]) -> None:
+    def begin_matches(self, tokens: Tokens, ids: Sequence[str]) -> None:
         """Let another thread do what `matches` will be asked for of these."""
-        self._begun = (frozenset(ids), self._matching.begin(partial(self._match, ids)))
+        tokens.prepare(self.query.text)
+        for word in words(self.query.text):
+            self._weight(word)  # now, since later the index is busy with the other candidates
+        self._begun = (frozenset(ids), self._matching.begin(partial(self._match, tokens, ids)))
 
-    def matches(self, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
+    def matches(self, tokens: Tokens, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
         """What the query's tokens find in all that was found and in its neighbours."""
         begun, others = self._begun
         wanted = {*found, *(other for pair in near.values() for other in pair if other)}
-        return {**self._match(sorted(wanted - begun)), **others()}
+        return {**self._match(tokens, sorted(wanted - begun)), **others()}
 
-    def _match(self, ids: Sequence[str]) -> Mapping[str, FloatArray]:
-        assert self.sources.tokens is not None
-        size = self.sources.words.size()
+    def _match(self, tokens: Tokens, ids: Sequence[str]) -> Mapping[str, FloatArray]:
+        return tokens.matches(self.query.text, ids, self._weight)
 
-        def weight(word: str) -> float:
-            return word_weight(size, self._frequency(word))
+    def _weight(self, word: str) -> float:
+        return word_weight(self._size(), self._frequency(word))
 
-        return self.sources.tokens.matches(self.query.text, ids, weight)
+
+def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None) -> Mapping[str, float]:
+    """What is nearest by meaning. The second model begins when the first is done: at once, two cores are not enough for both."""
+    meaning.query_vector(query.text)
+    if late:
+        late.prepare(query.text)
+    return meaning.scores(query, n)
 
 
 def _in_time(query: Query, sources: Sources) -> tuple[Query, AskedTime]:

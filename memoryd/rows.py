@@ -16,7 +16,7 @@ import orjson
 from memoryd.codec import digest_of, item_from_own_json, item_to_dict
 from memoryd.types import MemoryItem, Query, Scope, Status
 
-ITEMS_KEPT = 4_000
+ITEMS_KEPT = 6_000
 COLUMNS = (
     "id",
     "content",

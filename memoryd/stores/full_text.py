@@ -1,7 +1,10 @@
 """The full-text tables of the literal index. The memories of a project stand side by side in them.
 
-FTS5 can be asked for a range of rows, and then ranks no others. So the number of a row, its place, begins with
+FTS5 can be asked for a range of rows, and then ranks no others. So the number of a row of `words`, its place, begins with
 that of a shelf: one for each project, and one for what is the user's and belongs to all. Behind it comes the row of `memory`.
+
+Parts of words are looked for in `runs`, all different runs of letters and digits that were ever written, by their
+trigrams in `grams`: they are far fewer than the texts.
 """
 
 from __future__ import annotations
@@ -12,15 +15,16 @@ import orjson
 
 from memoryd import rows
 from memoryd.db import Database
-from memoryd.stores.terms import index_text, searchable
+from memoryd.stores.terms import grams, index_text, runs_of, searchable
 from memoryd.types import Query, Scope
 
-TABLES = frozenset({"words", "grams", "vocabulary", "shelves"})
+TABLES = frozenset({"words", "grams", "vocabulary", "shelves", "runs"})
 CREATE_FULL_TEXT = (
     "CREATE TABLE shelves (number INTEGER PRIMARY KEY, project TEXT NOT NULL UNIQUE)",
     "CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1,"
     " tokenize='porter unicode61 remove_diacritics 2')",
-    "CREATE VIRTUAL TABLE grams USING fts5(body, content='', contentless_delete=1, tokenize='trigram', detail=none)",
+    "CREATE TABLE runs (number INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE)",
+    "CREATE VIRTUAL TABLE grams USING fts5(run, content='', tokenize='trigram', detail=none, columnsize=0)",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
 )
 SHIFT = 32
@@ -28,6 +32,11 @@ ROW = (1 << SHIFT) - 1
 USER_SHELF = 0
 EVERYTHING = (0, (1 << 63) - 1)
 _PLACED = "SELECT m.id, m.scope, m.project, m.rowid FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
+# Only those that are new come back.
+_ADD_RUNS = "INSERT INTO runs (run) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING number, run"
+_RUNS_WITH = "SELECT runs.run FROM grams CROSS JOIN runs ON runs.number = grams.rowid WHERE grams MATCH ?"
+# Of a part that more words have, those nearest to it are enough.
+MOST_RUNS = 64
 _BY_SHELF = "SELECT payload, scope, project, rowid FROM memory ORDER BY scope != 'user', project, rowid LIMIT ? OFFSET ?"
 _PAGE = 10_000
 Range = tuple[int, int]
@@ -59,16 +68,15 @@ class FullText:
     def put(self, texts: Mapping[int, str]) -> None:
         """Add or replace texts by their places."""
         # In order: FTS5 writes out what it has gathered whenever a row comes before the last one.
-        ordered = sorted(texts.items())
-        for place, text in ordered:
+        for place, text in sorted(texts.items()):
             self._db.execute("INSERT OR REPLACE INTO words (rowid, body) VALUES (?, ?)", (place, index_text(text)))
-        for place, text in ordered:
-            self._db.execute("INSERT OR REPLACE INTO grams (rowid, body) VALUES (?, ?)", (place, text.casefold()))
+        runs = dict.fromkeys(run for text in texts.values() for run in runs_of(text))
+        for number, run in self._db.execute(_ADD_RUNS, (orjson.dumps(list(runs)).decode(),)):
+            self._db.execute("INSERT INTO grams (rowid, run) VALUES (?, ?)", (number, run))
 
     def remove(self, place: int) -> None:
         """Remove the text at a place."""
         self._db.execute("DELETE FROM words WHERE rowid = ?", (place,))
-        self._db.execute("DELETE FROM grams WHERE rowid = ?", (place,))
 
 
 def shelve(db: Database) -> None:
@@ -91,3 +99,9 @@ def ranges(db: Database, query: Query) -> Sequence[Range]:
     found = db.execute(f"SELECT {USER_SHELF} WHERE EXISTS (SELECT 1 FROM memory WHERE scope = '{Scope.USER}')")
     found += db.execute("SELECT number FROM shelves WHERE project = ?", (query.project,))
     return [(number << SHIFT, number << SHIFT | ROW) for (number,) in found]
+
+
+def runs_with(db: Database, word: str) -> list[str]:
+    """Runs that have the word inside, the shortest first: at most 64."""
+    found = [run for (run,) in db.execute(_RUNS_WITH, (grams(word),)) if word in run]
+    return sorted(found, key=lambda run: (len(run), run))[:MOST_RUNS]

@@ -1,8 +1,8 @@
 """The literal index: what the Markdown files say, in SQLite. Derived; may be deleted at any time.
 
 Table `memory` mirrors the items with where their files lie and how they looked; `broken`
-lists the files that could not be read. `words` (FTS5, porter) and `grams` (FTS5, trigram)
-hold the texts without a copy of them, project by project (see full_text.py).
+lists the files that could not be read. `words` (FTS5, porter) holds the texts without a copy
+of them, project by project; `runs` and `grams` (FTS5, trigram) tell what has a part of a word (see full_text.py).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from memoryd.stores.literal_search import USER_INDEX, LiteralSearch
 from memoryd.stores.terms import searchable
 from memoryd.types import Hit, MemoryItem, Query
 
-SCHEMA = 2
-# As SCHEMA, but for the order of the full-text tables.
-UNSHELVED = 1
+SCHEMA = 3
+# These differ in the full-text tables alone.
+UNSHELVED = (1, 2)
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
     "path TEXT NOT NULL",
@@ -115,7 +115,7 @@ class LiteralIndex:
             if not self.db.value("SELECT count(*) FROM sqlite_schema"):
                 for statement in _CREATE:
                     self.db.execute(statement)
-            elif self.db.value("PRAGMA user_version") == UNSHELVED:
+            elif self.db.value("PRAGMA user_version") in UNSHELVED:
                 shelve(self.db)
                 self.db.execute(f"PRAGMA user_version={SCHEMA}")
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from memoryd import rows
 from memoryd.db import Database
 from memoryd.stores.browse import page_of
-from memoryd.stores.full_text import ROW, ranges
-from memoryd.stores.terms import MIN_SUBSTRING, grams, index_text, is_single_cjk, phrase, query_words, searchable
+from memoryd.stores.full_text import ROW, ranges, runs_with
+from memoryd.stores.terms import MIN_SUBSTRING, index_text, is_single_cjk, phrase, query_words, searchable
 from memoryd.text import CJK
 from memoryd.types import Backend, Hit, MemoryItem, Query, Scope, Status
 
@@ -234,22 +234,25 @@ class LiteralSearch:
 
     def _inside(self, query: Query, word: str) -> dict[int, str]:
         """Items in which the word is part of a longer one, the newest of them: id by place."""
-        places = {
-            place & ROW: place
-            for first, last in ranges(self._db, query)
-            for (place,) in self._db.execute(
-                "SELECT rowid FROM grams WHERE grams MATCH ? AND rowid BETWEEN ? AND ?", (grams(word), first, last)
-            )
-        }
+        runs = runs_with(self._db, word)
+        if not runs:
+            return {}
+        places = {place & ROW: place for place in self._having(query, runs)}
         condition, parameters = rows.where(query)
         found = self._db.execute(
             f"SELECT rowid, payload FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}"
             " ORDER BY created_at DESC, id LIMIT ?",
             (_json(places), *parameters, _MAX_SUBSTRING_HITS),
         )
-        # Three letters each are there, most often not in a row: the whole text of the row tells so sooner than its parts.
+        # Words of the same stem were found, too: the whole text of the row tells so sooner than its parts.
         items = ((places[rowid], rows.from_payload(payload)) for rowid, payload in found if word in payload.casefold())
         return {place: item.id for place, item in items if word in searchable(item).casefold()}
+
+    def _having(self, query: Query, words: Sequence[str]) -> list[int]:
+        """Places of all that has one of the words and stands where the query's project allows."""
+        match = " OR ".join(map(phrase, words))
+        sql = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
+        return [place for first, last in ranges(self._db, query) for (place,) in self._db.execute(sql, (match, first, last))]
 
     def _scores(self, places: Iterable[int], terms: Sequence[_Term]) -> dict[int, float]:
         wanted = list(places)

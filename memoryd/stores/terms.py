@@ -14,6 +14,7 @@ from memoryd.types import MemoryItem
 MAX_QUERY_WORDS = 200
 MIN_SUBSTRING = 4
 _CAMEL_WORD = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
+_RUN = re.compile(r"[^\W_]+")
 _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
 
 
@@ -27,6 +28,11 @@ def index_text(text: str) -> str:
     parts = [_CJK_RUN.sub(_pairs, text)]
     parts += [" ".join(words(name)) for name in _CAMEL_WORD.findall(text)]
     return " ".join(parts)
+
+
+def runs_of(text: str) -> set[str]:
+    """The runs of letters and digits in a text, folded, that may have a query word inside."""
+    return {run for run in _RUN.findall(CJK.sub(" ", text.casefold())) if len(run) > MIN_SUBSTRING}
 
 
 def _pairs(match: re.Match[str]) -> str:

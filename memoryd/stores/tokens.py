@@ -167,14 +167,16 @@ class TokenStore:
         weight(word) · the best cosine with any token of the memory, over the sum of the weights: the sum over
         the tokens is 1 when every token is there. Raises EmbeddingError.
         """
-        query = self._queries.get(text)
-        weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
-        if not ids or not weights.any():
+        if not ids:
             return {}
-        rows = self._db.execute(
+        rows = self._db.execute(  # while the query is encoded
             f"SELECT id, vectors FROM tokens WHERE id IN (SELECT value FROM json_each(?)) AND {_USABLE}",
             (_json(ids), self._encoder.name, self._width),
         )
+        query = self._queries.get(text)
+        weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
+        if not weights.any():
+            return {}
         found = max_similarities(query.vectors, rows, self._width) * (weights / weights.sum())
         return {row[0]: match for row, match in zip(rows, found, strict=True) if np.isfinite(match).all()}
 
@@ -224,23 +226,27 @@ def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> Floa
 
 
 def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
-    """Products of stored numbers, without their scales, with each query token, shape (stored tokens, query tokens)."""
-    even = np.pad(query, ((0, 0), (0, query.shape[1] % 2)))
-    # First what the low halves of the bytes hold, then the high ones: as the numbers are unpacked.
-    columns = np.ascontiguousarray(np.concatenate([even[:, ::2], even[:, 1::2]], axis=1).T)
+    """Products of stored numbers, without their scales, with each query token, shape (stored tokens, query tokens).
+
+    A byte b holds a low number l = b mod 16 and a high one (b - l) / 16, so l·e + h·o = l·(e - o/16) + b·o/16.
+    """
+    tokens = len(query)
+    # BLAS is quicker with a multiple of four query tokens.
+    even = np.pad(query, ((0, -tokens % 4), (0, query.shape[1] % 2)))
+    for_low, for_high = even[:, ::2], even[:, 1::2] / 16
+    columns = np.ascontiguousarray(np.concatenate([for_low - for_high, for_high], axis=1).T)
     block = max(1, PRODUCTS // max(1, columns.size))
     stored, half = pairs.shape
-    products = np.empty((-(-stored // block), block, len(query)), dtype=np.float32)
+    products = np.empty((-(-stored // block), block, len(even)), dtype=np.float32)
     numbers = np.zeros((min(AT_ONCE, len(products)) * block, 2 * half), dtype=np.float32)
     for start in range(0, stored, len(numbers)):
         part = pairs[start : start + len(numbers)]
         numbers[: len(part), :half] = part & 15
-        numbers[: len(part), half:] = part >> 4
+        numbers[: len(part), half:] = part
         first, blocks = start // block, -(-len(part) // block)
         np.matmul(numbers[: blocks * block].reshape(blocks, block, -1), columns, out=products[first : first + blocks])
-    flat = products.reshape(-1, len(query))[:stored]
-    flat -= MIDDLE * columns.sum(axis=0)  # the numbers lie around MIDDLE
-    return flat
+    flat = products.reshape(-1, len(even))[:stored, :tokens]
+    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # the numbers lie around MIDDLE
 
 
 def _json(values: Iterable[str]) -> str:
