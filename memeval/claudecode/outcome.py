@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -68,7 +69,7 @@ def cell_result(
     result["claudecode"] = {
         **store.meta("claudecode"),
         "sessions": accounting(run),
-        "four_metrics": four_metrics(result["metrics"]),
+        "four_metrics": four_metrics(result["metrics"], result["questions"]),
         "summary": dict(family.summary(records, without)),
         "trajectories": trajectory_file(Path(store.meta("result_file") or "-")).name,
     }
@@ -128,8 +129,11 @@ def accounting(run: Run) -> dict[str, Any]:
     return {"total": sum(statuses.values()), "by_status": by_status, "starts": starts, "cached": cached}
 
 
-def four_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Recency, efficiency and relevancy of a cell with their targets; accuracy on against off is in the comparison."""
+def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Recency, efficiency and relevancy of a cell with their targets; accuracy on against off is in the comparison.
+
+    Accuracy counts as comparisons do: what ran out of time, turns or money is wrong, what a crash or a limit ended is left out.
+    """
 
     def value(name: str) -> float | None:
         cell = metrics.get(name)
@@ -141,8 +145,22 @@ def four_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
         "recency": {"value": recency},
         "efficiency": {"value": share, "target": EFFICIENCY_TARGET, "met": None if share is None else share <= EFFICIENCY_TARGET},
         "relevancy": {"value": near, "target": RELEVANCY_TARGET, "met": None if near is None else near >= RELEVANCY_TARGET},
-        "accuracy": {"value": value(main) if (main := main_metric(metrics)) else None, "metric": main},
+        "accuracy": {"value": _mean_of(main, questions) if (main := main_metric(metrics)) else None, "metric": main},
     }
+
+
+def _mean_of(metric: str, questions: Sequence[Mapping[str, Any]]) -> float | None:
+    values = [value for question in questions if (value := _counted(metric, question)) is not None]
+    return math.fsum(values) / len(values) if values else None
+
+
+def _counted(metric: str, question: Mapping[str, Any]) -> float | None:
+    error = question["error"]
+    if error and error["message"].startswith(OWN_FAULTS):
+        return 0.0
+    found = (score["value"] for score in question["scores"] if score["metric"] == metric)
+    value = next(found, None)
+    return None if value is None else float(value)
 
 
 def main_metric(metrics: Mapping[str, Any]) -> str | None:

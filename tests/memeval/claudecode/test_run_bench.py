@@ -196,7 +196,18 @@ def test_sessions_get_nothing_of_the_users_environment(world: FakeWorld) -> None
 def test_a_session_that_needs_too_many_turns_is_wrong_and_said_to_be(world: FakeWorld) -> None:
     world.questions(2, lambda number: "TURNS" if number == 1 else "")
     assert world.bench("-b", "forty", "--mode", "off", "--base-url", world.address, "--run-id", "g").returncode == 0
-    assert world.result("g")["claudecode"]["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
+    told = world.result("g")["claudecode"]
+    assert told["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
+    # The fake client knows the answers to odd numbers only: the first would be right, had it come to an end.
+    assert told["four_metrics"]["accuracy"] == {"value": 0.0, "metric": "contains"}
+
+
+def test_accuracy_counts_a_session_out_of_turns_as_wrong_and_leaves_out_one_that_crashed(world: FakeWorld) -> None:
+    world.questions(5, lambda number: {1: "TURNS", 2: "CRASH"}.get(number, ""))
+    done = world.bench("-b", "forty", "--mode", "off", "--base-url", world.address, "--run-id", "g", "--json")
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert cell["sessions"]["by_status"] == {"crash": 1, "done": 3, "max_turns": 1}
+    assert cell["metrics"]["accuracy"]["value"] == 0.5  # 3 and 5 of 1, 3, 4 and 5
 
 
 def test_a_dry_run_plans_and_runs_nothing(world: FakeWorld) -> None:
