@@ -39,10 +39,10 @@ from memoryd.router import (
     overlap_of,
     route,
     score_hit,
-    score_parts,
     signals_of,
     span_around,
     term_weights,
+    total_score,
     word_weight,
 )
 from memoryd.router.times import Span
@@ -249,7 +249,7 @@ class Ranker:
         # What was said once is no truer for being said late; only statements grow stale.
         timeless = replace(self._weights, recency=0.0)
         weights = {id: timeless if id in turns else self._weights for id in places}
-        scores = {id: math.fsum(score_parts(items[id], places[id], now, weights[id], kinds).values()) for id in places}
+        scores = {id: total_score(items[id], places[id], now, weights[id], kinds) for id in places}
         best = sorted(scores, key=lambda id: (-scores[id], id))[:k]
         return [score_hit(Hit(items[id], 0.0, Backend.HYBRID, relevancy=places[id]), now, weights[id], kinds) for id in best]
 

@@ -29,7 +29,7 @@ from memoryd.router.relevance import (
     term_weights,
 )
 from memoryd.router.rules import RULES, explain, route
-from memoryd.router.score import ScoreWeights, asked_kinds, recency, score_hit, score_parts
+from memoryd.router.score import ScoreWeights, asked_kinds, recency, score_hit, score_parts, total_score
 from memoryd.router.times import asked_event, asked_span, asks_past, span_around
 
 __all__ = [
@@ -68,5 +68,6 @@ __all__ = [
     "score_parts",
     "signals_of",
     "term_weights",
+    "total_score",
     "word_weight",
 ]

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -33,6 +34,7 @@ Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
 _Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
+TRAITS_KEPT = 6_000
 # What a date counts when the span has but one end, and when a statement only held in it but began before.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
@@ -122,7 +124,7 @@ def late_features(
         row = asked.of(item)
         row |= {name: value for name, value in signals[id].items() if name in _Z}
         before, after = neighbours.get(id, ("", ""))
-        if words := signals.get(before, {}).get("bm25"):
+        if before and (words := signals.get(before, {}).get("bm25")):
             row["bm25"] = row.get("bm25", 0.0) + BEFORE_SHARE * words
         if before in items and items[before].content.rstrip().endswith("?"):
             row["answer"] = 1.0
@@ -186,18 +188,18 @@ class _Asked:
 
     def of(self, item: MemoryItem) -> dict[str, float]:
         """The features that hold for the item, as 1 (entity: the share of the query's names). Notes its speaker's place."""
-        if speaker := _SPEAKER.match(item.content):
-            named = [self._names[word] for word in keywords(speaker["name"]) if word in self._names]
-            self.places |= {item.id: min(named)} if named else {}
+        speaker, short, asks = _traits(item.content)
+        if named := [self._names[word] for word in speaker if word in self._names]:
+            self.places[item.id] = min(named)
         holds = (
             ("past", self._time.past and item.status is Status.SUPERSEDED),
             ("when", self._when and names_time(item.content)),
-            ("short", is_short(item.content)),
+            ("short", short),
             ("user", USER_TAG in item.tags and not self._told),
             ("kind", item.kind in self._kinds),
         )
         out = {name: 1.0 for name, value in holds if value}
-        if "?" in item.content and USER_TAG not in item.tags:
+        if asks and USER_TAG not in item.tags:
             out["question"] = question_share(item.content)
         if self._time.span is not None:
             out["date"] = self._dated(item, self._time.span)
@@ -214,10 +216,11 @@ class _Asked:
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
 
 
-def is_short(text: str) -> bool:
-    """Whether a text has no more than a dozen words."""
-    # Not all words of a long text are looked at.
-    return len(text.split(None, SHORT_WORDS)) <= SHORT_WORDS
+@lru_cache(maxsize=TRAITS_KEPT)  # the candidates of a project's questions are mostly the same
+def _traits(text: str) -> tuple[tuple[str, ...], bool, bool]:
+    """The words of the speaker's name; whether the text has at most a dozen words; whether a question mark."""
+    speaker = _SPEAKER.match(text)
+    return tuple(keywords(speaker["name"])) if speaker else (), len(text.split()) <= SHORT_WORDS, "?" in text
 
 
 def question_share(text: str) -> float:

@@ -21,6 +21,7 @@ CONFIDENCE_BOOST = 0.05
 KIND_BOOST = 0.02
 DECAY_SHARE = 0.1
 MAX_KINDS = 3
+PARTS = ("recency", "relevancy", "decayed", "confidence", "pinned", "kind")
 _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
     {
         Kind.PREFERENCE: frozenset("prefer preference preferences preferred favourite favorite style 喜欢 偏好".split()),
@@ -68,15 +69,26 @@ def score_parts(
     around 0.7. pinned and kind: +0.02 when they hold. The last four scale with the
     relevancy, so nothing is lifted that does not fit.
     """
-    parts = {
-        "recency": weights.recency * recency(item.created_at, now, weights.days),
-        "relevancy": weights.relevancy * relevancy,
-        "decayed": -DECAY_SHARE * weights.relevancy * relevancy * (1.0 - item.relevancy),
-        "confidence": CONFIDENCE_BOOST * (item.confidence - NEUTRAL_CONFIDENCE) * relevancy,
-        "pinned": PINNED_BOOST * relevancy if item.pinned else 0.0,
-        "kind": KIND_BOOST * relevancy if item.kind in kinds else 0.0,
-    }
+    parts = dict(zip(PARTS, _summands(item, relevancy, now, weights, kinds), strict=True))
     return {name: value for name, value in parts.items() if value or name in ("recency", "relevancy")}
+
+
+def total_score(item: MemoryItem, relevancy: float, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()) -> float:
+    """The sum of `score_parts`."""
+    return math.fsum(_summands(item, relevancy, now, weights, kinds))
+
+
+def _summands(
+    item: MemoryItem, relevancy: float, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...]
+) -> tuple[float, ...]:
+    return (
+        weights.recency * recency(item.created_at, now, weights.days) if weights.recency else 0.0,
+        weights.relevancy * relevancy,
+        -DECAY_SHARE * weights.relevancy * relevancy * (1.0 - item.relevancy),
+        CONFIDENCE_BOOST * (item.confidence - NEUTRAL_CONFIDENCE) * relevancy,
+        PINNED_BOOST * relevancy if item.pinned else 0.0,
+        KIND_BOOST * relevancy if item.kind in kinds else 0.0,
+    )
 
 
 def score_hit(hit: Hit, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()) -> Hit:

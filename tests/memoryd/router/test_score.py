@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import ScoreWeights, asked_kinds, recency, score_hit, score_parts
+from memoryd.router import ScoreWeights, asked_kinds, recency, score_hit, score_parts, total_score
 from memoryd.types import Backend, Hit, Kind, MemoryItem
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -64,3 +64,10 @@ def test_parts_add_up_to_the_score(relevancy: float, confidence: float, decay: f
 )
 def test_the_wording_points_to_kinds_unless_it_points_everywhere(text: str, kinds: tuple[Kind, ...]) -> None:
     assert asked_kinds(text) == kinds
+
+
+def test_the_total_is_the_sum_of_the_parts():
+    for candidate in (item(), item(pinned=True, confidence=0.2, relevancy=0.3), item(kind=Kind.RULE)):
+        assert total_score(candidate, 0.8, NOW, WEIGHTS, (Kind.RULE,)) == pytest.approx(
+            sum(score_parts(candidate, 0.8, NOW, WEIGHTS, (Kind.RULE,)).values())
+        )
