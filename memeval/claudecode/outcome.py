@@ -15,7 +15,7 @@ from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionRe
 from memeval.claudecode.scoring import is_main
 from memeval.claudecode.trajectory import trajectories
 from memeval.files import write_atomic
-from memeval.phases.report import RunFacts, build_result
+from memeval.phases.report import RunFacts, build_result, interval_of
 from memeval.results.codec import score_from_json, usage_from_json
 from memeval.results.provenance import version
 from memeval.results.store import Key, QuestionRow, Record
@@ -69,7 +69,7 @@ def cell_result(
     result["claudecode"] = {
         **store.meta("claudecode"),
         "sessions": accounting(run),
-        "four_metrics": four_metrics(result["metrics"], result["questions"]),
+        "four_metrics": four_metrics(result["metrics"], result["questions"], run.settings.seed),
         "summary": dict(family.summary(records, without)),
         "trajectories": trajectory_file(Path(store.meta("result_file") or "-")).name,
     }
@@ -129,7 +129,7 @@ def accounting(run: Run) -> dict[str, Any]:
     return {"total": sum(statuses.values()), "by_status": by_status, "starts": starts, "cached": cached}
 
 
-def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
     """Recency, efficiency and relevancy of a cell with their targets; accuracy on against off is in the comparison.
 
     Accuracy counts as comparisons do: what ran out of time, turns or money is wrong, what a crash or a limit ended is left out.
@@ -145,13 +145,15 @@ def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, An
         "recency": {"value": recency},
         "efficiency": {"value": share, "target": EFFICIENCY_TARGET, "met": None if share is None else share <= EFFICIENCY_TARGET},
         "relevancy": {"value": near, "target": RELEVANCY_TARGET, "met": None if near is None else near >= RELEVANCY_TARGET},
-        "accuracy": {"value": _mean_of(main, questions) if (main := main_metric(metrics)) else None, "metric": main},
+        "accuracy": _accuracy(main_metric(metrics), questions, seed),
     }
 
 
-def _mean_of(metric: str, questions: Sequence[Mapping[str, Any]]) -> float | None:
-    values = [value for question in questions if (value := _counted(metric, question)) is not None]
-    return math.fsum(values) / len(values) if values else None
+def _accuracy(metric: str | None, questions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
+    found = ((question["case_id"], _counted(metric, question)) for question in questions) if metric else ()
+    counted = [(case, value) for case, value in found if value is not None]
+    mean = math.fsum(value for _, value in counted) / len(counted) if counted else None
+    return {"value": mean, "metric": metric, "interval": interval_of(counted, seed)}
 
 
 def _counted(metric: str, question: Mapping[str, Any]) -> float | None:

@@ -45,6 +45,26 @@ class CellView:
         """Short, within a benchmark."""
         return f"{self.arm} {self.model}" + (f" #{self.repeat}" if self.repeat > 1 else "")
 
+    @property
+    def accuracy(self) -> float | None:
+        """As the command counts it, what ran out of time or turns as wrong; files of before have that of scored questions."""
+        told = self._told_accuracy()
+        return number(told["value"]) if "interval" in told else self.metric.value_scored if self.metric else None
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Of the same."""
+        told = self._told_accuracy()
+        if "interval" in told:
+            ends = told["interval"] or {}
+            return number(ends.get("low")), number(ends.get("high"))
+        return (self.metric.low, self.metric.high) if self.metric else (None, None)
+
+    def _told_accuracy(self) -> Mapping[str, Any]:
+        four = self.told.get("four_metrics")
+        told = four.get("accuracy") if isinstance(four, Mapping) else None
+        return told if isinstance(told, Mapping) else {}
+
 
 def cell_view(run: RunResult) -> CellView | None:
     """None for runs that are no cell of a run_bench command."""
@@ -122,15 +142,14 @@ def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], c
 
 
 def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) -> tuple[object, ...]:
-    value = cell.metric
     name = cell.arm + (f" #{cell.repeat}" if cell.repeat > 1 else "")
     four = cell.told.get("four_metrics")
     metrics = four if isinstance(four, Mapping) else {}
     return (
         el("a", name, href=links[cell.run_id]) if cell.run_id in links else esc(name),
         cell.model,
-        percent(value.value_scored) if value else NONE,
-        interval(value.low, value.high) if value else NONE,
+        percent(cell.accuracy),
+        interval(*cell.interval),
         points(_delta(cell, cells)),
         *(metric_text(metrics.get(one)) for one in ("recency", "efficiency", "relevancy")),
         _sessions(cell.told.get("sessions")),
@@ -144,7 +163,7 @@ def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
     """Against the cell without memory of the same model and repeat."""
     for other in cells:
         if other.arm == "off" != cell.arm and (other.model, other.repeat) == (cell.model, cell.repeat):
-            one, two = (each.metric.value_scored if each.metric else None for each in (cell, other))
+            one, two = cell.accuracy, other.accuracy
             return None if one is None or two is None else one - two
     return None
 

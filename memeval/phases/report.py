@@ -238,11 +238,11 @@ def _cell(cell: Cell, rated: Rated, seed: int) -> dict[str, Any]:
         "failed": cell.failed,
         "unscored": cell.unscored,
         "skipped": cell.skipped,
-        "interval": _interval(counted, seed),
+        "interval": interval_of(counted, seed),
     }
 
 
-def _interval(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
+def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
     """Wilson for yes/no values; else the bootstrap, drawn by case, since questions of one case are alike."""
     if not counted:
         return None

@@ -199,7 +199,7 @@ def test_a_session_that_needs_too_many_turns_is_wrong_and_said_to_be(world: Fake
     told = world.result("g")["claudecode"]
     assert told["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
     # The fake client knows the answers to odd numbers only: the first would be right, had it come to an end.
-    assert told["four_metrics"]["accuracy"] == {"value": 0.0, "metric": "contains"}
+    assert (told["four_metrics"]["accuracy"]["value"], told["four_metrics"]["accuracy"]["metric"]) == (0.0, "contains")
 
 
 def test_accuracy_counts_a_session_out_of_turns_as_wrong_and_leaves_out_one_that_crashed(world: FakeWorld) -> None:
@@ -207,7 +207,9 @@ def test_accuracy_counts_a_session_out_of_turns_as_wrong_and_leaves_out_one_that
     done = world.bench("-b", "forty", "--mode", "off", "--base-url", world.address, "--run-id", "g", "--json")
     (cell,) = json.loads(done.stdout)["cells"]
     assert cell["sessions"]["by_status"] == {"crash": 1, "done": 3, "max_turns": 1}
-    assert cell["metrics"]["accuracy"]["value"] == 0.5  # 3 and 5 of 1, 3, 4 and 5
+    accuracy = cell["metrics"]["accuracy"]
+    assert accuracy["value"] == 0.5  # 3 and 5 of 1, 3, 4 and 5
+    assert (accuracy["interval"]["low"], accuracy["interval"]["high"]) == pytest.approx((0.15, 0.85), abs=0.001)
 
 
 def test_a_dry_run_plans_and_runs_nothing(world: FakeWorld) -> None:

@@ -53,6 +53,14 @@ def verdict(**changes: Any) -> dict[str, Any]:
     }
 
 
+def test_accuracy_is_that_of_the_command_with_its_own_interval(tmp_path: Path) -> None:
+    counted = {"metric": "accuracy", "value": 0.61, "interval": {"low": 0.33, "high": 0.88}}
+    folder = site(tmp_path, cell("plugin", 3, four_metrics={"accuracy": counted}), cell("off", 1))
+    shown = Page((folder / "run_bench-g.html").read_text("utf-8")).text
+    assert "61.0" in shown and "33.0–88.0" in shown
+    assert "+36.0" in shown  # against 1 of 4
+
+
 def test_the_index_leads_to_the_command_and_that_to_each_cell_and_task(tmp_path: Path) -> None:
     folder = site(tmp_path, cell("plugin", 3), cell("off", 1), summary=verdict())
     assert 'href="run_bench-g.html"' in (folder / "index.html").read_text("utf-8")
