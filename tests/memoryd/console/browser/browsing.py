@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +10,7 @@ from typing import Any, Literal
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import Settings, load_settings
 from tests.memoryd.console import realistic
+from tests.waiting import HANGS_SECONDS, until
 
 WIDTHS = (390, 1440)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -26,8 +25,12 @@ class Store:
         self.settings.home.mkdir(parents=True, mode=0o700)
         self.settings.paths.config.write_text('embedder = "hash"\n', "utf-8")
         self.items = realistic.fill(self.settings, self.projects, count, hostile) if count else []
-        ensure_daemon(self.settings)
+        ensure_daemon(self.settings, HANGS_SECONDS)
         self.client = Client(self.settings.paths)
+
+    def stop(self) -> None:
+        """End the daemon."""
+        self.client.stop(HANGS_SECONDS)
 
     def link(self, cwd: str = "") -> str:
         """A fresh one-time link."""
@@ -60,9 +63,6 @@ def write_twice(store: Store, names: str, project: str, rules: Sequence[str]) ->
     store.call("sync")
 
 
-def finish_jobs(store: Store, seconds: float = 30.0) -> None:
+def finish_jobs(store: Store) -> None:
     """Wait until no day dream waits or runs."""
-    until, pause = time.monotonic() + seconds, threading.Event()
-    while store.call("jobs")["waiting"]:
-        assert time.monotonic() < until, "the day dreams did not end"
-        pause.wait(0.05)
+    until(lambda: not store.call("jobs")["waiting"], "the day dreams did not end")

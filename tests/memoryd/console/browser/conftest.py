@@ -29,7 +29,7 @@ def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium (set CHROMIUM_BIN)")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=3 * HANGS_MS)
         yield browser
         browser.close()
 
@@ -37,7 +37,7 @@ def chromium() -> Iterator[Any]:
 def _store(tmp_path_factory: pytest.TempPathFactory, name: str, count: int) -> Iterator[Store]:
     store = Store(tmp_path_factory.mktemp(name), count)
     yield store
-    store.client.stop()
+    store.stop()
 
 
 @pytest.fixture(scope="session")

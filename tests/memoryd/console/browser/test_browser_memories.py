@@ -116,7 +116,7 @@ def mortal(tmp_path):
     """A store whose daemon may be killed."""
     store = Store(tmp_path, 3)
     yield store
-    store.client.stop()
+    store.stop()
 
 
 @pytest.mark.parametrize("end", ["killed", "closed"])
@@ -133,7 +133,7 @@ def test_a_text_is_not_lost_when_the_daemon_is_killed_or_the_session_closed_unde
     assert ("does not answer" if end == "killed" else "has ended") in told and "memoryd console" in told
     assert page.get_by_label("Text (Markdown)").input_value().startswith("A long text")
     if end == "killed":
-        ensure_daemon(mortal.settings)
+        ensure_daemon(mortal.settings, 60)
 
 
 def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened, full, own):
