@@ -79,7 +79,10 @@ class Sources:
         if not listing.exists():
             if self.offline:
                 return _already_there(spec, folder, pattern)
-            files = [file for file in self._tree(spec, pattern) if _matches(file["path"], pattern)]
+            try:
+                files = [file for file in self._tree(spec, pattern) if _matches(file["path"], pattern)]
+            except DataError as error:
+                raise DataError(error.message, fix=_by_hand(spec, folder / pattern)) from error
             if not files:
                 raise DataError(f"{spec.source.dataset} holds no file {pattern!r}.", fix="Correct source.files of the benchmark.")
             folder.mkdir(parents=True, exist_ok=True)
@@ -116,6 +119,11 @@ class Sources:
 def _there(target: Path) -> Path | None:
     """The file or its packed form, whichever is in the cache."""
     return next((path for path in (target, target.with_name(target.name + ".gz")) if path.exists()), None)
+
+
+def _by_hand(spec: BenchmarkSpec, target: Path) -> str:
+    told = spec.source.instructions or f"Download {HUB}/datasets/{spec.source.dataset}."
+    return f"Check the connection. Or: {told} Put it at {target}, or name your copy with --data."
 
 
 def _existing(path: Path, spec: BenchmarkSpec) -> Path:

@@ -245,6 +245,13 @@ def test_a_large_file_that_differs_from_the_listing_of_the_hub_is_refused(tmp_pa
             sources(tmp_path, server).resolve(hub(FileSpec(name)))
 
 
+def test_where_no_hub_lists_the_files_the_error_says_what_to_put_where(tmp_path: Path, server: Server) -> None:
+    with pytest.raises(DataError, match="HTTP 404") as error:
+        sources(tmp_path, server).resolve(hub(FileSpec("data/*.csv")))
+    assert str(tmp_path / "cache" / "org--set" / "abc" / "data" / "*.csv") in error.value.fix
+    assert "--data" in error.value.fix
+
+
 def test_a_pattern_that_nothing_matches_is_an_error(tmp_path: Path, server: Server) -> None:
     server.files["/api/datasets/org/set/tree/abc/?recursive=true"] = b"[]"
     with pytest.raises(DataError, match=r"no file '\*.csv'"):
