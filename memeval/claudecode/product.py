@@ -17,7 +17,7 @@ from memeval.claudecode.sandbox import State
 from memeval.errors import ConfigError, ProviderError
 from memeval.types import EMPTY
 from memoryd.client import Client
-from memoryd.config import Settings, check_name, daemon_environment, parse_value
+from memoryd.config import HOME, Settings, check_name, daemon_environment, parse_value
 from memoryd.errors import ConfigError as SettingError
 from memoryd.errors import DaemonError, MemorydError
 from memoryd.paths import Paths
@@ -37,8 +37,10 @@ class Written:
 
 
 def check_settings(settings: Mapping[str, str], where: str) -> None:
-    """Raises ConfigError for a setting that memoryd does not have, or a value that it would refuse."""
+    """Raises ConfigError for a setting that memoryd does not have, a value that it would refuse, or another home."""
     for name, value in settings.items():
+        if name == HOME:
+            raise ConfigError(f"{where}: each sandbox has a home of its own.", fix=f"Leave {HOME} out.")
         try:
             check_name(name, where)
             parse_value(name, value, where)

@@ -45,6 +45,7 @@ def run(world: FakeWorld, *flags: str) -> Result:
         ("--judge-model openai/x", "OPENAI_API_KEY"),
         ("--plugin-setting colour=red", "there is no setting 'colour'"),
         ("--plugin-setting floor=high", "floor"),
+        ("--plugin-setting home=/elsewhere", "a home of its own"),
     ],
 )
 def test_a_wrong_flag_is_told_before_anything_is_done(asked: FakeWorld, flags: str, message: str) -> None:
