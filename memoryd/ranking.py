@@ -237,7 +237,7 @@ class Ranker:
         return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
 
     def _late_tokens(self, asked: _Asked, backend: Backend) -> Tokens | None:
-        late = self._late is not None and backend is Backend.HYBRID and not is_foreign(asked.query.text)
+        late = self._late and backend is Backend.HYBRID and not is_foreign(asked.query.text)
         return asked.sources.tokens if late else None
 
     def _best(
@@ -284,9 +284,7 @@ class _Asked:
     """One query with its candidates: the `items` that passed; `signals` by id, which grow as they are needed."""
 
     def __init__(self, query: Query, sources: Sources, time: AskedTime, matching: Beside) -> None:
-        self.query = query
-        self.sources = sources
-        self.time = time
+        self.query, self.sources, self.time = query, sources, time
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
         self._matching = matching
@@ -333,10 +331,12 @@ class _Asked:
         self._begun = (frozenset(ids), self._matching.begin(partial(self._match, tokens, ids)))
 
     def matches(self, tokens: Tokens, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
-        """What the query's tokens find in all that was found and in its neighbours."""
+        """What the query's tokens find in what was found and in its neighbours."""
         begun, others = self._begun
-        wanted = {*found, *(other for pair in near.values() for other in pair if other)}
-        return {**self._match(tokens, sorted(wanted - begun)), **others()}
+        rest = sorted({*found, *(other for pair in near.values() for other in pair if other)} - begun)
+        third = len(rest) // 3  # the other thread is busy still
+        part = self._matching.begin(partial(self._match, tokens, rest[:third]))
+        return {**self._match(tokens, rest[third:]), **others(), **part()}
 
     def _match(self, tokens: Tokens, ids: Sequence[str]) -> Mapping[str, FloatArray]:
         return tokens.matches(self.query.text, ids, self._weight)

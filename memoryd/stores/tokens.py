@@ -167,16 +167,14 @@ class TokenStore:
         weight(word) · the best cosine with any token of the memory, over the sum of the weights: the sum over
         the tokens is 1 when every token is there. Raises EmbeddingError.
         """
-        if not ids:
+        query = self._queries.get(text)
+        weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
+        if not ids or not weights.any():
             return {}
-        rows = self._db.execute(  # while the query is encoded
+        rows = self._db.execute(
             f"SELECT id, vectors FROM tokens WHERE id IN (SELECT value FROM json_each(?)) AND {_USABLE}",
             (_json(ids), self._encoder.name, self._width),
         )
-        query = self._queries.get(text)
-        weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
-        if not weights.any():
-            return {}
         found = max_similarities(query.vectors, rows, self._width) * (weights / weights.sum())
         return {row[0]: match for row, match in zip(rows, found, strict=True) if np.isfinite(match).all()}
 
