@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -11,6 +12,13 @@ from memeval.types import EMPTY
 REPLAY = "replay"
 TRANSCRIPTS = "transcripts"
 INGESTS = (REPLAY, TRANSCRIPTS)
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+def setting_value(value: str, environ: Mapping[str, str]) -> str | None:
+    """A plugin setting's value: `$NAME` stands for a variable, so that no key is kept with a command; None if it is not set."""
+    named = _VARIABLE.fullmatch(value)
+    return environ.get(named[1]) if named else value
 
 
 @dataclass(frozen=True, slots=True)

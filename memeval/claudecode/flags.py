@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from click.core import ParameterSource
 from memeval.calls import Budget
 from memeval.claudecode import benches
 from memeval.claudecode.arms import arms_of
-from memeval.claudecode.conditions import Conditions
+from memeval.claudecode.conditions import Conditions, setting_value
 from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import Command, grid_cells, group_file
@@ -71,7 +72,9 @@ def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
 
 def _conditions(values: Mapping[str, Any]) -> Conditions:
     settings = pairs(values["settings"], "--plugin-setting")
-    check_settings(settings, "--plugin-setting")
+    values = resolved(settings)
+    _check_kept(settings, values)
+    check_settings(values, "--plugin-setting")
     return Conditions(
         ingest=values["ingest"],
         max_turns=values["max_turns"],
@@ -83,6 +86,24 @@ def _conditions(values: Mapping[str, Any]) -> Conditions:
         embedder=values["embedder"],
         plugin_settings=settings,
     )
+
+
+def resolved(settings: Mapping[str, str]) -> dict[str, str]:
+    """Plugin settings with the values of variables. Raises ConfigError for one that is not set."""
+    found = {name: setting_value(text, os.environ) for name, text in settings.items()}
+    if missing := [name for name, value in found.items() if value is None]:
+        name = missing[0]
+        raise ConfigError(f"--plugin-setting {name}={settings[name]}: that variable is not set.", fix="Set it.")
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _check_kept(settings: Mapping[str, str], values: Mapping[str, str]) -> None:
+    """Keys come by variables only: a command is kept in a file."""
+    for name, text in settings.items():
+        if name.endswith("_api_key") and values[name] == text:
+            raise ConfigError(
+                f"--plugin-setting {name} would be kept in a file.", fix=f"Write '{name}=$NAME' with a variable's name."
+            )
 
 
 def _version(text: str) -> str:

@@ -139,6 +139,7 @@ def _main(values: Mapping[str, Any]) -> None:
     if values["resume"]:
         flags.refuse_with_resume()
         group, asked = values["resume"], load_command(results, values["resume"])
+        flags.resolved(asked.conditions.plugin_settings)
     else:
         group, asked = values["run_id"] or new_group(), flags.command_of(values, _family_options(values, around))
         flags.refuse_taken(results, group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ from memeval.calls import Budget, RetryPolicy, Stop
 from memeval.claudecode import memories
 from memeval.claudecode.arms import ArmSetup, check_plugin
 from memeval.claudecode.client import ClaudeCode
-from memeval.claudecode.conditions import Conditions
+from memeval.claudecode.conditions import Conditions, setting_value
 from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, Step
 from memeval.claudecode.memories import Given
 from memeval.claudecode.product import MemoryDaemon
@@ -203,5 +204,6 @@ class SessionRunner:
 
     def environment(self, state: State) -> dict[str, str]:
         """All variables of a session."""
-        own = {f"MEMORYD_{key.upper()}": value for key, value in self._conditions.plugin_settings.items()}
+        settings = self._conditions.plugin_settings
+        own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
         return {**self._environment, **state.variables(), **self._setup.variables, **own}

@@ -46,6 +46,8 @@ def run(world: FakeWorld, *flags: str) -> Result:
         ("--plugin-setting colour=red", "there is no setting 'colour'"),
         ("--plugin-setting floor=high", "floor"),
         ("--plugin-setting home=/elsewhere", "a home of its own"),
+        ("--plugin-setting openai_api_key=secret", "would be kept in a file"),
+        ("--plugin-setting openai_api_key=$NOT_SET", "that variable is not set"),
     ],
 )
 def test_a_wrong_flag_is_told_before_anything_is_done(asked: FakeWorld, flags: str, message: str) -> None:
@@ -55,6 +57,15 @@ def test_a_wrong_flag_is_told_before_anything_is_done(asked: FakeWorld, flags: s
         assert message in done.stderr
     assert asked.calls() == []
     assert not (asked.folder / "results" / "runs").exists()
+
+
+def test_a_key_of_the_plugin_comes_from_a_variable_and_is_kept_nowhere(asked: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked.extra["MY_KEY"] = "sk-hidden"
+    flags = ("--mode", "off", "--no-probe", "--plugin-setting", "openai_api_key=$MY_KEY", "--run-id", "g")
+    assert run(asked, "-b", "forty", *flags).exit_code == 0
+    assert {call["env"]["MEMORYD_OPENAI_API_KEY"] for call in asked.calls()} == {"sk-hidden"}
+    kept = [path for path in (asked.folder / "results").rglob("*") if path.is_file() and b"sk-hidden" in path.read_bytes()]
+    assert kept == []
 
 
 def test_memory_that_can_not_be_taken_is_told_before_the_arm_without_memory_is_paid_for(asked: FakeWorld) -> None:
