@@ -72,9 +72,9 @@ def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
 
 def _conditions(values: Mapping[str, Any]) -> Conditions:
     settings = pairs(values["settings"], "--plugin-setting")
-    values = resolved(settings)
-    _check_kept(settings, values)
-    check_settings(values, "--plugin-setting")
+    told = resolved(settings)
+    _check_kept(settings, told)
+    check_settings(told, "--plugin-setting")
     return Conditions(
         ingest=values["ingest"],
         max_turns=values["max_turns"],
