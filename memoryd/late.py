@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memoryd.codec import item_digest
 from memoryd.db import remove_database
-from memoryd.errors import IndexDamagedError
+from memoryd.errors import IndexDamagedError, StoreError
 from memoryd.protocols import FloatArray, TokenEncoder
 from memoryd.router import is_turn
 from memoryd.stores.markdown import MarkdownStore
@@ -75,16 +75,28 @@ class LateIndex:
 
     @contextmanager
     def _mending(self) -> Iterator[None]:
+        store = self._store
         try:
             yield
         except IndexDamagedError as error:
-            log.warning("index tokens is damaged and is rebuilt: %s", error.message)
-            self._rebuilt.append("tokens")
-            with self._lock:
-                self._store.close()
-                remove_database(self._path)
-                self._store = self._open()
-            self._enqueue(sorted(self._markdown.digests()))
+            if self._replace(store):
+                log.warning("index tokens is damaged and is rebuilt: %s", error.message)
+                self._rebuilt.append("tokens")
+                self._enqueue(sorted(self._markdown.digests()))
+        except StoreError:
+            with self._lock:  # another thread may be replacing it
+                if store is self._store:
+                    raise
+
+    def _replace(self, store: TokenStore) -> bool:
+        """Open a new store in the place of this one; False when another thread has done so."""
+        with self._lock:
+            if store is not self._store:
+                return False
+            store.close()
+            remove_database(self._path)
+            self._store = self._open()
+            return True
 
     def rebuild(self) -> None:
         """Begin anew from the Markdown; encoding goes on in the background."""

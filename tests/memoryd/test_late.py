@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from zlib import crc32
@@ -9,6 +10,7 @@ import pytest
 
 from memoryd.config import load_settings
 from memoryd.db import remove_database
+from memoryd.errors import IndexDamagedError, StoreError
 from memoryd.late import place_in_session
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
@@ -204,3 +206,25 @@ def test_other_rankings_make_no_token_index(tmp_path):
     assert service.settle(60)
     service.close()
     assert not (tmp_path / "index" / "tokens.db").exists()
+
+
+def test_damage_that_two_threads_meet_is_mended_once(service, monkeypatch):
+    service.write(MemoryItem("the port is 8443", created_at=AT))
+    index, both = late(service), threading.Barrier(2, timeout=60)
+    closed = index._store.close
+
+    def fail(*_):
+        both.wait()
+        if threading.current_thread() is threading.main_thread():
+            raise IndexDamagedError("damaged", fix="none")
+        assert gone.wait(60)
+        raise StoreError("closed", fix="none")
+
+    gone = threading.Event()
+    monkeypatch.setattr(index._store, "matches", fail)
+    monkeypatch.setattr(index._store, "close", lambda: (closed(), gone.set()))
+    other = ThreadPoolExecutor(1).submit(index.matches, "port", ["a"], len)
+    assert index.matches("port", ["a"], len) == {}
+    assert other.result(60) == {}
+    assert service.health().rebuilt == ("tokens",)
+    assert service.settle(60)
