@@ -176,7 +176,8 @@ class TokenStore:
             (_json(ids), self._encoder.name, self._width),
         )
         found = max_similarities(query.vectors, rows, self._width) * (weights / weights.sum())
-        return {row[0]: match for row, match in zip(rows, found, strict=True) if np.isfinite(match).all()}
+        usable = np.isfinite(found).all(axis=1).tolist()
+        return {row[0]: match for row, match, whole in zip(rows, found, usable, strict=True) if whole}
 
     def prepare(self, text: str) -> None:
         """Begin to encode a query in another thread; a failure is told by `matches`."""
