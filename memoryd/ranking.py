@@ -180,9 +180,9 @@ class Ranker:
             return chosen, sources.words.search(query, k)
         if not sources.words.holds(query):
             return chosen, []
-        query, time = _in_time(query, sources)
         if sources.meaning is not None and chosen.backend is Backend.HYBRID:
             sources.meaning.prepare(query.text)  # its model runs while the candidates are looked up by words
+        query, time = _in_time(query, sources)
         asked = _Asked(query, sources, time, self._matching)
         lists = self._candidates(asked, chosen.backend, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
@@ -334,9 +334,9 @@ class _Asked:
         """What the query's tokens find in what was found and in its neighbours."""
         begun, others = self._begun
         rest = sorted({*found, *(other for pair in near.values() for other in pair if other)} - begun)
-        third = len(rest) // 3  # the other thread is busy still
-        part = self._matching.begin(partial(self._match, tokens, rest[:third]))
-        return {**self._match(tokens, rest[third:]), **others(), **part()}
+        quarter = len(rest) // 4  # the other thread is busy still
+        part = self._matching.begin(partial(self._match, tokens, rest[:quarter]))
+        return {**self._match(tokens, rest[quarter:]), **others(), **part()}
 
     def _match(self, tokens: Tokens, ids: Sequence[str]) -> Mapping[str, FloatArray]:
         return tokens.matches(self.query.text, ids, self._weight)
