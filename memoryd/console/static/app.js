@@ -1,5 +1,6 @@
 // What makes the pages quicker to use. Everything works without it.
 
+const PRESS_MS = 1500;
 export const csrf = () => document.querySelector('meta[name="csrf"]').content;
 
 // A change without leaving the page; the parsed answer, or an Error with the server's words.
@@ -75,6 +76,19 @@ function keepText() {
   }
 }
 
+// A button that is pressed twice counts once: else the second answer ("a dream is under way") comes in place of the first.
+function pressOnce() {
+  for (const form of document.querySelectorAll('form[method="post"]')) {
+    let last = -PRESS_MS;
+    form.addEventListener("submit", (event) => {
+      if (event.defaultPrevented) return;
+      if (event.timeStamp - last < PRESS_MS) return event.preventDefault();
+      last = event.timeStamp;
+      form.querySelector("[data-busy]")?.removeAttribute("hidden");
+    });
+  }
+}
+
 async function pageNow() {
   try {
     const answer = await fetch(location.pathname, { cache: "no-store" });
@@ -122,4 +136,5 @@ function keys() {
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 submitOnChange();
 keepText();
+pressOnce();
 keys();

@@ -29,7 +29,7 @@ def small(tmp_path_factory):
         write_twice(store, names, project, RULES)
     store.call("dream", dry_run=False)
     yield store
-    store.client.stop()
+    store.stop()
 
 
 def pages(store: Store) -> list[tuple[str, str]]:
@@ -72,6 +72,21 @@ def test_a_dream_is_taken_back_and_brought_back_by_keyboard(opened, checked, sma
     page.get_by_role("button", name="Take back").press("Enter")
     page.wait_for_url("**/dreams/undo-*")
     assert small.call("get_memory", id="mem_00000000000a")["memory"]["status"] == "superseded"
+
+
+PRESSED_TWICE = """() => {
+  const button = document.querySelector("button[name=dry]"), stopped = [];
+  button.form.addEventListener("submit", (event) => (stopped.push(event.defaultPrevented), event.preventDefault()));
+  button.click();
+  button.click();
+  return [stopped, document.querySelector("[data-busy]").hidden];
+}"""
+
+
+def test_a_button_that_is_pressed_twice_counts_once(opened, small):
+    page = opened("small")
+    page.goto(page.base + "/dreams")
+    assert page.evaluate(PRESSED_TWICE) == [[False, True], False]
 
 
 def test_one_proposal_is_accepted_and_the_rest_refused(opened, small):
