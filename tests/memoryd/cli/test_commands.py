@@ -148,6 +148,7 @@ def test_reindex_and_doctor_find_everything_in_order(terminal: Terminal, port: s
 
 def test_the_doctor_names_a_broken_file(terminal: Terminal) -> None:
     broken = terminal.paths.memories / "user" / "broken.md"
+    terminal.run("status")  # the daemon makes its folders, which others may not read
     broken.parent.mkdir(parents=True, exist_ok=True)
     broken.write_text("---\nkind: [\n---\nx\n")
     try:
