@@ -148,8 +148,8 @@ def test_reindex_and_doctor_find_everything_in_order(terminal: Terminal, port: s
 
 def test_the_doctor_names_a_broken_file(terminal: Terminal) -> None:
     broken = terminal.paths.memories / "user" / "broken.md"
-    terminal.run("status")  # the daemon makes its folders, which others may not read
-    broken.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (terminal.home, terminal.paths.memories, broken.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)  # the doctor minds folders that others can read
     broken.write_text("---\nkind: [\n---\nx\n")
     try:
         terminal.run("reindex")
