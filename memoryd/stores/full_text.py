@@ -3,8 +3,8 @@
 FTS5 can be asked for a range of rows, and then ranks no others. So the number of a row of `words`, its place, begins with
 that of a shelf: one for each project, and one for what is the user's and belongs to all. Behind it comes the row of `memory`.
 
-Parts of words are looked for in `runs`, all different runs of letters and digits that were ever written, by their
-trigrams in `grams`: they are far fewer than the texts.
+Parts of words are looked for in `runs`, the different runs of letters and digits of all texts, by their trigrams in
+`grams`: they are far fewer than the texts. A run goes with the last text that has it, so nothing that was erased stays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import orjson
 
 from memoryd import rows
 from memoryd.db import Database
-from memoryd.stores.terms import grams, index_text, runs_of, searchable
+from memoryd.stores.terms import grams, index_text, phrase, runs_of, searchable
 from memoryd.types import Query, Scope
 
 TABLES = frozenset({"words", "grams", "vocabulary", "shelves", "runs"})
@@ -24,14 +24,17 @@ CREATE_FULL_TEXT = (
     "CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1,"
     " tokenize='porter unicode61 remove_diacritics 2')",
     "CREATE TABLE runs (number INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE)",
-    "CREATE VIRTUAL TABLE grams USING fts5(run, content='', tokenize='trigram', detail=none, columnsize=0)",
+    "CREATE VIRTUAL TABLE grams USING fts5(run, content='', contentless_delete=1, tokenize='trigram', detail=none)",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
 )
 SHIFT = 32
 ROW = (1 << SHIFT) - 1
 USER_SHELF = 0
 EVERYTHING = (0, (1 << 63) - 1)
-_PLACED = "SELECT m.id, m.scope, m.project, m.rowid FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
+_PLACED = (
+    "SELECT m.id, m.payload, m.scope, m.project, m.rowid FROM json_each(?) AS wanted"
+    " CROSS JOIN memory AS m ON m.id = wanted.value"
+)
 # Only those that are new come back.
 _ADD_RUNS = "INSERT INTO runs (run) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING number, run"
 _RUNS_WITH = "SELECT runs.run FROM grams CROSS JOIN runs ON runs.number = grams.rowid WHERE grams MATCH ?"
@@ -48,6 +51,7 @@ class FullText:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._shelves: dict[str, int] = {}
+        self._gone: set[str] = set()
 
     def place(self, scope: str, project: str, rowid: int) -> int:
         """The row of the full-text tables for a row of `memory`; its shelf is made when it is missed."""
@@ -61,9 +65,12 @@ class FullText:
         return self._shelves[project]
 
     def places(self, ids: Sequence[str]) -> dict[str, int]:
-        """Where the texts of those that are known stand."""
-        found = self._db.execute(_PLACED, (orjson.dumps(list(ids)).decode(),))
-        return {id: self.place(scope, project, rowid) for id, scope, project, rowid in found}
+        """Where the texts of those that are known stand; they are about to be replaced."""
+        out = {}
+        for id, payload, *row in self._db.execute(_PLACED, (orjson.dumps(list(ids)).decode(),)):
+            out[id] = self.place(*row)
+            self._gone |= runs_of(searchable(rows.from_payload(payload)))
+        return out
 
     def put(self, texts: Mapping[int, str]) -> None:
         """Add or replace texts by their places."""
@@ -73,10 +80,19 @@ class FullText:
         runs = dict.fromkeys(run for text in texts.values() for run in runs_of(text))
         for number, run in self._db.execute(_ADD_RUNS, (orjson.dumps(list(runs)).decode(),)):
             self._db.execute("INSERT INTO grams (rowid, run) VALUES (?, ?)", (number, run))
+        self._gone.difference_update(runs)
 
-    def remove(self, place: int) -> None:
+    def remove(self, place: int, text: str = "") -> None:
         """Remove the text at a place."""
         self._db.execute("DELETE FROM words WHERE rowid = ?", (place,))
+        self._gone |= runs_of(text)
+
+    def sweep(self) -> None:
+        """Remove what no text has any more, when all texts are written."""
+        for run in sorted(self._gone):
+            if not self._db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (phrase(run),)):
+                for (number,) in self._db.execute("DELETE FROM runs WHERE run = ? RETURNING number", (run,)):
+                    self._db.execute("DELETE FROM grams WHERE rowid = ?", (number,))
 
 
 def shelve(db: Database) -> None:

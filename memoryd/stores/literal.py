@@ -22,9 +22,9 @@ from memoryd.stores.literal_search import USER_INDEX, LiteralSearch
 from memoryd.stores.terms import searchable
 from memoryd.types import Hit, MemoryItem, Query
 
-SCHEMA = 3
+SCHEMA = 4
 # These differ in the full-text tables alone.
-UNSHELVED = (1, 2)
+UNSHELVED = (1, 2, 3)
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
     "path TEXT NOT NULL",
@@ -48,6 +48,7 @@ _CREATE = (
 _ACTIVE_PAGE = (
     "SELECT path, payload FROM memory INDEXED BY memory_path WHERE path > ? AND status = 'active' ORDER BY path LIMIT ?"
 )
+_DELETE = "DELETE FROM memory WHERE id = ? RETURNING payload, scope, project, rowid"
 _UPSERT = rows.upsert_sql("memory", _EXTRA) + " RETURNING rowid"
 
 
@@ -168,6 +169,7 @@ class LiteralIndex:
                 if some_broken:
                     self.remove_broken(entry.path)
             full_text.put(texts)
+            full_text.sweep()
             self._touch()
 
     def _put(self, entry: Entry) -> int:
@@ -186,8 +188,9 @@ class LiteralIndex:
         with self.db.transaction():
             full_text = FullText(self.db)
             for id in ids:
-                for row in self.db.execute("DELETE FROM memory WHERE id = ? RETURNING scope, project, rowid", (id,)):
-                    full_text.remove(full_text.place(*row))
+                for payload, *row in self.db.execute(_DELETE, (id,)):
+                    full_text.remove(full_text.place(*row), searchable(rows.from_payload(payload)))
+            full_text.sweep()
             self._touch()
 
     def put_broken(self, broken: Broken) -> None:

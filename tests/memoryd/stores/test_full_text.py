@@ -75,6 +75,27 @@ def test_what_is_deleted_leaves_no_text_behind(tmp_path: Path) -> None:
     assert ids(store, "edi redi") == []
 
 
+def runs_in(store: MarkdownStore) -> set[str]:
+    db = Database(store._paths.index / "literal.db")
+    found = db.execute("SELECT run FROM runs")
+    assert len(db.execute("SELECT id FROM grams_docsize")) == len(found)
+    db.close()
+    return {run for (run,) in found}
+
+
+@pytest.mark.parametrize("by", ["deletion", "edit", "move"])
+def test_a_word_goes_with_the_last_text_that_has_it(tmp_path: Path, by: str) -> None:
+    store = open_store(tmp_path)
+    store.write_many([an_item(1, "The token is xyzzy12345 here"), an_item(2, "Nobody token knows")])
+    assert runs_in(store) == {"token", "xyzzy12345", "nobody", "knows"}
+    if by == "deletion":
+        store.delete(an_id(1))
+    else:
+        store.write(an_item(1, "Nobody else", project="app" if by == "edit" else "other"))
+    assert runs_in(store) == {"token", "nobody", "knows"}
+    assert ids(store, "oken") == [an_id(2)] and ids(store, "xyzzy1") == []
+
+
 def test_a_shelf_whose_transaction_failed_is_made_again(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1, project="a"))
