@@ -67,7 +67,7 @@ class ModelServer:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5)
+        self._thread.join(60)
 
     def main_requests(self) -> list[Body]:
         """Requests of the main loop: those that carry tools."""

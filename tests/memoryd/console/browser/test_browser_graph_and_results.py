@@ -199,4 +199,4 @@ def test_a_run_in_another_process_is_followed_until_it_ends(opened, checked, emp
         checked(page)
     finally:
         going.kill()
-        going.wait(timeout=10)
+        going.wait(timeout=60)
