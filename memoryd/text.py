@@ -12,6 +12,8 @@ _CJK_RUN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]+")
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPACE = re.compile(r"\s+")
+# Controls but tab and line feed, signs that turn the direction of writing, lone surrogates, letters that no font shows.
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 
 STOP_WORDS = frozenset(
     """a an the and or but of to in on at by for from with as is are was were be been being it its this that these those
@@ -72,6 +74,11 @@ def overlap(a: Iterable[str], b: Iterable[str]) -> float:
     left, right = set(a), set(b)
     union = left | right
     return len(left & right) / len(union) if union else 0.0
+
+
+def visible(text: str) -> str:
+    """The text as a terminal or a page may show it: a memory may quote what moves the cursor, turns the line around or hides."""
+    return _UNSHOWN.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,14 +13,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from memoryd.errors import MemorydError
+from memoryd.text import visible
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 STYLE = {"rule": "bold red", "preference": "magenta", "decision": "cyan", "fix": "green", "dead_end": "yellow"}
-
-
-def visible(text: str) -> str:
-    """The text as a terminal may show it: a memory may quote what would move the cursor or turn the line around."""
-    return _CONTROLS.sub("\ufffd", text)
 
 
 def _plain(text: object) -> str:

@@ -16,6 +16,8 @@ from urllib.parse import unquote
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 
+from memoryd.text import visible
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -82,7 +84,7 @@ def render(text: str) -> str:
     Markdown leaves some text unseen (definitions of links, their titles, cells beyond the columns, what is nested deeply), and a
     model reads that, too. So a text of which anything would not be seen is shown as it is written.
     """
-    text, env = text[:MAX_CHARACTERS], dict[str, Any]()
+    text, env = visible(text[:MAX_CHARACTERS]), dict[str, Any]()
     tokens = _parser().parse(text, env)
     if _letters(text) - _seen(tokens):
         return f"<pre>{escape(text)}</pre>\n{NOT_RENDERED}"

@@ -16,6 +16,7 @@ from memoryd.clock import from_iso
 from memoryd.console import markdown
 from memoryd.console.assets import Assets
 from memoryd.errors import DaemonError, InputError
+from memoryd.text import visible
 
 FOLDER = Path(__file__).parent / "templates"
 _OWN = re.compile(r"/(?![/\\])[!-~]*")
@@ -36,6 +37,7 @@ class Templates:
         )
         self._environment.filters.update(
             markdown=lambda text: Markup(markdown.render(str(text))),  # noqa: S704 - safe HTML by construction
+            seen=lambda text: visible(str(text)),
             day=_day,
             minute=_minute,
             thousands=lambda number: f"{number:,}",

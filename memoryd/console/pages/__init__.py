@@ -32,7 +32,8 @@ Templates (memoryd/console/templates, Jinja2; everything is escaped; a missing n
 - `{% extends "base.html" %}`, blocks `title`, `main`, `scripts`; `{% import "macros.html" as m %}`.
 - Given on every page: `project`, `projects`, `here`, `query` (dict of the address), `pairs` (the same with names that come
   several times), `csrf`, `theme`, `flashes`, `nav`. `status=` of `ctx.page` is the HTTP status: call your value otherwise.
-- Filters: `markdown` (safe HTML of a memory), `day`, `minute`, `thousands`, `money`, `segment` (for a part of an address).
+- Filters: `markdown` (safe HTML of a memory), `seen` (text of memories and logs, but in forms: no sign turns or hides it),
+  `day`, `minute`, `thousands`, `money`, `segment` (for a part of an address).
   Functions: `static("graph.js")`, `link("/memories", query, page=2)`.
 - macros.html: `csrf`, `button` (a form with one button), `chip`, `status`, `kind`, `facts`, `memory_row`, `table`,
   `pager`, `empty`, `problem`, `field`, `select`, `stat`, `details`.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.text import visible
 from memoryd.types import LinkType
 
 MOST = 60
@@ -60,7 +61,7 @@ def _drawn(node: Mapping[str, Any]) -> dict[str, Any]:
 
 def label(node: Mapping[str, Any]) -> str:
     """The beginning of a memory, or a name."""
-    text = " ".join(node["memory"]["content"].split()) if node["memory"] else node["name"]
+    text = visible(" ".join(node["memory"]["content"].split()) if node["memory"] else node["name"])
     return text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
 
 

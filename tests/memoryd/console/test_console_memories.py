@@ -171,6 +171,15 @@ def test_a_memory_shows_links_history_and_uses(real_console, store, remember):
     assert "No line of a log is noted" in text
 
 
+def test_signs_that_turn_or_hide_text_are_shown_as_such_and_stay_in_the_form(real_console, remember):
+    id = remember("The gate \u202eopens at\U000e0041 six.", tags=("gate",))
+    for path in ("/memories", "/memories?q=gate", f"/memories/{id}", f"/graph?id={id}"):
+        text = real_console.client.get(path).text
+        assert "\u202e" not in text and "\U000e0041" not in text, path
+        assert "The gate \ufffdopens at\ufffd six." in text, path
+    assert "The gate \u202eopens at\U000e0041 six." in real_console.get(f"/memories/{id}/edit").text
+
+
 def test_a_memory_that_never_was_is_a_plain_page(real_console):
     answer = real_console.get("/memories/mem_0123456789ab")
     assert answer.status_code == 404
