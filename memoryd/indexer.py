@@ -164,8 +164,9 @@ class DerivedIndex(Generic[StoreT]):
                     self._tell(error)
                     self._refill(self._store)
             except StoreError:
-                if store is self._store:
-                    raise
+                with self._lock:  # another thread may be replacing it
+                    if store is self._store:
+                        raise
         return work(self._store)
 
     def rebuild(self) -> None:

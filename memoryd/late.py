@@ -6,24 +6,19 @@ may have been said by the one who asked before. Statements of other kinds stand 
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from memoryd.codec import item_digest
-from memoryd.db import remove_database
-from memoryd.errors import IndexDamagedError, StoreError
+from memoryd.indexer import DerivedIndex
 from memoryd.protocols import FloatArray, TokenEncoder
 from memoryd.router import is_turn
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
 from memoryd.types import MemoryItem, Query, Status
 
-log = logging.getLogger(__name__)
 SESSION_TURNS = 5_000
 # Turns that a turn is read after: the second adds a point of recall at 10, a third next to nothing (docs/quality.md).
 READ_BEFORE = 2
@@ -37,11 +32,8 @@ def place_in_session(item: MemoryItem) -> tuple[datetime, list[tuple[int, str]],
     return item.created_at, parts, item.id
 
 
-class LateIndex:
-    """The token index `tokens.db`. `enqueue` gets the ids that must be encoded; they come back to `write`.
-
-    `rebuilt` is told when damage was found.
-    """
+class LateIndex(DerivedIndex[TokenStore]):
+    """The token index `tokens.db`. `enqueue` gets the ids that must be encoded; they come back to `write`."""
 
     def __init__(
         self,
@@ -51,80 +43,45 @@ class LateIndex:
         enqueue: Callable[[Sequence[str]], None],
         rebuilt: list[str],
     ) -> None:
-        self._path = path
+        """`rebuilt` is told the index's name when damage was found."""
         self._encoder = encoder
         self._markdown = markdown
         self._enqueue = enqueue
-        self._lock = threading.RLock()
-        self._rebuilt = rebuilt
-        self._store = self._open()
+        super().__init__(path, lambda place: TokenStore(place, encoder), self._enqueue_all, rebuilt)
 
     @property
     def name(self) -> str:
         """Identity of the token model."""
         return self._encoder.name
 
-    def _open(self) -> TokenStore:
-        try:
-            return TokenStore(self._path, self._encoder)
-        except IndexDamagedError as error:
-            log.warning("index tokens is damaged and is rebuilt: %s", error.message)
-            remove_database(self._path)
-            self._rebuilt.append("tokens")
-            return TokenStore(self._path, self._encoder)
-
-    @contextmanager
-    def _mending(self) -> Iterator[None]:
-        store = self._store
-        try:
-            yield
-        except IndexDamagedError as error:
-            if self._replace(store):
-                log.warning("index tokens is damaged and is rebuilt: %s", error.message)
-                self._rebuilt.append("tokens")
-                self._enqueue(sorted(self._markdown.digests()))
-        except StoreError:
-            with self._lock:  # another thread may be replacing it
-                if store is self._store:
-                    raise
-
-    def _replace(self, store: TokenStore) -> bool:
-        """Open a new store in the place of this one; False when another thread has done so."""
-        with self._lock:
-            if store is not self._store:
-                return False
-            store.close()
-            remove_database(self._path)
-            self._store = self._open()
-            return True
-
-    def rebuild(self) -> None:
-        """Begin anew from the Markdown; encoding goes on in the background."""
-        with self._mending():
-            self._store.clear()
+    def _enqueue_all(self, _store: TokenStore) -> None:
         self._enqueue(sorted(self._markdown.digests()))
 
     def catch_up(self) -> None:
         """Drop what is no longer there and let wait what is missing, changed or of another model."""
-        with self._mending():
-            held, wanted = self._store.digests(), self._markdown.digests()
-            for id in held.keys() - wanted.keys():
-                self._store.delete(id)
-            self._enqueue(sorted(id for id, digest in wanted.items() if held.get(id) != digest))
+        self._enqueue(self.use(self._missing))
+
+    def _missing(self, store: TokenStore) -> list[str]:
+        held, wanted = store.digests(), self._markdown.digests()
+        for id in held.keys() - wanted.keys():
+            store.delete(id)
+        return sorted(id for id, digest in wanted.items() if held.get(id) != digest)
 
     def write(self, items: Mapping[str, MemoryItem]) -> None:
         """Encode the items, and turns that now have others before them. Raises EmbeddingError."""
-        with self._lock, self._mending():  # damage found by another thread must not close the store meanwhile
-            entries = [_entry(item, ()) for item in items.values() if not is_turn(item)]
-            turns = [item for item in items.values() if is_turn(item)]
-            for session in sorted({item.session for item in turns}):
-                entries += self._entries_of(session, items)
-            self._store.write_many(entries)
+        self.use(lambda store: store.write_many(self._entries(store, items)))
 
-    def _entries_of(self, session: str, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
+    def _entries(self, store: TokenStore, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
+        entries = [_entry(item, ()) for item in items.values() if not is_turn(item)]
+        turns = [item for item in items.values() if is_turn(item)]
+        for session in sorted({item.session for item in turns}):
+            entries += self._entries_of(store, session, items)
+        return entries
+
+    def _entries_of(self, store: TokenStore, session: str, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
         query = Query(session=session, statuses=tuple(Status))
         found = [hit.item for hit in self._markdown.search(query, SESSION_TURNS) if is_turn(hit.item)]
-        stored = self._store.before([item.id for item in found])
+        stored = store.before([item.id for item in found])
         out = []
         for project in sorted({item.project for item in found}):
             turns = sorted((item for item in found if item.project == project), key=place_in_session)
@@ -138,38 +95,27 @@ class LateIndex:
 
     def delete(self, id: str) -> None:
         """Remove a memory's vectors."""
-        with self._mending():
-            self._store.delete(id)
+        self.use(lambda store: store.delete(id))
 
     def prepare(self, text: str) -> None:
-        """Begin to encode a query for `score`, which waits for it."""
-        self._store.prepare(text)
+        """Begin to encode a query for `matches`, which waits for it."""
+        self.use(lambda store: store.prepare(text))
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
         """See TokenStore.matches; nothing while the index is rebuilt. Raises EmbeddingError."""
-        with self._mending():
-            return self._store.matches(text, ids, weight)
-        return {}
+        return self.use(lambda store: store.matches(text, ids, weight))
 
     def linked(self) -> bool:
         """Whether there are turns that follow others, so that `neighbours` tells anything."""
-        with self._mending():
-            return self._store.linked()
-        return False
+        return self.use(lambda store: store.linked())
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """For each memory with vectors the ids of those said just before and just after in its session; empty: none."""
-        with self._mending():
-            return self._store.neighbours(ids)
-        return {}
+        return self.use(lambda store: store.neighbours(ids))
 
     def warm(self) -> None:
         """Load the model. Raises EmbeddingError."""
         self._encoder.encode_query("warm")
-
-    def close(self) -> None:
-        """Close the database."""
-        self._store.close()
 
 
 def _is_moved(item: MemoryItem, before: Sequence[MemoryItem], stored: Mapping[str, str]) -> bool:
