@@ -82,7 +82,7 @@ def whole_table(run: RunResult) -> Table:
     for part, of, what in (("precision", "abstained", "abstentions were right"), ("recall", "unanswerable", "without an answer")):
         if told.get(of):
             rows.append((f"abstention {part}", percent(number(told.get(part))), f"{both} of {_whole(told[of])} {what}"))
-    columns = ("of the whole run", "value %", "")
+    columns = ("of the whole run", "value %", "counted")
     return Table(columns, tuple(rows), frozenset(columns[1:2]))
 
 

@@ -67,7 +67,7 @@ def test_markdown_has_heading_metrics_and_types() -> None:
         "| fact\\_recall | 100.0 | 20.7–100.0 | 1 | 1 | 0 | 0 | 0 |\n"
         "| temporal | 0.0 | 0.0–79.3 | 1 | 1 | 0 | 0 | 0 |\n"
         "| all | 50.0 | 9.5–90.5 | 2 | 2 | 0 | 0 | 0 |\n\n"
-        "| of the whole run | value % |  |\n"
+        "| of the whole run | value % | counted |\n"
         "| --- | ---: | --- |\n"
         "| f1, task-averaged | 50.0 | mean over the benchmark's own types |\n\n"
         "| phase | p50 | p95 | p99 | model calls | cached | tokens in | tokens out | cost |\n"
