@@ -42,6 +42,7 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})"
 _AGO = re.compile(rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+ago\b", re.I)
 _WITHIN = re.compile(rf"\b(?:last|past|previous)\s+{_COUNT}\s+(?P<unit>day|week|month|year)s?\b", re.I)
 _LAST = re.compile(r"\b(?P<which>last|past|previous|this)\s+(?P<unit>week|weekend|month|quarter|year)\b", re.I)
+_THE = re.compile(r"\bthe\s+$", re.I)
 _WEEKDAY = re.compile(rf"\b(?:last|past|this|on|since|before|after)\s+(?P<day>{'|'.join(_WEEKDAYS)})\b", re.I)
 _DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "quarter": 91, "year": 365}
 _NEAR = (("day before yesterday", 2), ("yesterday", 1), ("last night", 1), ("today", 0), ("this morning", 0))
@@ -213,8 +214,10 @@ def _lately(match: re.Match[str], midnight: datetime) -> Span:
 
 
 def _last(match: re.Match[str], midnight: datetime) -> Span:
+    """`last week` is over, so today is none of it; `the last week` and `the past week` go on."""
+    over = match["which"].casefold() == "last" and not _THE.search(match.string[: match.start()])
     back = _DAYS[match["unit"].casefold()] * (1 if match["which"].casefold() in ("past", "this") else 2)
-    return midnight - back * DAY, midnight + DAY
+    return midnight - back * DAY, midnight if over else midnight + DAY
 
 
 def _weekday(match: re.Match[str], midnight: datetime) -> Span:
