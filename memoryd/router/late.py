@@ -35,7 +35,7 @@ _Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 TRAITS_KEPT = 6_000
-# What a date counts when the span has but one end, and when a statement only held in it but began before.
+# What a turn's date counts when the span has but one end, and when a statement only held in it but began before.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
 # What words of the turn before count for a turn, and being named after another speaker: "What did Jo tell Maya?" asks for Jo's.
@@ -214,7 +214,7 @@ class _Asked:
 
     def _dated(self, item: MemoryItem, span: Span) -> float:
         start = item.valid_from or item.created_at
-        share = OPEN_SHARE if is_open(span) else 1.0
+        share = OPEN_SHARE if is_open(span) and is_turn(item) else 1.0
         if within(span, start):
             return share
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0

@@ -82,6 +82,19 @@ def test_a_time_of_which_most_candidates_are_tells_less_than_one_of_few():
     assert by_share == [0.75, 0.25]
 
 
+def test_a_time_with_one_end_tells_more_of_a_statement_than_of_a_turn():
+    span = asked_span("What was the port before March 2025?", AT)
+    early = AT - timedelta(days=90)
+    items = [
+        replace(turn("a", "x"), created_at=early),
+        MemoryItem("x", "b", created_at=early),
+        MemoryItem("x", "c", created_at=AT + timedelta(days=90)),
+    ]
+    found = {item.id: item for item in items}
+    rows = late_features(Query("x"), found, {id: {} for id in found}, {}, {}, AskedTime(span))
+    assert rows["b"]["date"] == 4 * rows["a"]["date"] > 0
+
+
 def test_what_the_user_of_a_chat_asks_is_no_mere_question():
     said = replace(turn("a", "I moved to Porto. Any tips for the bakery?"), tags=(USER_TAG,))
     rows = features([said, turn("b", "Do you like bread?")], {})
