@@ -36,7 +36,7 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
             passage = _passage(piece, path, given)
             extraction = extractor.extract(passage)
             usage, model = usage + extraction.usage, extraction.model
-            candidates, refused = admissible(extraction)
+            candidates, refused = admissible(extraction, piece.turns)
             skipped.update(summed(extraction.skipped, counts(refused)))
             for candidate in candidates:
                 skipped.update(draft.add(candidate, passage))

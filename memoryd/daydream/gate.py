@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memoryd.config import Settings
@@ -12,8 +12,9 @@ from memoryd.daydream.decided import refused
 from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import Piece
 from memoryd.llm import extractor_folder, is_internal_text
-from memoryd.types import Candidate, Extraction, Refused, TurnKind
+from memoryd.types import Candidate, Extraction, Refused, Turn, TurnKind
 
+# For each turn of the user: a log that is read late is given what it would have been given turn by turn.
 MAX_CANDIDATES = 25
 MAX_CONTENT = 1_000
 
@@ -49,8 +50,8 @@ def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:
     return any(turn.kind is TurnKind.USER and is_internal_text(turn.text) for turn in (*piece.context, *piece.turns))
 
 
-def admissible(extraction: Extraction) -> tuple[list[Candidate], list[Refused]]:
-    """The candidates that may be written (no secrets, no rules from others, not too many), and the others."""
+def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Candidate], list[Refused]]:
+    """The candidates from these turns that may be written (no secrets, no rules from others, not too many), and the others."""
     out: list[Refused] = []
     good: list[Candidate] = []
     for candidate in extraction.candidates:
@@ -60,8 +61,9 @@ def admissible(extraction: Extraction) -> tuple[list[Candidate], list[Refused]]:
         else:
             good.append(restrain(candidate))
     order = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))
-    out += [refused(good[i], "over the limit") for i in order[MAX_CANDIDATES:]]
-    return [good[i] for i in sorted(order[:MAX_CANDIDATES])], out
+    most = MAX_CANDIDATES * max(1, sum(turn.kind is TurnKind.USER for turn in turns))
+    out += [refused(good[i], "over the limit") for i in order[most:]]
+    return [good[i] for i in sorted(order[:most])], out
 
 
 def _problem(candidate: Candidate) -> str:

@@ -193,7 +193,7 @@ class DayDream:
             extraction = extractor.extract(passage)
         except UnusableAnswerError as error:
             return self._give_up_or_raise(job, piece, run, error, extractor.name), []
-        candidates, refused = admissible(extraction)
+        candidates, refused = admissible(extraction, piece.turns)
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
         feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)

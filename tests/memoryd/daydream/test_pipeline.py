@@ -475,10 +475,24 @@ def test_a_secret_that_an_extractor_brings_in_is_refused(world: World, log: Log,
     assert (run.kept, run.skipped["holds a secret"]) == (0, 1)
 
 
-def test_one_piece_yields_a_bounded_number_of_memories(world: World, log: Log) -> None:
-    log.say(*(f"Rule about topic{i} thing{i} part{i}" for i in range(59)))
-    (run,) = world.run(log)
+MANY = [f"Rule about topic{i} thing{i} part{i}" for i in range(59)]
+
+
+def test_one_turn_yields_a_bounded_number_of_memories(world: World, log: Log) -> None:
+    class Talkative(EveryLine):
+        def extract(self, passage: Passage) -> Extraction:
+            (one,) = super().extract(passage).candidates
+            return Extraction(tuple(replace(one, content=line) for line in one.content.splitlines()))
+
+    log.say("\n".join(MANY))
+    (run,) = world.run(log, Talkative())
     assert (run.kept, run.skipped["over the limit"]) == (25, 34)
+
+
+def test_turns_that_are_read_late_and_at_once_yield_what_each_says(world: World, log: Log) -> None:
+    log.say(*MANY)
+    (run,) = world.run(log)
+    assert (run.kept, "over the limit" in run.skipped) == (59, False)
 
 
 def test_a_dry_run_shows_what_would_be_kept_and_writes_nothing(tmp_path: Path, world: World, log: Log) -> None:
