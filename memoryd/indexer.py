@@ -118,8 +118,8 @@ class BackgroundIndexer:
         except EmbeddingError as error:
             self._on_error(error)
             return True
-        except MemorydError:
-            log.exception("indexing failed")
+        except MemorydError as error:
+            log.warning("Indexing failed and is tried again: %s", error)
             return True
         return False
 
