@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from memeval.cli.progress import LiveProgress, PlainProgress
 from memeval.reporting.tally import Tally
 from memeval.results.store import Status
@@ -53,8 +55,10 @@ def test_an_unknown_cost_is_not_shown_as_free() -> None:
     assert tally.text() == "cost unknown"
 
 
-def test_live_bars_take_the_same_calls() -> None:
+def test_live_bars_show_the_phase_what_is_done_and_what_was_scored(capsys: pytest.CaptureFixture[str]) -> None:
     with LiveProgress("b × p:") as progress:
         progress.begin(Phase.EVALUATE, 2, 0)
         progress.advance(Phase.EVALUATE, Status.DONE, {"f1": 0.5}, 0.0)
         progress.end(Phase.EVALUATE)
+    shown = capsys.readouterr().err
+    assert all(part in shown for part in ("b × p: evaluate", "2/2", "f1 50.0"))
