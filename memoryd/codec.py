@@ -77,6 +77,7 @@ def item_to_dict(item: MemoryItem) -> dict[str, Any]:
         **{name: _iso_or_none(getattr(item, name)) for name in TIMES[1:]},
         "evidence": _evidence_to_dict(item.evidence),
         "pinned": item.pinned,
+        "asked_as": list(item.asked_as),
     }
 
 
@@ -187,6 +188,7 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     **{name: _time for name in TIMES},
     "evidence": _evidence,
     "pinned": _bool,
+    "asked_as": _strings,
 }
 OWNED_KEYS = (*_READERS, "trust")
 _NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
@@ -255,6 +257,7 @@ def _own_item(values: dict[str, Any]) -> MemoryItem:
         if any(evidence.values())
         else _NO_EVIDENCE,
         pinned=values["pinned"],
+        asked_as=tuple(values["asked_as"]),
     )
 
 
@@ -268,8 +271,11 @@ def item_digest(item: MemoryItem) -> str:
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
-    """`item_digest` of the item that `item_to_dict` gave these values."""
-    counted = {name: value for name, value in values.items() if name != "backends"}
+    """`item_digest` of the item that `item_to_dict` gave these values.
+
+    Without keys (`asked_as`) it is what it was before there were any, so that an upgrade does not index everything again.
+    """
+    counted = {name: value for name, value in values.items() if name != "backends" and (value or name != "asked_as")}
     return digest(orjson.dumps(counted).decode())[:32]
 
 
@@ -299,4 +305,9 @@ def candidate_to_dict(candidate: Candidate) -> dict[str, Any]:
         "entities": list(candidate.entities),
         "at": _iso_or_none(candidate.at),
         "reason": candidate.reason,
+        "status": candidate.status.value,
+        "asked_as": list(candidate.asked_as),
+        "repeats": list(candidate.repeats),
+        "replaces": list(candidate.replaces),
+        "closes": list(candidate.closes),
     }

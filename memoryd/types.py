@@ -62,9 +62,14 @@ class Trust(StrEnum):
 
 
 class Status(StrEnum):
-    """Life of a memory. Superseded and blacklisted ones stay readable for `as_of`."""
+    """Life of a memory.
+
+    A candidate is a statement that looked promising and that nobody has confirmed: it is found by an explicit search,
+    with a mark, and is never given to a session unasked. Superseded and blacklisted ones stay readable for `as_of`.
+    """
 
     ACTIVE = "active"
+    CANDIDATE = "candidate"
     SUPERSEDED = "superseded"
     BLACKLISTED = "blacklisted"
 
@@ -123,6 +128,8 @@ class MemoryItem:
     `created_at`/`expired_at` are transaction time (when memory believed it),
     `valid_from`/`valid_to` valid time (when it was true). All times are aware, UTC.
     An empty `id` means: not written yet; a store gives one.
+    `asked_as` are keys: questions or task phrasings, in other words than the statement, for which it matters. They are
+    searched beside the statement; they are never evidence and never shown to a session.
     """
 
     content: str
@@ -147,6 +154,7 @@ class MemoryItem:
     valid_to: datetime | None = None
     evidence: Evidence = Evidence()
     pinned: bool = False
+    asked_as: tuple[str, ...] = ()
 
     @property
     def trust(self) -> Trust:
@@ -256,7 +264,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement that an extractor proposes to keep. `importance` 1..3 as in the corpus."""
+    """A statement that a reader proposes to keep. `importance` 1..3 as in the corpus.
+
+    `status` is active or candidate. `asked_as` are the memory's keys. `repeats`, `replaces` and `closes` are ids of known
+    memories: those that it says again (or confirms), those that no longer hold because of it, and todos that are done.
+    """
 
     content: str
     kind: Kind
@@ -272,6 +284,11 @@ class Candidate:
     scope: Scope = Scope.PROJECT
     at: datetime | None = None
     reason: str = ""
+    status: Status = Status.ACTIVE
+    asked_as: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
