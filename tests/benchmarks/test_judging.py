@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from benchmarks.judging import RUBRICS, agreement, collect, main, wilson
 
 FIRST = [
@@ -33,7 +34,7 @@ def test_a_sheet_shows_each_statement_once_and_no_reader(tmp_path: Path) -> None
     assert "first" not in text and "second" not in text
 
 
-def test_the_tally_counts_letters_by_reader_and_leaves_unanswered_rows_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tally_counts_letters_and_leaves_unanswered_rows_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = sheets(tmp_path)
     letter = {"Deploys": "A", "Run": "C", "Backups": ""}
     answers = {id: letter[str(row["content"]).split()[0]] for id, row in rows.items()}
@@ -53,8 +54,8 @@ def test_a_letter_that_the_rubric_lacks_names_the_file_and_the_row(tmp_path: Pat
 
 
 def test_two_judges_agree_on_the_side_where_only_the_letters_differ() -> None:
-    told = agreement(RUBRICS["keep"], {"1": "C", "2": "A", "3": "A"}, {"1": "D", "2": "A", "3": ""})
-    assert told == "2 rows judged twice: same letter 50 %, same side 100 %"
+    line = agreement(RUBRICS["keep"], {"1": "C", "2": "A", "3": "A"}, {"1": "D", "2": "A", "3": ""})
+    assert line == "2 rows judged twice: same letter 50 %, same side 100 %"
 
 
 def test_the_order_within_a_session_does_not_follow_the_readers() -> None:
