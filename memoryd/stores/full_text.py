@@ -2,6 +2,7 @@
 
 FTS5 can be asked for a range of rows, and then ranks no others. So the number of a row of `words`, its place, begins with
 that of a shelf: one for each project, and one for what is the user's and belongs to all. Behind it comes the row of `memory`.
+The keys of a memory have a column of their own beside its text.
 
 Parts of words are looked for in `runs`, the different runs of letters and digits of all texts, by their trigrams in
 `grams`: they are far fewer than the texts. A run goes with the last text that has it, so nothing that was erased stays.
@@ -15,13 +16,13 @@ import orjson
 
 from memoryd import rows
 from memoryd.db import Database
-from memoryd.stores.terms import grams, index_text, phrase, runs_of, searchable
-from memoryd.types import Query, Scope
+from memoryd.stores.terms import grams, index_text, keys_of, phrase, runs_of, searchable
+from memoryd.types import MemoryItem, Query, Scope
 
 TABLES = frozenset({"words", "grams", "vocabulary", "shelves", "runs"})
 CREATE_FULL_TEXT = (
     "CREATE TABLE shelves (number INTEGER PRIMARY KEY, project TEXT NOT NULL UNIQUE)",
-    "CREATE VIRTUAL TABLE words USING fts5(body, content='', contentless_delete=1,"
+    "CREATE VIRTUAL TABLE words USING fts5(body, keys, content='', contentless_delete=1,"
     " tokenize='porter unicode61 remove_diacritics 2')",
     "CREATE TABLE runs (number INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE)",
     "CREATE VIRTUAL TABLE grams USING fts5(run, content='', contentless_delete=1, tokenize='trigram', detail=none)",
@@ -72,12 +73,15 @@ class FullText:
             self._gone |= runs_of(searchable(rows.from_payload(payload)))
         return out
 
-    def put(self, texts: Mapping[int, str]) -> None:
-        """Add or replace texts by their places."""
+    def put(self, items: Mapping[int, MemoryItem]) -> None:
+        """Add or replace the texts and keys of items by their places."""
+        runs: dict[str, None] = {}
         # In order: FTS5 writes out what it has gathered whenever a row comes before the last one.
-        for place, text in sorted(texts.items()):
-            self._db.execute("INSERT OR REPLACE INTO words (rowid, body) VALUES (?, ?)", (place, index_text(text)))
-        runs = dict.fromkeys(run for text in texts.values() for run in runs_of(text))
+        for place, item in sorted(items.items(), key=lambda pair: pair[0]):
+            text = searchable(item)
+            columns = (place, index_text(text), index_text("\n".join(keys_of(item))))
+            self._db.execute("INSERT OR REPLACE INTO words (rowid, body, keys) VALUES (?, ?, ?)", columns)
+            runs |= dict.fromkeys(runs_of(text))
         for number, run in self._db.execute(_ADD_RUNS, (orjson.dumps(list(runs)).decode(),)):
             self._db.execute("INSERT INTO grams (rowid, run) VALUES (?, ?)", (number, run))
         self._gone.difference_update(runs)
@@ -90,7 +94,7 @@ class FullText:
     def sweep(self) -> None:
         """Remove what no text has any more, when all texts are written."""
         for run in sorted(self._gone):
-            if not self._db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (phrase(run),)):
+            if not self._db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (f"body : {phrase(run)}",)):
                 for (number,) in self._db.execute("DELETE FROM runs WHERE run = ? RETURNING number", (run,)):
                     self._db.execute("DELETE FROM grams WHERE rowid = ?", (number,))
 
@@ -103,7 +107,7 @@ def shelve(db: Database) -> None:
         db.execute(statement)
     full_text, start = FullText(db), 0
     while page := db.execute(_BY_SHELF, (_PAGE, start)):
-        full_text.put({full_text.place(*row): searchable(rows.from_payload(payload)) for payload, *row in page})
+        full_text.put({full_text.place(*row): rows.from_payload(payload) for payload, *row in page})
         start += len(page)
 
 

@@ -22,9 +22,9 @@ from memoryd.stores.literal_search import USER_INDEX, LiteralSearch
 from memoryd.stores.terms import searchable
 from memoryd.types import Hit, MemoryItem, Query
 
-SCHEMA = 4
+SCHEMA = 5
 # These differ in the full-text tables alone.
-UNSHELVED = (1, 2, 3)
+UNSHELVED = (1, 2, 3, 4)
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
     "path TEXT NOT NULL",
@@ -158,14 +158,14 @@ class LiteralIndex:
             some_broken = self.db.value("SELECT 1 FROM broken LIMIT 1") is not None
             full_text = FullText(self.db)
             places = full_text.places([entry.item.id for entry in entries])
-            texts: dict[int, str] = {}
+            texts: dict[int, MemoryItem] = {}
             for entry in entries:
                 item = entry.item
                 place = full_text.place(item.scope, item.project, self._put(entry))
                 if (before := places.get(item.id, place)) != place:
                     texts.pop(before, None)
                     full_text.remove(before)
-                places[item.id], texts[place] = place, searchable(item)
+                places[item.id], texts[place] = place, item
                 if some_broken:
                     self.remove_broken(entry.path)
             full_text.put(texts)

@@ -28,6 +28,11 @@ MOST_BEHIND = 1_000
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
 
 
+def usable_of(row: str) -> str:
+    """USABLE for the row of that alias."""
+    return f"{row}.model = ? AND typeof({row}.embedding) = 'blob' AND length({row}.embedding) = ?"
+
+
 class Mirror(Protocol):
     """Vectors outside the table that propose candidates."""
 
@@ -71,8 +76,9 @@ def read_dimensions(db: Database, model: str) -> int:
 class Mirrors:
     """The matrix and the HNSW mirror of one table. The caller's lock guards all but `rebuild_ann`."""
 
-    def __init__(self, db: Database, model: str, ann_path: Path, ann_threshold: int, matrix_bytes: int) -> None:
+    def __init__(self, db: Database, table: str, model: str, ann_path: Path, ann_threshold: int, matrix_bytes: int) -> None:
         self._db = db
+        self._table = table
         self._model = model
         self._ann_path = ann_path
         self._ann_threshold = ann_threshold
@@ -87,9 +93,13 @@ class Mirrors:
         """The table's state; rows are counted once for each version, which deletions raise too."""
         version = int(self._db.value("SELECT value FROM counter WHERE name = 'version'"))
         if version != self._last.version:
-            count = int(self._db.value("SELECT count(*) FROM memory"))
+            count = int(self._db.value(f"SELECT count(*) FROM {self._table}"))
             self._last = State(version, count, read_dimensions(self._db, self._model))
         return self._last
+
+    def count(self) -> int:
+        """Rows of the table."""
+        return self._state().count
 
     def clear(self) -> None:
         """Let go of the vectors in memory."""
@@ -137,7 +147,7 @@ class Mirrors:
         ann = self._ann
         if ann is None:
             return None
-        behind = self._db.value("SELECT count(*) FROM memory WHERE version > ?", (ann.version,))
+        behind = self._db.value(f"SELECT count(*) FROM {self._table} WHERE version > ?", (ann.version,))
         if behind > MOST_BEHIND or ann.dimensions != state.dimensions or _is_bloated(ann, state):
             self._ann = None
             return None
@@ -157,8 +167,8 @@ class Mirrors:
         rowid = 2**62
         while True:
             rows = self._db.execute(
-                f"SELECT rowid, embedding, version FROM memory WHERE (version, rowid) > (?, ?) AND version <= ? AND {USABLE}"
-                " ORDER BY version, rowid LIMIT ?",
+                f"SELECT rowid, embedding, version FROM {self._table} WHERE (version, rowid) > (?, ?) AND version <= ?"
+                f" AND {USABLE} ORDER BY version, rowid LIMIT ?",
                 (version, rowid, state.version, self._model, state.dimensions * FLOAT_BYTES, READ_BATCH),
             )
             if not rows:

@@ -31,20 +31,25 @@ class Places:
     Rows that are deleted stay, so whoever asks looks them up in the table.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, table: str, passing: str, changed: str, row: str) -> None:
+        """`passing` and `changed` are what SQL selects from, as in VectorSource; `row` is the alias of the vectors' rows."""
         self._db = db
+        self._table = table
+        self._row = row
+        self._passing = f"SELECT {row}.rowid FROM {passing} WHERE"
+        self._changed = f"SELECT {row}.rowid FROM {changed} WHERE {row}.version > ? AND"
         self._matrix: VectorMatrix | None = None
         self._version = -1
         self._known: dict[str, _Filter] = {}
 
     def of(self, matrix: VectorMatrix, condition: str, parameters: Sequence[Any]) -> NDArray[np.intp]:
-        """Places of the rows that pass a condition on the table `memory`, in growing order."""
+        """Places of the rows whose memory (`m` in SQL) passes a condition, in growing order."""
         self._bring_up(matrix)
         key = orjson.dumps([condition, *parameters]).decode()
         if key not in self._known:
             if len(self._known) >= FILTERS_KEPT:
                 self._known.clear()
-            places = matrix.places(self._rows(f"SELECT rowid FROM memory WHERE {condition}", *parameters))
+            places = matrix.places(self._rows(f"{self._passing} {condition}", *parameters))
             self._known[key] = _Filter(condition, tuple(parameters), places)
         return self._known[key].places
 
@@ -55,7 +60,7 @@ class Places:
             self._matrix = matrix
             self._known.clear()
         elif version != matrix.version and self._known:
-            changed = self._rows("SELECT rowid FROM memory WHERE version > ? LIMIT ?", version, MOST_CHANGED + 1)
+            changed = self._rows(f"SELECT rowid FROM {self._table} WHERE version > ? LIMIT ?", version, MOST_CHANGED + 1)
             if len(changed) > MOST_CHANGED:
                 self._known.clear()
             else:
@@ -64,9 +69,7 @@ class Places:
     def _renewed(self, one: _Filter, matrix: VectorMatrix, changed: Sequence[int], version: int) -> _Filter:
         if not changed:
             return one
-        passing = self._rows(
-            f"SELECT rowid FROM memory INDEXED BY memory_version WHERE version > ? AND {one.condition}", version, *one.parameters
-        )
+        passing = self._rows(f"{self._changed} {one.condition}", version, *one.parameters)
         others = np.setdiff1d(one.places, matrix.places(changed), assume_unique=True)
         return _Filter(one.condition, one.parameters, np.union1d(others, matrix.places(passing)))
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 
-from memoryd.text import CJK, keywords, words
+from memoryd.text import CJK, keywords, one_line, shorten, words
 from memoryd.types import MemoryItem
 
 MAX_QUERY_WORDS = 200
 MIN_SUBSTRING = 4
+# More or longer ones would be searched at the cost of all queries, and say little more.
+MAX_KEYS = 8
+MAX_KEY_CHARACTERS = 300
 _CAMEL_WORD = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
 _RUN = re.compile(r"[^\W_]+")
 _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
@@ -21,6 +24,12 @@ _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
 def searchable(item: MemoryItem) -> str:
     """Everything of an item that words are looked up in."""
     return "\n".join((item.content, *item.tags, *item.entities))
+
+
+def keys_of(item: MemoryItem) -> tuple[str, ...]:
+    """The keys of an item as the indexes take them: at most eight, on one line each, none twice."""
+    keys = (shorten(one_line(key), MAX_KEY_CHARACTERS) for key in item.asked_as)
+    return tuple(dict.fromkeys(key for key in keys if key))[:MAX_KEYS]
 
 
 def index_text(text: str) -> str:

@@ -1,5 +1,8 @@
 """The vector store: memories with their embeddings in one SQLite file, found by cosine.
 
+A memory is as near as the nearest of its vectors: that of its statement, or that of a key (`MemoryItem.asked_as`). A key is
+embedded as a query, since it is one: a prompt in other words lies nearer to it than to the statement.
+
 Derived from the Markdown and rebuilt from it. Search is exact by one of two ways that give
 the same answers: a matrix of all vectors in memory while it fits, else sqlite-vec inside the
 table (docs/design/vector-index.md has the measurements). Above `ann_threshold` an HNSW
@@ -9,7 +12,6 @@ runs in SQL on the table itself, so a mirror that is behind can't show what must
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,10 +19,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import orjson
 import sqlite_vec
-from numpy.typing import NDArray
 
 from memoryd.codec import new_id
 from memoryd.db import Database
@@ -29,8 +29,9 @@ from memoryd.protocols import Embedder, FloatArray
 from memoryd.rows import create_table_sql, from_payload, to_row, upsert_sql, where
 from memoryd.stores.ahead import Ahead
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
-from memoryd.stores.mirrors import MATRIX_BYTES, READ_BATCH, USABLE, Mirrors, dimensions_key, read_dimensions
-from memoryd.stores.places import Places
+from memoryd.stores.mirrors import MATRIX_BYTES, READ_BATCH, USABLE, dimensions_key, read_dimensions, usable_of
+from memoryd.stores.terms import keys_of
+from memoryd.stores.vector_table import KEYS, STATEMENTS, VectorTable
 from memoryd.stores.vectors import from_blobs, to_blob, unit_vectors
 from memoryd.types import Backend, Hit, MemoryItem, Query
 
@@ -43,8 +44,17 @@ _NORM = (
     " THEN vec_distance_L2(embedding, ?) END"
 )
 _NEXT_VERSION = "UPDATE counter SET value = value + 1 WHERE name = 'version' RETURNING value"
-# Candidates asked of a mirror after the first few, in multiples of k, before the filter is taken for narrow.
-_REACH = (2, 8, 64)
+_UPSERT_KEY = """
+INSERT INTO key (owner, text, embedding, model, version) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT(owner, text) DO UPDATE SET embedding = excluded.embedding, model = excluded.model, version = excluded.version
+"""
+_OWNED = "SELECT rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+# The cosine of each statement, and of its best key.
+_COMPARE = f"""
+SELECT m.id, round(1 - vec_distance_cosine(m.embedding, ?), 6),
+(SELECT max(round(1 - vec_distance_cosine(key.embedding, ?), 6)) FROM key WHERE key.owner = m.rowid AND {usable_of("key")})
+FROM memory AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
+"""
 
 
 @SCHEMA.step
@@ -58,6 +68,17 @@ def m001_create(db: Database) -> None:
     db.execute("CREATE INDEX memory_version ON memory(version)")
     db.execute("CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
     db.execute("INSERT INTO counter VALUES ('version', 0), ('table', abs(random() % 1000000000000000))")
+
+
+@SCHEMA.step
+def m002_keys(db: Database) -> None:
+    """Vectors of the keys. Memories that have some are embedded again."""
+    db.execute(
+        "CREATE TABLE key (rowid INTEGER PRIMARY KEY, owner INTEGER NOT NULL, text TEXT NOT NULL, embedding BLOB,"
+        " model TEXT NOT NULL, version INTEGER NOT NULL, UNIQUE(owner, text))"
+    )
+    db.execute("CREATE INDEX key_version ON key(version)")
+    db.execute("UPDATE memory SET digest = '' WHERE json_array_length(payload, '$.asked_as') > 0")
 
 
 class VectorStore:
@@ -75,15 +96,16 @@ class VectorStore:
         extension: Any = sqlite_vec
         # Not durable: what a power cut loses is missed at the next start and embedded again.
         self._db = SCHEMA.open(path, extensions=[extension.loadable_path()], durable=False)
-        self._places = Places(self._db)
         self._queries = Ahead(self._embed_query, "embed-query")
-        self._mirrors = Mirrors(self._db, self._model, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
+        shared = (self._model, self._lock)
+        self._statements = VectorTable(self._db, STATEMENTS, *shared, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
+        self._keys = VectorTable(self._db, KEYS, *shared, path.with_suffix(".keys.hnsw"), ann_threshold, matrix_bytes)
 
     def close(self) -> None:
         """Close the database and let go of the vectors in memory; a second call does nothing."""
         self._queries.close()
-        with self._lock:
-            self._mirrors.clear()
+        for table in (self._statements, self._keys):
+            table.clear()
         self._db.close()
 
     def check(self) -> None:
@@ -99,7 +121,7 @@ class VectorStore:
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
         """Embed and store several items, a transaction for each 256; returns their ids in order.
 
-        An item whose content is stored already keeps its vector. When the embedder fails
+        What is stored already with the same content, or key, keeps its vector. When the embedder fails
         (EmbeddingError) the batches before stay written.
         """
         ids: list[str] = []
@@ -111,12 +133,14 @@ class VectorStore:
     def _write_batch(self, items: Sequence[MemoryItem]) -> list[str]:
         items = [item if item.id else replace(item, id=self._fresh_id()) for item in items]
         blobs = self._embed_contents(items)
+        keys = self._embed_keys(items)
         size = len(next(iter(blobs.values())))
         with self._db.transaction():
             version = self._db.value(_NEXT_VERSION)
             self._db.execute("INSERT OR REPLACE INTO counter VALUES (?, ?)", (dimensions_key(self._model), size // FLOAT_BYTES))
             rows = [(*to_row(item), blobs[item.content], self._model, version) for item in items]
             self._db.executemany(upsert_sql("memory", EXTRA), rows)
+            self._write_keys(items, keys, version)
         return [item.id for item in items]
 
     def _fresh_id(self) -> str:
@@ -133,6 +157,31 @@ class VectorStore:
         if len({len(blob) for blob in (*blobs.values(), *fresh.values())}) > 1:
             return self._embed(sorted(wanted))  # the model behind the name has changed its dimensions
         return blobs | fresh
+
+    def _embed_keys(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
+        """The query embedding of each different key; those that are stored are not computed again."""
+        wanted = {key for item in items for key in keys_of(item)}
+        if not wanted:
+            return {}
+        rows = self._db.execute(
+            f"SELECT text, embedding FROM key WHERE owner IN ({_OWNED}) AND model = ? AND {_NORM} BETWEEN 0.99 AND 1.01",
+            (_json([item.id for item in items]), self._model, self._size(), bytes(self._size())),
+        )
+        blobs = {text: blob for text, blob in rows if text in wanted}
+        fresh = sorted(wanted - blobs.keys())
+        vectors = unit_vectors(self._embedder.embed_queries(fresh), len(fresh), self._model) if fresh else ()
+        return blobs | {text: to_blob(vector) for text, vector in zip(fresh, vectors, strict=True)}
+
+    def _write_keys(self, items: Sequence[MemoryItem], blobs: Mapping[str, bytes], version: int) -> None:
+        """Make the stored keys of these items those that they have. All get the version: a changed filter is noticed by it."""
+        ids = _json([item.id for item in items])
+        if blobs:
+            found = self._db.execute("SELECT id, rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+            owners = {id: rowid for id, rowid in found}
+            latest = {item.id: item for item in items}
+            rows = [(owners[item.id], key, blobs[key], self._model, version) for item in latest.values() for key in keys_of(item)]
+            self._db.executemany(_UPSERT_KEY, rows)
+        self._db.execute(f"DELETE FROM key WHERE owner IN ({_OWNED}) AND version != ?", (ids, version))
 
     def _embed(self, contents: Sequence[str]) -> dict[str, bytes]:
         if not contents:
@@ -152,7 +201,8 @@ class VectorStore:
     def delete(self, id: str) -> None:
         """Remove the item; absent is fine."""
         with self._db.transaction():
-            if self._db.execute("DELETE FROM memory WHERE id = ? RETURNING 1", (id,)):
+            for (rowid,) in self._db.execute("DELETE FROM memory WHERE id = ? RETURNING rowid", (id,)):
+                self._db.execute("DELETE FROM key WHERE owner = ?", (rowid,))
                 self._db.execute(_NEXT_VERSION)
 
     # Reading
@@ -180,16 +230,21 @@ class VectorStore:
             f"SELECT id, iif(model = ? AND {_NORM} BETWEEN 0.99 AND 1.01, digest, '') FROM memory",
             (self._model, size, bytes(size)),
         )
-        return {id: digest for id, digest in rows}
+        broken = self._db.execute(
+            f"SELECT m.id FROM key JOIN memory AS m ON m.rowid = key.owner"
+            f" WHERE NOT ifnull(key.model = ? AND {_NORM.replace('embedding', 'key.embedding')} BETWEEN 0.99 AND 1.01, 0)",
+            (self._model, size, bytes(size)),
+        )
+        return {id: digest for id, digest in rows} | {id: "" for (id,) in broken}
 
     def vectors(self) -> dict[str, FloatArray]:
-        """The vectors of this model by memory id; rows whose vector is damaged are left out.
+        """The vectors of this model's statements by memory id; rows whose vector is damaged are left out.
 
         Those that are in memory already are not copied; else they are read in pages.
         """
         size = read_dimensions(self._db, self._model)
         with self._lock:
-            mirror = self._mirrors.current(size) if size else None
+            mirror = self._statements.mirrors.current(size) if size else None
         if isinstance(mirror, VectorMatrix):
             found = self._db.execute(f"SELECT rowid, id FROM memory WHERE {USABLE}", (self._model, size * FLOAT_BYTES))
             with self._lock:
@@ -229,21 +284,26 @@ class VectorStore:
         if k <= 0:
             return {}
         vector = self.query_vector(query.text)
-        with self._lock:
-            found = self._by_mirror(vector, query, k)
-        return self._by_table(vector, query, k) if found is None else found
+        found = self._statements.scores(vector, query, k)
+        keyed = self._keys.scores(vector, query, k)
+        if not keyed:
+            return found
+        best = {id: max(found.get(id, 0.0), keyed.get(id, 0.0)) for id in found.keys() | keyed.keys()}
+        return dict(sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:k])
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
-        """Cosine of the text with each of these memories; absent and unusable ones are left out."""
+        """Cosine of the text with each of these memories, the better of `compare`; absent and unusable ones are left out."""
+        found = self.compare(text, ids).items()
+        return {id: statement if key is None else max(statement, key) for id, (statement, key) in found}
+
+    def compare(self, text: str, ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
+        """Cosines of the text with the statement of each of these memories, and with its best key (None without keys)."""
         if not ids or not text.strip():
             return {}
         vector = to_blob(self.query_vector(text))
-        rows = self._db.execute(
-            f"SELECT id, round(1 - vec_distance_cosine(embedding, ?), 6) AS cosine FROM memory"
-            f" WHERE id IN (SELECT value FROM json_each(?)) AND {USABLE}",
-            (vector, _json(ids), self._model, len(vector)),
-        )
-        return {id: cosine for id, cosine in rows if cosine is not None}
+        size = len(vector)
+        rows = self._db.execute(_COMPARE, (vector, vector, self._model, size, _json(ids), self._model, size))
+        return {id: (statement, key) for id, statement, key in rows if statement is not None}
 
     def query_vector(self, text: str) -> FloatArray:
         """The unit vector of a query; the last 32 are kept. Raises EmbeddingError."""
@@ -274,97 +334,23 @@ class VectorStore:
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
 
-    def _by_table(self, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
-        condition, parameters = where(query)
-        blob = to_blob(vector)
-        rows = self._db.execute(
-            f"SELECT id, round(1 - vec_distance_cosine(embedding, ?), 6) AS cosine FROM memory"
-            f" WHERE {condition} AND {USABLE} ORDER BY cosine DESC NULLS LAST, id LIMIT ?",
-            [blob, *parameters, self._model, len(blob), min(k, 2**31)],
-        )
-        return {id: cosine for id, cosine in rows if cosine is not None and cosine > 0}
-
-    def _by_mirror(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
-        """The k best by a mirror, or None when the table must be asked.
-
-        k candidates that pass the filter are the answer if the last of them is better than
-        the last candidate; equal ones might continue past it, and ties go by id.
-        """
-        mirror = self._mirrors.current(len(vector))
-        if mirror is None:
-            return None
-        sizes = [k + k // 4 + 8, *(reach * k for reach in _REACH)]
-        if isinstance(mirror, VectorMatrix):
-            within = self._within(mirror, query) if _narrows(query) else None
-            size, nearest = len(mirror) if within is None else len(within), mirror.top(vector, sizes, within)
-        else:
-            size, nearest = len(mirror), mirror.top(vector, sizes)
-        if not size:
-            return {}
-        for rowids, cosines in nearest:
-            rounded = [round(cosine, 6) for cosine in cosines.tolist()]
-            ranked = self._passing(dict(zip(rowids, rounded, strict=True)), query)
-            whole = mirror.exact and (len(rowids) == size or rounded[-1] <= 0)
-            if whole or (len(ranked) >= k and ranked[k - 1][1] > rounded[-1]):
-                return dict(ranked[:k])
-        return self._by_matrix(mirror, vector, query, k) if isinstance(mirror, VectorMatrix) else None
-
-    def _within(self, matrix: VectorMatrix, query: Query) -> NDArray[np.intp]:
-        """Places of the rows that can pass the query's lasting filters (not its times); kept until the table changes."""
-        timed = query.as_of is not None or query.valid_at is not None
-        lasting = Query(
-            project=query.project,
-            scopes=query.scopes,
-            kinds=query.kinds,
-            tags=query.tags,
-            session=query.session,
-            statuses=() if timed else query.statuses,
-        )
-        condition, parameters = where(lasting)
-        return self._places.of(matrix, condition, parameters)
-
-    def _by_matrix(self, matrix: VectorMatrix, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
-        """The k best of all rows that pass the filter; the cut is widened over ties, which go by id."""
-        condition, parameters = where(query)
-        rows = self._db.execute(f"SELECT rowid FROM memory WHERE {condition} AND model = ?", [*parameters, self._model])
-        cosines = {row: round(cosine, 6) for row, cosine in matrix.cosines(vector, [row for (row,) in rows]).items()}
-        least = heapq.nlargest(k, cosines.values())[-1] if cosines else 0.0
-        return dict(self._passing({row: cosine for row, cosine in cosines.items() if cosine >= least}, query)[:k])
-
-    def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
-        """Those of the rows that are there, usable and pass the filter: (id, cosine), in rank order."""
-        condition, parameters = where(query)
-        # NOT INDEXED leaves the lookup by rowid as the only plan; SQLite else walks the whole filter index.
-        rows = self._db.execute(
-            "SELECT rowid, id FROM memory NOT INDEXED"
-            f" WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition} AND model = ?",
-            [_json(list(cosines)), *parameters, self._model],
-        )
-        found = ((id, cosines[rowid]) for rowid, id in rows if cosines[rowid] > 0)
-        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
-
     # Mirrors
 
     def rebuild_ann(self) -> int:
-        """Build the HNSW mirror anew and write it beside the database; returns its rows, 0 below the threshold.
+        """Build the HNSW mirrors anew and write them beside the database; returns the rows of the larger, 0 below the threshold.
 
         Meant for the background: some 3,000 rows a second, searches go on meanwhile. Raises
         DependencyError without hnswlib.
         """
-        return self._mirrors.rebuild_ann()
+        return max(table.mirrors.rebuild_ann() for table in (self._statements, self._keys))
 
     def ann_missing(self) -> bool:
         """Whether `rebuild_ann` would help: enough memories, library installed, no usable mirror."""
         with self._lock:
-            return self._mirrors.ann_missing()
+            return any(table.mirrors.ann_missing() for table in (self._statements, self._keys))
 
     def _size(self) -> int:
         return read_dimensions(self._db, self._model) * FLOAT_BYTES
-
-
-def _narrows(query: Query) -> bool:
-    """Whether a filter may leave few rows, so that these are better looked up first."""
-    return bool(query.project is not None or query.session is not None or query.scopes or query.kinds or query.tags)
 
 
 def _json(values: Sequence[str] | Sequence[int]) -> str:

@@ -57,5 +57,5 @@ def test_after_a_write_only_what_changed_is_looked_at(tmp_path, monkeypatch):
     store.write(item(60, project="p0"))
     found = store.scores(Query(text="0", project="p0"), 60)
     assert item(60).id in found and len(found) == sum(item(number).project == "p0" for number in range(1, 60)) + 1
-    assert not [sql for sql in asked if sql.startswith("SELECT rowid FROM memory WHERE (")]
+    assert not [sql for sql in asked if sql.startswith("SELECT m.rowid FROM memory AS m WHERE (")]
     store.close()

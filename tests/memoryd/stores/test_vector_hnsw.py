@@ -41,7 +41,7 @@ def hnswlib():
 
 
 def uses_ann(store):
-    return type(store._mirrors.current(16)).__name__ == "HnswMirror"
+    return type(store._statements.mirrors.current(16)).__name__ == "HnswMirror"
 
 
 def recall(store, k=10):
