@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 USER_TAG = "by-user"  # a turn of a stored chat that the user said, not the assistant
+CONFIRMED_TAG = "confirmed"  # the user looked at it and kept it; only a person can set it
 CHECK_TAG = "check"  # a file that the memory speaks of is gone or has changed a lot
 
 

@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
 from types import MappingProxyType
 
 from memoryd.clock import from_iso
 from memoryd.ledger import How, Use
-from memoryd.types import Kind, LinkType, MemoryItem
+from memoryd.types import CONFIRMED_TAG, Kind, LinkType, MemoryItem, Source
 
 KIND_WEIGHT: Mapping[Kind, float] = MappingProxyType(
     {
@@ -86,6 +87,27 @@ def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> flo
 def usage_factor(counts: UseCounts) -> float:
     """1 when unused, up to 1.5 when often used."""
     return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
+
+
+class Evidence(IntEnum):
+    """How well a memory is vouched for, weakest first. What a session is given is ranked by it before anything else."""
+
+    TOOL = 0
+    AGENT = 1
+    USED = 2
+    USER = 3
+    PINNED = 4
+
+
+def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Evidence:
+    """Who vouches for the item: the user by pinning, saying or confirming it, a session by using it, or its source."""
+    if item.pinned:
+        return Evidence.PINNED
+    if item.source is Source.USER or CONFIRMED_TAG in item.tags:
+        return Evidence.USER
+    if counts.used > counts.contradicted:
+        return Evidence.USED
+    return Evidence.TOOL if item.source is Source.TOOL else Evidence.AGENT
 
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
