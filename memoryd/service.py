@@ -294,10 +294,16 @@ class Orchestrator:
             copy.unlink(missing_ok=True)
 
     def restore(self, id: str) -> MemoryItem:
-        """Undo `forget`, a supersession or a deletion of this memory."""
+        """Undo `forget`, a supersession or a deletion of this memory.
+
+        One that was replaced before it was forgotten comes back as replaced; restored once more it is active again.
+        """
         item = self.get(id) or self.markdown.restore(id)
         if item is None:
             raise NotFoundError(f"There is no memory '{id}', nor one in the trash.", fix="See 'memoryd list --status all'.")
+        successor = self._active_successor(id) if item.status is Status.BLACKLISTED else None
+        if successor is not None:  # it was replaced before it was forgotten: beside what replaced it, two would hold
+            return self.update(id, status=Status.SUPERSEDED, expired_at=successor.created_at)
         revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None)
         self._release(id)
         self.write(revived)
@@ -307,11 +313,26 @@ class Orchestrator:
 
     def _release(self, id: str) -> None:
         """Else the next start would take what the user brings back for a supersession that was cut off."""
-        self._link_waiting(list(self._unlinked))
-        successors = [self.get(successor) for successor in self._graph.use(lambda graph: graph.successors(id))]
-        for item in successors:
-            if item is not None and item.supersedes == id:
+        for item in self._successors(id):
+            if item.supersedes == id:
                 self.write(replace(item, supersedes=None))
+
+    def _successors(self, id: str) -> list[MemoryItem]:
+        self._link_waiting(list(self._unlinked))
+        found = [self.get(successor) for successor in self._graph.use(lambda graph: graph.successors(id))]
+        return [item for item in found if item is not None]
+
+    def _active_successor(self, id: str) -> MemoryItem | None:
+        """The active memory at the end of the chain of those that replaced this one."""
+        seen, waiting = {id}, self._successors(id)
+        while waiting:
+            item = waiting.pop()
+            if item.status is Status.ACTIVE:
+                return item
+            if item.id not in seen:
+                seen.add(item.id)
+                waiting += self._successors(item.id)
+        return None
 
     def near(
         self,

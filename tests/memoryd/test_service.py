@@ -177,6 +177,17 @@ def test_what_the_user_brings_back_stays_beside_its_successor(
     again.close()
 
 
+def test_what_was_replaced_before_it_was_forgotten_comes_back_as_replaced(service: Orchestrator, clock: FakeClock) -> None:
+    first = service.write(item("The bucket is called amber."))
+    clock.advance(days=1)
+    second = service.supersede(first, item("The bucket is called cobalt."))
+    third = service.supersede(second, item("The bucket is called indigo."))
+    service.forget(first)
+    assert service.restore(first).status is Status.SUPERSEDED
+    assert [hit.item.id for hit in service.search(Query(text="bucket"))] == [third]
+    assert service.restore(first).status is Status.ACTIVE
+
+
 def test_what_is_forgotten_is_not_recalled_and_can_be_brought_back(filled: Orchestrator) -> None:
     id = filled.search(Query(text="staging"))[0].item.id
     filled.forget(id)
