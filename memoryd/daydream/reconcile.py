@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from memoryd.daydream.answer import restrain
 from memoryd.entities import find_entities
-from memoryd.statements import Relation, has_correction, relate, rephrases
+from memoryd.statements import Comparison, Relation, Said, compare, rephrases
 from memoryd.types import (
     Candidate,
     Evidence,
@@ -66,34 +66,35 @@ def reconcile(candidate: Candidate, known: Sequence[Hit | MemoryItem]) -> Decisi
     )
 
 
-def relation(item: MemoryItem, candidate: Candidate) -> Relation:
+def said(statement: MemoryItem | Candidate) -> Said:
+    """A memory or candidate as it is compared."""
+    return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER)
+
+
+def relation(item: MemoryItem, candidate: Candidate) -> Comparison:
     """What the candidate is to a memory."""
-    return relate(item.content, candidate.content, known_dont=_dont(item), new_dont=_dont(candidate))
-
-
-def _dont(statement: MemoryItem | Candidate) -> bool:
-    return statement.polarity is Polarity.DONT
+    return compare(said(item), said(candidate))
 
 
 def _refused(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
     """What the user had forgotten does not come back, nor a close copy."""
     for item in items:
         if item.status is Status.BLACKLISTED and (
-            relation(item, candidate) is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
+            relation(item, candidate).relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
         ):
             return Decision(Action.REFUSED, item.id, "the user had this forgotten")
     return None
 
 
 def _rephrases(item: MemoryItem, candidate: Candidate, least: float) -> bool:
-    return rephrases(item.content, candidate.content, least, known_dont=_dont(item), new_dont=_dont(candidate))
+    return rephrases(said(item), said(candidate), least)
 
 
 def _known(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
     for item in items:
         if item.status is Status.BLACKLISTED:
             continue
-        same = relation(item, candidate) is Relation.SAME
+        same = relation(item, candidate).relation is Relation.SAME
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
         if item.status is Status.SUPERSEDED:
             if same and (reread or _was_said_before_its_end(candidate, item)):
@@ -135,18 +136,17 @@ def _against_active(candidate: Candidate, items: Iterable[MemoryItem]) -> Decisi
 
 def _opposed(candidate: Candidate, item: MemoryItem) -> Decision | None:
     found = relation(item, candidate)
-    if found is Relation.DIFFERENT:
+    if found.relation in (Relation.DIFFERENT, Relation.REFINES):
         return None
     if _is_older(candidate, item):
         return Decision(Action.REFUSED, item.id, "older than what is known")
-    sure = found is not Relation.CHANGED_WORD or has_correction(candidate.content)
-    if found is Relation.SAME:
+    if found.relation is Relation.SAME:
         return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
     if not _may_replace(candidate, item):
         if candidate.source is Source.TOOL:
             return Decision(Action.REFUSED, item.id, "tool text against a better source")
-        return Decision(Action.CONTRADICTS, item.id, f"{found.value}, from a lesser source or narrower")
-    return Decision(Action.SUPERSEDES if sure else Action.CONTRADICTS, item.id, found.value)
+        return Decision(Action.CONTRADICTS, item.id, f"{found.reason}, from a lesser source or narrower")
+    return Decision(Action.SUPERSEDES if found.relation is Relation.REPLACES else Action.CONTRADICTS, item.id, found.reason)
 
 
 def _is_older(candidate: Candidate, item: MemoryItem) -> bool:

@@ -15,9 +15,9 @@ import orjson
 
 from memoryd.dream.limits import DreamLimits
 from memoryd.dream.neighbours import Pairing
-from memoryd.dream.verdict import Verdict
 from memoryd.errors import ModelError
 from memoryd.protocols import LLM
+from memoryd.statements import Comparison, Relation
 from memoryd.types import Message
 
 PROMPT_VERSION = "contradict_v1"
@@ -60,7 +60,7 @@ class Adviser:
         new = new[: max(0, self._limits.asked - self.asked)]
         for start in range(0, len(new), self._limits.batch):
             self._ask(self._llm, new[start : start + self._limits.batch])
-        return [replace(pair, verdict=Verdict.REPLACED) for pair in ordered if self._known.get(_key(pair))]
+        return [replace(pair, found=Comparison(Relation.REPLACES, "replaced")) for pair in ordered if self._known.get(_key(pair))]
 
     def _ask(self, llm: LLM, batch: Sequence[Pairing]) -> None:
         self.asked += len(batch)
@@ -99,10 +99,10 @@ def _is_answer(answer: object) -> bool:
 
 
 def _key(pair: Pairing) -> tuple[str, str]:
-    return pair.earlier.text[0], pair.later.text[0]
+    return pair.earlier.said.text, pair.later.said.text
 
 
 def _messages(batch: Sequence[Pairing]) -> list[Message]:
-    pairs = [{"pair": n, "earlier": pair.earlier.text[0], "later": pair.later.text[0]} for n, pair in enumerate(batch, 1)]
+    pairs = [{"pair": n, "earlier": pair.earlier.said.text, "later": pair.later.said.text} for n, pair in enumerate(batch, 1)]
     system = files("memoryd.dream").joinpath("prompts", f"{PROMPT_VERSION}.md").read_text("utf-8")
     return [Message("system", system), Message("user", orjson.dumps({"pairs": pairs}).decode())]

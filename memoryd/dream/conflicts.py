@@ -19,8 +19,7 @@ from memoryd.dream.board import Board, Ending, said_at
 from memoryd.dream.dedupe import AUTHORITY
 from memoryd.dream.neighbours import Claim, Pairing, Relations
 from memoryd.dream.plan import Action, Undecided
-from memoryd.dream.verdict import CONFLICTS, Verdict
-from memoryd.statements import has_correction
+from memoryd.statements import Relation, has_correction
 from memoryd.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 
 STAGE = "resolve_conflicts"
@@ -44,7 +43,7 @@ class _Outcome:
 
 def drop_forbidden(board: Board, relations: Relations) -> None:
     """What the user had forgotten stays out, in other words as well; unless the user said it anew since."""
-    for pairing in relations.of(Verdict.SAME):
+    for pairing in relations.of(Relation.SAME):
         tombstone, other = (pairing.earlier, pairing.later) if pairing.earlier.forbidden else (pairing.later, pairing.earlier)
         if tombstone.forbidden and not other.forbidden:
             for item in other.items:
@@ -65,7 +64,7 @@ def resolve_conflicts(board: Board, relations: Relations, extra: list[Pairing]) 
     `extra` are contradictions that a model found.
     """
     sessions = _sessions(relations)
-    found = [pairing for pairing in (*relations.of(*CONFLICTS), *extra) if _concerned(pairing)]
+    found = [pairing for pairing in (*relations.of(Relation.REPLACES), *extra) if _concerned(pairing)]
     undecided = []
     for pairing in sorted(found, key=_newest_first, reverse=True):
         if not (_open(board, pairing.earlier) and _open(board, pairing.later)):
@@ -74,7 +73,7 @@ def resolve_conflicts(board: Board, relations: Relations, extra: list[Pairing]) 
         if outcome.winner is None or outcome.loser is None or _all_spared(board, outcome.loser):
             undecided.append(Undecided(pairing.earlier.newest.id, pairing.later.newest.id, outcome.reason))
         else:
-            _close(board, outcome.winner, outcome.loser, f"{pairing.verdict.value}: {outcome.reason}")
+            _close(board, outcome.winner, outcome.loser, f"{pairing.found.reason}: {outcome.reason}")
     return [
         pair for pair in undecided if all(board[id].status is Status.ACTIVE for id in (pair.first, pair.second) if id in board)
     ]
@@ -114,7 +113,7 @@ def _sessions(relations: Relations) -> dict[int, frozenset[str]]:
     """For each claim the sessions that say it, in whatever words."""
     own = {id(claim): claim.sessions for claim in relations.claims}
     out = dict(own)
-    for pairing in relations.of(Verdict.SAME):
+    for pairing in relations.of(Relation.SAME):
         a, b = id(pairing.earlier), id(pairing.later)
         out[a], out[b] = out[a] | own[b], out[b] | own[a]
     return out

@@ -1,7 +1,7 @@
 """merge_duplicates: what says the same becomes one memory. Pure.
 
 Exact (same normal form), near (same words but for a few) and semantic (near vectors, the same kind), never across
-projects or scopes, and never when numbers, paths, names or the sense differ (see verdict). A group is a star: all
+projects or scopes, and never when numbers, paths, names or the sense differ (see memoryd.statements). A group is a star: all
 members say the same as its centre, so that no chain of small steps ties unlike statements together.
 """
 
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from memoryd.dream.board import Board, Ending, said_at
 from memoryd.dream.neighbours import Claim, Neighbourhood, Pairing, Relations, family
 from memoryd.dream.plan import Action
-from memoryd.dream.verdict import Verdict
+from memoryd.statements import Relation
 from memoryd.text import token_count
 from memoryd.types import Evidence, LinkType, MemoryItem, Source, Status
 
@@ -48,7 +48,7 @@ def _is_active(board: Board, item: MemoryItem) -> bool:
 
 def _friends(relations: Relations, near: Neighbourhood) -> dict[int, list[Claim]]:
     out: dict[int, list[Claim]] = {}
-    for pairing in relations.of(Verdict.SAME):
+    for pairing in relations.of(Relation.SAME):
         if not (pairing.earlier.forbidden or pairing.later.forbidden) and _kinds_fit(pairing, near):
             out.setdefault(id(pairing.earlier), []).append(pairing.later)
             out.setdefault(id(pairing.later), []).append(pairing.earlier)

@@ -20,11 +20,11 @@ from memoryd.dream.blocking import (
 )
 from memoryd.dream.board import Board, partition
 from memoryd.dream.limits import DreamLimits
-from memoryd.dream.reading import Reading, read_memory
-from memoryd.dream.verdict import Verdict, compare
 from memoryd.protocols import FloatArray
 from memoryd.router.relevance import is_foreign
-from memoryd.types import Kind, MemoryItem, Polarity, Status
+from memoryd.statements import Comparison, Relation, Said, compare_read
+from memoryd.statements.reading import Reading, read_memory
+from memoryd.types import Kind, MemoryItem, Polarity, Source, Status
 
 _FAMILIES = {kind: kind.value for kind in Kind} | {
     Kind.PREFERENCE: Kind.RULE.value,
@@ -32,7 +32,6 @@ _FAMILIES = {kind: kind.value for kind in Kind} | {
     Kind.ENVIRONMENT: Kind.FACT.value,
     Kind.NOTE: Kind.FACT.value,
 }
-Text = tuple[str, bool]
 
 
 def family(item: MemoryItem) -> str:
@@ -48,7 +47,7 @@ class Claim:
     """
 
     items: tuple[MemoryItem, ...]
-    text: Text
+    said: Said
     at: datetime
     sessions: frozenset[str]
 
@@ -69,7 +68,12 @@ class Pairing:
 
     earlier: Claim
     later: Claim
-    verdict: Verdict
+    found: Comparison
+
+    @property
+    def relation(self) -> Relation:
+        """The relation alone."""
+        return self.found.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,13 @@ class Relations:
     claims: tuple[Claim, ...]
     pairings: tuple[Pairing, ...]
 
-    def of(self, *verdicts: Verdict) -> list[Pairing]:
-        """The pairings with one of these verdicts."""
-        return [pairing for pairing in self.pairings if pairing.verdict in verdicts]
+    def of(self, *relations: Relation) -> list[Pairing]:
+        """The pairings with one of these relations."""
+        return [pairing for pairing in self.pairings if pairing.relation in relations]
+
+    def doubtful(self) -> list[Pairing]:
+        """The pairings that could be something else than they look."""
+        return [pairing for pairing in self.pairings if pairing.found.doubtful]
 
 
 class Neighbourhood:
@@ -93,14 +101,15 @@ class Neighbourhood:
         for item in sorted(items, key=lambda item: item.id):
             if item.id in vectors and item.content not in self._vectors and not is_foreign(item.content):
                 self._vectors[item.content] = vectors[item.id]
-        self._readings: dict[Text, Reading] = {}
-        self._verdicts: dict[tuple[Text, Text], Verdict] = {}
+        self._readings: dict[tuple[str, bool], Reading] = {}
+        self._found: dict[tuple[Said, Said], Comparison] = {}
 
-    def reading(self, text: Text) -> Reading:
+    def reading(self, said: Said) -> Reading:
         """The text, read once."""
-        if text not in self._readings:
-            self._readings[text] = read_memory(text[0], dont=text[1])
-        return self._readings[text]
+        key = said.text, said.dont
+        if key not in self._readings:
+            self._readings[key] = read_memory(said.text, dont=said.dont)
+        return self._readings[key]
 
     def relations(self, board: Board) -> Relations:
         """Claims and their relations as things stand on the board."""
@@ -110,19 +119,19 @@ class Neighbourhood:
         pairs, cosines = self._pairs(claims)
         found = []
         for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True):
-            verdict_of = self._judge(claims[i], claims[j], None if np.isnan(cosine) else cosine)
-            found += [verdict_of] if verdict_of.verdict is not Verdict.OTHER else []
+            pairing = self._judge(claims[i], claims[j], None if np.isnan(cosine) else cosine)
+            found += [pairing] if pairing.relation is not Relation.DIFFERENT or pairing.found.doubtful else []
         return Relations(tuple(claims), tuple(found))
 
     def agree_in_words(self, pairing: Pairing) -> bool:
         """Whether the words alone make them the same."""
-        a, b = pairing.earlier.text, pairing.later.text
-        return compare(self.reading(a), self.reading(b), None) is Verdict.SAME
+        a, b = pairing.earlier.said, pairing.later.said
+        return compare_read(a, b, self.reading(a), self.reading(b)).relation is Relation.SAME
 
     def _claims(self, board: Board) -> list[Claim]:
         groups: dict[tuple[object, ...], list[MemoryItem]] = {}
         for item in (*board.active(), *board.forbidden()):
-            reading = self.reading(_text(item))
+            reading = self.reading(_said(item))
             key = (
                 *partition(item),
                 reading.statement.norm,
@@ -138,14 +147,14 @@ class Neighbourhood:
         numbers: dict[tuple[str, str], int] = {}
         groups = np.array([numbers.setdefault(partition(claim.newest), len(numbers)) for claim in claims], dtype=np.int64)
         pairs = pairs_by_words(self._signatures(claims), groups, self._limits.neighbours)
-        known = np.array([claim.text[0] in self._vectors for claim in claims], dtype=bool)
+        known = np.array([claim.said.text in self._vectors for claim in claims], dtype=bool)
         if not known.any():
             return pairs, np.full(len(pairs), np.nan, dtype=np.float32)
         return self._with_meaning(claims, pairs, groups, known)
 
     def _with_meaning(self, claims: Sequence[Claim], pairs: Pairs, groups: Pairs, known: Pairs) -> tuple[Pairs, FloatArray]:
         rows = np.flatnonzero(known)
-        matrix = np.stack([self._vectors[claims[row].text[0]] for row in rows.tolist()], dtype=np.float32)
+        matrix = np.stack([self._vectors[claims[row].said.text] for row in rows.tolist()], dtype=np.float32)
         near = rows[pairs_by_meaning(matrix, groups[rows], self._limits.neighbours)]
         both = unique_pairs([pairs, near.reshape(-1, 2)], len(claims))
         at = np.full(len(claims), -1, dtype=np.int64)
@@ -157,14 +166,14 @@ class Neighbourhood:
         return both[keep], cosines[keep]
 
     def _signatures(self, claims: Sequence[Claim]) -> Hashes:
-        return signatures([_bag(self.reading(claim.text)) for claim in claims])
+        return signatures([_bag(self.reading(claim.said)) for claim in claims])
 
     def _judge(self, a: Claim, b: Claim, cosine: float | None) -> Pairing:
         earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
-        key = (earlier.text, later.text)
-        if key not in self._verdicts:
-            self._verdicts[key] = compare(self.reading(earlier.text), self.reading(later.text), cosine)
-        return Pairing(earlier, later, self._verdicts[key])
+        old, new = earlier.said, later.said
+        if (old, new) not in self._found:
+            self._found[old, new] = compare_read(old, new, self.reading(old), self.reading(new), cosine)
+        return Pairing(earlier, later, self._found[old, new])
 
 
 def _bag(reading: Reading) -> frozenset[str]:
@@ -176,8 +185,8 @@ def _claim(board: Board, members: list[MemoryItem]) -> Claim:
     said = sorted(((board.last_said(item), item.id) for item in members), reverse=True)
     sessions = {each.session for item in members for each in (item, *board.merged_into(item))}
     items = tuple(board[id] for _, id in said)
-    return Claim(items, _text(items[0]), said[0][0], frozenset(sessions))
+    return Claim(items, _said(items[0]), said[0][0], frozenset(sessions))
 
 
-def _text(item: MemoryItem) -> Text:
-    return item.content, item.polarity is Polarity.DONT
+def _said(item: MemoryItem) -> Said:
+    return Said(item.content, item.polarity is Polarity.DONT, item.source is Source.USER)

@@ -20,7 +20,6 @@ from memoryd.dream.dedupe import merge_duplicates
 from memoryd.dream.limits import DEFAULTS, DreamLimits
 from memoryd.dream.neighbours import Neighbourhood
 from memoryd.dream.plan import Plan, Undecided
-from memoryd.dream.verdict import Verdict
 from memoryd.protocols import LLM, FloatArray
 from memoryd.recall.worth import UseCounts
 from memoryd.types import MemoryItem
@@ -60,7 +59,7 @@ def make_plan(
 def _compare(board: Board, near: Neighbourhood, adviser: Adviser) -> list[Undecided]:
     relations = near.relations(board)
     drop_forbidden(board, relations)
-    extra = adviser.contradictions(relations.of(Verdict.DOUBTFUL))
+    extra = adviser.contradictions(relations.doubtful())
     undecided = resolve_conflicts(board, relations, extra)
     merge_duplicates(board, relations, near)
     return undecided

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.worth import KIND_WEIGHT, UNUSED, UseCounts, evidence_of, value
-from memoryd.statements import Relation, relate, rephrases, shares_words
+from memoryd.statements import Relation, Said, compare, rephrases, shares_words
 from memoryd.text import normalise, token_count
 from memoryd.types import Kind, MemoryItem, Polarity, Source, Status, Trust
 
@@ -131,10 +131,8 @@ def restates(item: MemoryItem, tombstone: MemoryItem) -> bool:
         return False
     if not shares_words(tombstone.content, item.content):  # most pairs, in a tenth of the time
         return False
-    dont = item.polarity is Polarity.DONT
-    was_dont = tombstone.polarity is Polarity.DONT
-    same = relate(tombstone.content, item.content, known_dont=was_dont, new_dont=dont) is Relation.SAME
-    return same or rephrases(tombstone.content, item.content, RESTATES, known_dont=was_dont, new_dont=dont)
+    old, new = (Said(each.content, each.polarity is Polarity.DONT, each.source is Source.USER) for each in (tombstone, item))
+    return compare(old, new).relation is Relation.SAME or rephrases(old, new, RESTATES)
 
 
 def _later(item: MemoryItem) -> tuple[float, str, str]:

@@ -27,10 +27,10 @@ def agent_says(content: str, polarity: Polarity = Polarity.DO) -> Candidate:
 @pytest.mark.parametrize(
     ("known", "new", "relation"),
     [
-        ("I prefer tabs over spaces.", "The user prefers spaces over tabs.", Relation.NEGATED),
-        ("I prefer pnpm rather than npm.", "User prefers npm over pnpm.", Relation.NEGATED),
-        ("I prefer short answers.", "The user prefers long answers.", Relation.CHANGED_WORD),
-        ("I prefer answers in German.", "The user prefers answers in English.", Relation.CHANGED_WORD),
+        ("I prefer tabs over spaces.", "The user prefers spaces over tabs.", Relation.REPLACES),
+        ("I prefer pnpm rather than npm.", "User prefers npm over pnpm.", Relation.REPLACES),
+        ("I prefer short answers.", "The user prefers long answers.", Relation.CONTRADICTS),
+        ("I prefer answers in German.", "The user prefers answers in English.", Relation.REPLACES),
         ("I prefer tabs over spaces.", "The user prefers tabs over spaces.", Relation.SAME),
         ("I prefer short answers in German.", "The user prefers short answers in German.", Relation.SAME),
         ("I prefer pytest.", "The user prefers ruff.", Relation.DIFFERENT),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.daydream.reconcile import Action, reconcile, to_item
-from memoryd.statements import Relation, relate, rephrases, values_of
+from memoryd.statements import Relation, Said, relate, rephrases, values_of
 from memoryd.types import (
     Backend,
     Candidate,
@@ -87,26 +87,37 @@ def test_a_statement_that_only_looks_alike_is_kept_beside_the_other(old: str, ne
 
 @pytest.mark.parametrize(("old", "new"), NEGATED)
 def test_a_reversed_statement_of_the_user_replaces_the_old_one(old: str, new: str) -> None:
-    assert relate(old, new) is Relation.NEGATED
+    assert relate(old, new) is Relation.REPLACES
     assert reconcile(candidate(new), [known(old)]).action is Action.SUPERSEDES
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGED)
 def test_a_new_value_of_the_same_thing_replaces_the_old_one(old: str, new: str) -> None:
-    assert relate(old, new) is Relation.CHANGED_VALUE
+    assert relate(old, new) is Relation.REPLACES
     assert reconcile(candidate(new), [known(old)]).action is Action.SUPERSEDES
 
 
 @pytest.mark.parametrize(("old", "new"), CORRECTED)
 def test_a_correction_replaces_what_it_names(old: str, new: str) -> None:
-    assert relate(old, new) is Relation.CORRECTED
+    assert relate(old, new) is Relation.REPLACES
     assert reconcile(candidate(new), [known(old)]).action is Action.SUPERSEDES
 
 
-def test_an_exchanged_word_without_a_correction_is_only_linked() -> None:
-    decision = reconcile(candidate("The user prefers spaces"), [known("The user prefers tabs")])
+def test_another_preference_without_a_sign_of_a_change_is_only_linked() -> None:
+    decision = reconcile(candidate("The user prefers long answers"), [known("The user prefers short answers")])
     assert (decision.action, decision.target) == (Action.CONTRADICTS, "mem_000000000001")
-    assert reconcile(candidate("The user prefers spaces now"), [known("The user prefers tabs now")]).action is Action.SUPERSEDES
+
+
+def test_of_two_answers_of_the_user_to_one_question_the_newer_holds() -> None:
+    assert reconcile(candidate("The user prefers spaces"), [known("The user prefers tabs")]).action is Action.SUPERSEDES
+    indent = known("Always use tabs to indent this project", polarity=Polarity.DO)
+    assert (
+        reconcile(candidate("Always use four spaces to indent this project", polarity=Polarity.DO), [indent]).target == indent.id
+    )
+
+
+def test_another_thing_of_the_same_sort_is_kept_beside_the_first() -> None:
+    assert reconcile(candidate("Never log passwords"), [known("Never log email addresses")]).action is Action.NEW
 
 
 def test_do_and_dont_of_the_same_words_are_opposites() -> None:
@@ -200,7 +211,7 @@ def test_values_are_read_in_order() -> None:
 def test_any_two_texts_can_be_compared(a: str, b: str) -> None:
     assert relate(a, a) is Relation.SAME
     relate(a, b)
-    rephrases(a, b, 0.5)
+    rephrases(Said(a), Said(b), 0.5)
 
 
 @given(st.sampled_from(SAME + DIFFERENT + NEGATED + CHANGED), st.sampled_from(list(Source)), st.sampled_from(list(Source)))
@@ -213,7 +224,7 @@ def test_a_lesser_source_never_supersedes(pair: tuple[str, str], by: Source, of:
 def test_an_item_carries_its_provenance() -> None:
     passage = Passage((), session="s1", project="p1", transcript="/logs/s1.jsonl")
     said = candidate("Run src/app.py with uv", uuids=("u1", "u2"), paths=("src/app.py",), confidence=1.7, tags=("t",))
-    decision = reconcile(candidate("The user prefers spaces"), [known("The user prefers tabs")])
+    decision = reconcile(candidate("The user prefers long answers"), [known("The user prefers short answers")])
     item = to_item(said, passage, now=NOON, decision=decision, commit="abc")
     assert item.evidence == Evidence("/logs/s1.jsonl", ("u1", "u2"), "abc", ("src/app.py",))
     assert (item.created_at, item.valid_from, item.confidence) == (NOON, NOON + timedelta(hours=1), 1.0)

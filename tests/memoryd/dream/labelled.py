@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoryd.dream.reading import read_memory
-from memoryd.dream.verdict import CONFLICTS, Verdict, compare
 from memoryd.protocols import FloatArray
+from memoryd.statements import Relation, Said, compare
 from memoryd.text import digest
 
 FOLDER = Path(__file__).with_name("pairs")
@@ -58,17 +57,17 @@ def texts(pairs: Sequence[Pair]) -> list[str]:
     return sorted({text for pair in pairs for text in (pair.a, pair.b)})
 
 
-def judge(pair: Pair, vectors: Mapping[str, FloatArray] | None) -> Verdict:
+def judge(pair: Pair, vectors: Mapping[str, FloatArray] | None) -> Relation:
     cosine = float(vectors[pair.a] @ vectors[pair.b]) if vectors else None
-    return compare(read_memory(pair.a), read_memory(pair.b), cosine)
+    return compare(Said(pair.a), Said(pair.b), cosine).relation
 
 
 def scores(pairs: Sequence[Pair], vectors: Mapping[str, FloatArray] | None) -> tuple[Score, Score]:
     """(merge, contradiction)."""
     judged = [(pair.label, judge(pair, vectors)) for pair in pairs]
 
-    def score(label: str, verdicts: frozenset[Verdict]) -> Score:
+    def score(label: str, verdicts: frozenset[Relation]) -> Score:
         found = [of for of, verdict in judged if verdict in verdicts]
         return Score(found.count(label), len(found), sum(of == label for of, _ in judged))
 
-    return score(PARAPHRASE, frozenset({Verdict.SAME})), score(CONTRADICTING, CONFLICTS)
+    return score(PARAPHRASE, frozenset({Relation.SAME})), score(CONTRADICTING, frozenset({Relation.REPLACES}))

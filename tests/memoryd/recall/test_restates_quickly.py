@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.recall.governance import RESTATES
-from memoryd.statements import Relation, relate, rephrases, shares_words
+from memoryd.statements import Relation, Said, relate, rephrases, shares_words
 
 WORDS = st.sampled_from("use never not pnpm npm port 8080 the a for checkout src/app.py deploy make ship only --force".split())
 TEXTS = st.lists(WORDS, max_size=8).map(" ".join)
@@ -15,4 +15,4 @@ def test_what_shares_too_few_words_is_never_the_same(known, new, known_dont, new
     if shares_words(known, new):
         return
     assert relate(known, new, known_dont=known_dont, new_dont=new_dont) is not Relation.SAME
-    assert not rephrases(known, new, RESTATES, known_dont=known_dont, new_dont=new_dont)
+    assert not rephrases(Said(known, known_dont), Said(new, new_dont), RESTATES)

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.preferences import another_choice, reversed_order
+from memoryd.router.relevance import stem
+from memoryd.statements import lexicon
+from memoryd.statements.cues import READ, content, contrasts, ended, language, limits, negations
+from memoryd.statements.preferences import another_choice, reversed_order
 from memoryd.text import STOP_WORDS as ENGLISH_STOP_WORDS
 from memoryd.text import normalise, overlap, words
 
@@ -20,13 +23,12 @@ SAME_OVERLAP = 0.75
 SAME_OVERLAP_SHORT = 0.6
 FLIP_OVERLAP = 0.7
 MIN_SHARED = 2
-PREFIX = 5
 READ_KEPT = 4_000
 NONE: frozenset[str] = frozenset()
 
 
-class Relation(StrEnum):
-    """What the second statement is to the first."""
+class Wording(StrEnum):
+    """How the words of a second statement differ from those of a first."""
 
     SAME = "same"
     NEGATED = "negated"
@@ -36,22 +38,21 @@ class Relation(StrEnum):
     DIFFERENT = "different"
 
 
-_NEGATION = re.compile(
-    r"\b(?:not|never|no longer|no|don'?t|doesn'?t|didn'?t|isn'?t|aren'?t|wasn'?t|won'?t|can'?t|cannot|shouldn'?t|mustn'?t|"
-    r"without|avoid|stop|forbidden|не|нельзя|никогда|без|kein\w*|nicht|nie)\b|不|别|勿|禁止|没有|しない|ない",
-    re.IGNORECASE,
-)
 _NEGATION_WORDS = frozenset(
     """not never no don doesn didn isn aren wasn won can cannot shouldn mustn dont without avoid stop forbidden longer always
     must please instead rather не нельзя никогда без nicht nie""".split()
 )
-_LIMITED = re.compile(r"\b(?:except|unless|only|until|but not|кроме|только|außer|nur)\b|除了|只有|仅", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w.])(?:~?/|\./|\.\./)?[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.(?!\d)[A-Za-z]\w{0,5}\b(?!\.\w)")
 _NUMBER = re.compile(
     r"(?<![\w.])v?\d+(?:[.:,]\d+)*(?:\s?(?:%|ms|s|m|h|kb|mb|gb|min|days?|hours?|seconds?|minutes?))?(?!\w)", re.IGNORECASE
 )
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]*(?:=\S+)?")
 _HAS_DIGIT = re.compile(r"\b[A-Za-z_]+\d\w*\b")
+# Words of change and of address say how things came about, not what holds.
+_PASSING_WORDS = frozenset(
+    """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally
+    correction update remember note again today nowadays currently please lets let""".split()
+)
 _PREPOSITIONS = frozenset(
     """to before after into against than between through in for on at of from under with within during by via per inside
     about""".split()
@@ -61,28 +62,10 @@ IDENTIFIED = frozenset(
     """issue issues pr ticket bug step phase line lines commit task test case chapter milestone item id section row column stage
     iteration round attempt sprint question fix story day page figure table listing rule node shard replica""".split()
 )
-_REPLACED = re.compile(
-    r"\b(?:instead of|rather than|in place of|no longer|replac(?:es|ed|ing)|switched (?:away )?from|moved (?:away )?from|"
-    r"migrated from|вместо|statt)\s+(?:the |a |an |using |use )?(?P<old>[\w./@-]+)|(?:而不是|不再用|代替)\s*(?P<cjk>[\w./@-]+)",
-    re.IGNORECASE,
-)
-# "X, not Y" speaks for X; "do not Y" is a negation.
-_CONTRAST = re.compile(
-    r"\b(?P<before>[\w']+)[,;]? (?:and |but )?not (?:(?:on|in|at|to|from|by|with|for|via|using) )?(?:the |a |an )?"
-    r"(?P<old>[\w./@-]+)",
-    re.IGNORECASE,
-)
+_SKIPPED = ENGLISH_STOP_WORDS | _NEGATION_WORDS | _PASSING_WORDS
+_NAMES = frozenset(lexicon.CHOICES.split())
 # "No, X" denies what somebody else said; of itself it says X.
 _DENIAL = re.compile(r"^\W*(?:no|nope|wrong|nein|falsch|non|нет|不对|不)[,.:;!，。]\s*", re.IGNORECASE)
-_AUXILIARIES = frozenset(
-    """do does did is are was were be been must should will would can could may might shall has have had ought need it's
-    please also or and but""".split()
-)
-_CORRECTION = re.compile(
-    r"\b(?:actually|correction|no longer|instead of|rather than|not any ?more|anymore|turned out|was wrong|now|changed to|"
-    r"switched to|moved to|renamed to|на самом деле|теперь|вместо)\b|其实|现在|改为|不再|而不是",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +104,15 @@ def mask_values(text: str) -> str:
     return text
 
 
-def _contrasts(text: str) -> list[re.Match[str]]:
-    return [match for match in _CONTRAST.finditer(text) if match["before"].casefold() not in _AUXILIARIES]
-
-
 def _without_contrasts(text: str) -> str:
-    for match in reversed(_contrasts(text)):
+    for match in reversed(contrasts(text)):
         text = f"{text[: match.start()]}{match['before']}{text[match.end() :]}"
     return text
 
 
 def _stem(word: str) -> str:
-    return word[:PREFIX]
+    """A cut word; names of tools are kept whole, or "PostgreSQL" and "PostGIS" would be one."""
+    return word if word in _NAMES else stem(word)
 
 
 @lru_cache(maxsize=READ_KEPT)
@@ -141,63 +121,41 @@ def read(text: str) -> Statement:
 
     A dream holds those of all memories: words are kept once for all, and so is the empty set.
     """
-    text = _DENIAL.sub("", text)
-    plain = [word for word in words(mask_values(text)) if word not in ENGLISH_STOP_WORDS and word not in _NEGATION_WORDS]
+    whole, text = text, _DENIAL.sub("", text[:READ])
+    code = language(text)
+    plain = [word for word in words(content(mask_values(text), code).casefold()) if word not in _SKIPPED]
     return Statement(
         text=text,
-        norm=normalise(text),
+        norm=normalise(_DENIAL.sub("", whole)),
         stems=frozenset(sys.intern(_stem(word)) for word in plain),
         values=values_of(text),
         tokens=tuple(map(sys.intern, _tokens(text))),
         replaced=tuple(_replaced_things(text)),
-        negations=len(_NEGATION.findall(_without_contrasts(text))),
-        limits=frozenset(match.casefold() for match in _LIMITED.findall(text)) or NONE,
+        negations=negations(_without_contrasts(text)),
+        limits=limits(text) or NONE,
     )
 
 
-def shares_words(known: str, new: str) -> bool:
-    """A quick look before `relate` and `rephrases`: without this many words in common neither calls them the same."""
-    a, b = read(known), read(new)
-    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and overlap(a.stems, b.stems) >= SAME_OVERLAP_SHORT)
-
-
-def rephrases(known: str, new: str, least: float, *, known_dont: bool = False, new_dont: bool = False) -> bool:
-    """Whether the words overlap by `least` while sense, values and limits agree; an exchanged word is no rephrasing."""
-    a, b = read(known), read(new)
-    agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, known_dont) == speaks_for(b, new_dont)
-    return agree and overlap(a.stems, b.stems) >= least and not _replaces(a, b) and _changed(a, b) is Relation.DIFFERENT
-
-
-def has_correction(text: str) -> bool:
-    """Whether the words say that something was replaced."""
-    return _CORRECTION.search(text) is not None
-
-
-def relate(known: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
-    """What `new` is to `known`. `…_dont`: the statement stands under "don't", which negates words without a negation."""
-    return relate_read(read(known), read(new), known_dont=known_dont, new_dont=new_dont)
-
-
-def relate_read(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
-    """The same as `relate`, of statements that were read before."""
+def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bool = False) -> Wording:
+    """How `b` differs from `a`. `…_dont`: it stands under "don't", which negates words without a negation."""
     flipped = speaks_for(a, known_dont) != speaks_for(b, new_dont)
     if a.norm == b.norm:
-        return Relation.NEGATED if flipped else Relation.SAME
+        return Wording.NEGATED if flipped else Wording.SAME
     if reversed_order(a.text, b.text):
-        return Relation.NEGATED
+        return Wording.NEGATED
     if _replaces(a, b):
-        return Relation.CORRECTED
+        return Wording.CORRECTED
     if _replaces(b, a):
-        return Relation.CHANGED_WORD  # what was corrected is said again: nobody can tell from the words which holds
+        return Wording.CHANGED_WORD  # what was corrected is said again: nobody can tell from the words which holds
     alike = overlap(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
-            return Relation.NEGATED if _enough(a, b) and alike >= FLIP_OVERLAP else Relation.DIFFERENT
+            return Wording.NEGATED if _enough(a, b) and alike >= FLIP_OVERLAP else Wording.DIFFERENT
         if alike >= (SAME_OVERLAP_SHORT if b.stems <= a.stems else SAME_OVERLAP):
-            return Relation.SAME
+            return Wording.SAME
     if not flipped and another_choice(a.text, b.text):
-        return Relation.CHANGED_WORD
-    return Relation.DIFFERENT if flipped or a.limits != b.limits else _changed(a, b)
+        return Wording.CHANGED_WORD
+    return Wording.DIFFERENT if flipped or a.limits != b.limits else _changed(a, b)
 
 
 def speaks_for(statement: Statement, dont: bool) -> bool:
@@ -215,36 +173,44 @@ def _enough(a: Statement, b: Statement) -> bool:
 
 
 def _replaced_things(text: str) -> list[str]:
-    named = [match["old"] or match["cjk"] for match in _REPLACED.finditer(text)]
-    return [thing.casefold().rstrip(".") for thing in [*named, *(match["old"] for match in _contrasts(text))]]
+    return [thing.casefold().rstrip(".") for thing in ended(text)]
 
 
 def _replaces(a: Statement, b: Statement) -> bool:
     """`b` says "X instead of Y" while `a` speaks for Y and is otherwise about the same."""
     left, right = a.stems | set(a.values), b.stems | set(b.values)
+    code = language(b.text)
     for old in b.replaced:
-        gone = {_stem(word) for word in words(old)} | {old}
-        rest = left - gone
-        about_it = bool(gone & left) and old not in a.replaced
-        if about_it and rest and len(rest & right) / len(rest) >= SAME_OVERLAP_SHORT:
+        gone = _content(old, code)
+        if not gone or old in a.replaced or gone[0] not in left or len(left.intersection(gone)) < SAME_OVERLAP_SHORT * len(gone):
+            continue
+        rest = left.difference(gone)
+        if not rest or len(rest & right) / len(rest) >= SAME_OVERLAP_SHORT:
             return True
     return False
 
 
-def _changed(a: Statement, b: Statement) -> Relation:
+def _content(phrase: str, code: str) -> list[str]:
+    """Values and stems of a phrase, in order."""
+    found = [(phrase.find(value), value) for value in values_of(phrase)]
+    found += [(phrase.find(word), _stem(word)) for word in words(content(mask_values(phrase), code)) if word not in _SKIPPED]
+    return [entry for _, entry in sorted(found)]
+
+
+def _changed(a: Statement, b: Statement) -> Wording:
     """Whether exactly one run of words differs, and what kind of run it is."""
     left, right = list(a.tokens), list(b.tokens)
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
     gone, come = left[head : len(left) - tail], right[head : len(right) - tail]
     if not gone or not come or len(gone) > 2 or len(come) > 2:
-        return Relation.DIFFERENT
+        return Wording.DIFFERENT
     before = [word for word in left[:head] if word not in ENGLISH_STOP_WORDS]
     if len(before) < MIN_SHARED or before[-1] in IDENTIFIED:
-        return Relation.DIFFERENT
+        return Wording.DIFFERENT
     if _all_numbers(gone) and _all_numbers(come):
-        return Relation.CHANGED_VALUE
-    return Relation.DIFFERENT if left[head - 1] in _PREPOSITIONS else Relation.CHANGED_WORD
+        return Wording.CHANGED_VALUE
+    return Wording.DIFFERENT if left[head - 1] in _PREPOSITIONS else Wording.CHANGED_WORD
 
 
 def _tokens(text: str) -> list[str]:

@@ -10,20 +10,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memoryd.dream import lexicon
 from memoryd.router.relevance import stem
-from memoryd.statements import NONE, Statement, mask_values, read
+from memoryd.statements import lexicon
+from memoryd.statements.cues import READ, content, language, negation
+from memoryd.statements.wording import NONE, Statement, mask_values, read
 from memoryd.text import STOP_WORDS, words
 
 _ORDER = frozenset({"before", "after", "only"})
-_NUMBER_WORDS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+NUMBER_WORDS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NUMBER_WORD = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)\b(?=\s\w)", re.IGNORECASE)
-_NEGATOR = re.compile(
-    r"\b(?:not|never|no(?!-)|none|neither|nor|cannot|\w+n['’]t|dont|doesnt|avoid(?:s|ed|ing)?|skip(?:s|ped|ping)?|omit(?:s|ted)?"
-    r"|stop(?:ped)?|dropp?(?:ed|s)? support|gave up|giv(?:e|en|ing) up|forbid(?:den|s)?|prohibited|disallow(?:ed)?"
-    r"|refus(?:e|es|ed)|dislikes?|hates?|не|нельзя|никогда|kein\w*|nicht|nie)\b|不|别|勿|禁止|没有|しない|ない",
-    re.IGNORECASE,
-)
 _LEAST = re.compile(
     r"\b(?:(?:must |should |may |can )?(?:not|never) (?:drop|fall|go|sink|be) (?:below|under)|no(?:t)? less than|at least"
     r"|at a minimum)\b|\bor (?:more|higher|above)\b",
@@ -36,6 +31,7 @@ _PHRASES = (
         ),
         "",
     ),
+    (re.compile(r"^to avoid:\s*", re.IGNORECASE), "never "),
     (_LEAST, " atleast "),
     (re.compile(r"\bno longer\b|\bnot any ?(?:more|longer)\b", re.IGNORECASE), " not "),
     (re.compile(r"\bany ?(?:more|longer)\b", re.IGNORECASE), " "),
@@ -59,14 +55,13 @@ _OVER = re.compile(r"\b(?:prefer|favou?r|choose)\w*\b.*?(?P<over>\sover\s)", re.
 _BOUNDARY = re.compile(
     r"[;,:!?。；，]\s*|\.(?=\s|$)|\s(?:but|because|although|though|while|so that|otherwise|and then)\s", re.IGNORECASE
 )
-_FROM = re.compile(
-    r"\b(?:switch|mov|migrat|renam|chang|upgrad|convert|port|go)\w*\b[^.;]{0,40}?\bfrom\s+(?P<old>[^.;]{1,40}?)\s+(?:over )?to\b"
-    r"|\b(?:replaced|dropped(?! support)|gave up|abandoned|retired|removed|got rid of)\s+(?P<gone>[\w./@+-]{1,60})"
-    r"|(?<![\w./@+-])(?P<by>[\w./@+-]{1,60}) (?:was|were|is|are|got) replaced by\b",
-    re.IGNORECASE,
-)
 _PLACE = re.compile(r"\b(?:in|for|on|at|under|inside|during|when|if)\s+(.{1,40})", re.IGNORECASE)
 _MARKER = re.compile(r"\b(before|after)\s+(.{1,40})", re.IGNORECASE)
+# What happens if one does not do it: a "not" in there denies nothing of what is said.
+_ELSE = re.compile(
+    r"(?:\b(?:otherwise|or else|sonst|sinon|de lo contrario|si no|senão|иначе)\b|否则|さもないと|아니면)[^.;。]{1,200}",
+    re.IGNORECASE,
+)
 _UNITS = {
     **dict.fromkeys(("seconds", "second", "sec"), "s"),
     **dict.fromkeys(("minutes", "minute", "m"), "min"),
@@ -120,8 +115,8 @@ class Clause:
 class Reading:
     """A text as the dream compares it.
 
-    `terms` are canonical stems, `order` the same as they stand in the text, `names` those written like
-    names, `gone` what is said to be replaced, `markers` what "before" and "after" are followed by,
+    `terms` are canonical stems, `order` the same as they stand in the text, `names` those written like names, `ends` the
+    phrases of what is said to be gone and `gone` their first words, `markers` what "before" and "after" are followed by,
     `places` what follows "in", "for", "when": where or in which case it holds.
     """
 
@@ -132,6 +127,7 @@ class Reading:
     values: tuple[str, ...]
     names: frozenset[str]
     gone: frozenset[str]
+    ends: tuple[tuple[str, ...], ...]
     markers: tuple[tuple[str, str], ...]
     places: frozenset[str]
 
@@ -148,25 +144,30 @@ class Reading:
 
 def read_memory(text: str, *, dont: bool = False) -> Reading:
     """Read a text. `dont`: it stands under "don't", which denies words that hold no negation themselves."""
-    plain = _plain(text)
-    clauses = _clauses(plain, dont)
+    text = text[:READ]
+    plain, code = _plain(text), language(text)
+    clauses = _clauses(plain, dont, code)
     statement = read(text)
+    ends = tuple(phrase for thing in statement.replaced if (phrase := _phrase(thing, code)))
     return Reading(
         statement,
         clauses,
         clauses[0].terms if len(clauses) == 1 else frozenset().union(*(clause.terms for clause in clauses)),
-        _ordered_terms(mask_values(plain)),
+        _ordered_terms(mask_values(plain), code),
         tuple(sorted(canonical_value(value) for value in read(_NUMBER_WORD.sub(_digits, text)).values)),
         _names(text),
-        _gone(text, statement),
+        frozenset(phrase[0] for phrase in ends) or NONE,
+        ends,
         tuple((match[1].casefold(), next(iter(_ordered_terms(match[2])), "")) for match in _MARKER.finditer(plain)),
         frozenset(term for match in _PLACE.finditer(plain) for term in _ordered_terms(match[1])[:1]) or NONE,
     )
 
 
-def _gone(text: str, statement: Statement) -> frozenset[str]:
-    things = [*statement.replaced, *(next(filter(None, match.groups())) for match in _FROM.finditer(text))]
-    return frozenset(term for thing in things for term in canonical_terms(thing)) or NONE
+def _phrase(thing: str, code: str) -> tuple[str, ...]:
+    """The words and values of what has ended, in order."""
+    found = [(thing.find(value), canonical_value(value)) for value in read(thing).values]
+    found += [(thing.find(word), canonical(word)) for word in _kept_words(mask_values(thing), code)]
+    return tuple(entry for _, entry in sorted(found))
 
 
 def canonical_value(value: str) -> str:
@@ -178,32 +179,39 @@ def canonical_value(value: str) -> str:
 
 
 def _digits(match: re.Match[str]) -> str:
-    return _NUMBER_WORDS[match[1].casefold()]
+    return NUMBER_WORDS[match[1].casefold()]
 
 
 def _plain(text: str) -> str:
     for pattern, replacement in _PHRASES:
         text = pattern.sub(replacement, text)
-    return text
+    return _ELSE.sub(lambda match: negation(text).sub(" ", match.group()), text)
 
 
-def canonical_terms(text: str) -> frozenset[str]:
-    """Stems that carry meaning, each synonym replaced by the word that stands for its group."""
-    return frozenset(_ordered_terms(text))
+def canonical_terms(text: str, code: str = "en") -> frozenset[str]:
+    """Stems that carry meaning, each synonym replaced by the word that stands for its group. `code`: the language."""
+    return frozenset(_ordered_terms(text, code))
 
 
-def _ordered_terms(text: str) -> tuple[str, ...]:
-    kept = (word for word in words(text.casefold()) if (word not in STOP_WORDS or word in _ORDER) and word not in LIGHT)
-    return tuple(canonical(word) for word in kept if not word.isdigit() and len(word) > 1)
+def _ordered_terms(text: str, code: str = "en") -> tuple[str, ...]:
+    return tuple(map(canonical, _kept_words(text, code)))
 
 
-def _clauses(text: str, dont: bool) -> tuple[Clause, ...]:
+def _kept_words(text: str, code: str) -> list[str]:
+    kept = (
+        word for word in words(content(text, code).casefold()) if (word not in STOP_WORDS or word in _ORDER) and word not in LIGHT
+    )
+    return [word for word in kept if not word.isdigit() and len(word) > 1]
+
+
+def _clauses(text: str, dont: bool, code: str) -> tuple[Clause, ...]:
     pieces = [(piece, stands) for piece, stands in _segments(text)]
-    denied = [not stands or len(_NEGATOR.findall(piece)) % 2 == 1 for piece, stands in pieces]
+    negator = negation(text)
+    denied = [not stands or len(negator.findall(piece)) % 2 == 1 for piece, stands in pieces]
     if dont and not any(denied):
         denied = [True] * len(denied)
     out = [
-        Clause(canonical_terms(mask_values(_NEGATOR.sub(" ", piece))), not against)
+        Clause(canonical_terms(mask_values(negator.sub(" ", piece)), code), not against)
         for (piece, _), against in zip(pieces, denied, strict=True)
     ]
     return tuple(clause for clause in _double(out, pieces) if clause.terms) or (Clause(frozenset(), True),)

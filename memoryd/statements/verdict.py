@@ -8,17 +8,20 @@ pairs in tests/memoryd/dream/pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memoryd.dream.reading import CHOICES, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
-from memoryd.statements import IDENTIFIED, Relation, has_correction, relate_read
+from memoryd.statements.cues import has_correction
+from memoryd.statements.reading import CHOICES, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
+from memoryd.statements.reading import NUMBER_WORDS as _NUMBER_WORDS
+from memoryd.statements.wording import IDENTIFIED, Wording, differ
 from memoryd.text import STOP_WORDS
 
 SUBSET_COSINE = 0.8
 EXCHANGE_COSINE = 0.9
 CONTEXT = 0.5
+ENDED = 0.6
 CONFLICT_COSINE = 0.72
 CONTAINED = 0.7
 NEAR_OVERLAP = 0.8
@@ -97,7 +100,8 @@ def _other_subject(pair: _Pair) -> bool:
     return any(x not in gone and y not in gone and not _exchanged([x], [y], OPPOSITES) for x, y in found)
 
 
-def _strong(terms: frozenset[str]) -> frozenset[str]:
+def strong(terms: frozenset[str]) -> frozenset[str]:
+    """The terms that tell statements apart."""
     return terms - WEAK
 
 
@@ -127,7 +131,7 @@ def _narrower(pair: _Pair, *, places: bool = False) -> bool:
     couples = [*_exchanged(pair.left, pair.right, OPPOSITES), *_exchanged(pair.left, pair.right, CHOICES)]
     other = pair.a.gone | pair.b.gone | {term for couple in couples for term in couple}
     left, right = (
-        {term for term in _strong(side - other) if term in SUBJECTS or (places and term in reading.places)}
+        {term for term in strong(side - other) if term in SUBJECTS or (places and term in reading.places)}
         for side, reading in ((pair.left, pair.a), (pair.right, pair.b))
     )
     return bool(left) != bool(right)
@@ -135,10 +139,10 @@ def _narrower(pair: _Pair, *, places: bool = False) -> bool:
 
 def _known_relation(pair: _Pair) -> Verdict | None:
     """What the day dream's comparison of words finds."""
-    relation = relate_read(pair.a.statement, pair.b.statement)
-    if relation is Relation.CORRECTED and pair.b.gone & pair.a.spoken_for:
+    relation = differ(pair.a.statement, pair.b.statement)
+    if relation is Wording.CORRECTED and pair.b.gone & pair.a.spoken_for:
         return Verdict.REPLACED
-    if relation is Relation.CHANGED_WORD and has_correction(pair.b.statement.text):
+    if relation is Wording.CHANGED_WORD and has_correction(pair.b.statement.text):
         return Verdict.REPLACED
     return None
 
@@ -149,17 +153,23 @@ def _replaced(pair: _Pair) -> bool:
 
 
 def _ends(old: Reading, new: Reading, pair: _Pair) -> bool:
-    gone = new.gone & (old.spoken_for - old.gone)
-    if not gone:
-        return False
-    rest = _strong(old.terms - gone)
-    return not rest or len(rest & new.terms) / len(rest) >= CONTEXT
+    stands = old.spoken_for
+    stands = stands.union(old.values) if stands else stands
+    over = {term for phrase in old.ends for term in phrase}
+    for phrase in new.ends:
+        known = stands.intersection(phrase)
+        if phrase[0] not in stands or over.issuperset(phrase) or len(known) < ENDED * len(phrase):
+            continue
+        rest = strong(old.terms.difference(phrase))
+        if not rest or len(rest & new.terms) / len(rest) >= CONTEXT:
+            return True
+    return False
 
 
 def _reversed(pair: _Pair) -> bool:
     if not _values_agree(pair) or _limits_differ(pair):
         return False
-    if _strong(pair.left) and _strong(pair.right) and pair.context < CONTAINED:
+    if strong(pair.left) and strong(pair.right) and pair.context < CONTAINED:
         return False
     return _denies(pair.a.clauses, pair.b.clauses, CONTAINED) or _denies(pair.b.clauses, pair.a.clauses, CONTAINED)
 
@@ -203,7 +213,7 @@ def _turned_around(pair: _Pair) -> bool:
 
 
 def _rest_is_small(left: frozenset[str], right: frozenset[str]) -> bool:
-    rest = _strong(left), _strong(right)
+    rest = strong(left), strong(right)
     return not (rest[0] and rest[1]) and len(rest[0] | rest[1]) <= 1
 
 
@@ -214,7 +224,7 @@ def _same_sense(pair: _Pair) -> bool:
 def _other_value(pair: _Pair) -> bool:
     """One number each, of the same unit, where all else agrees."""
     a, b = _surplus(pair.a.values, pair.b.values), _surplus(pair.b.values, pair.a.values)
-    if not a or len(a) != len(b) or len(a) > 2 or (_strong(pair.left) and _strong(pair.right)) or not _same_sense(pair):
+    if not a or len(a) != len(b) or len(a) > 2 or (strong(pair.left) and strong(pair.right)) or not _same_sense(pair):
         return False
     return all(_is_number(value) and not _identifies(value, pair) for value in (*a, *b))
 
@@ -238,14 +248,32 @@ def _identifies(value: str, pair: _Pair) -> bool:
 
 def _other_choice(pair: _Pair) -> bool:
     """Another answer to the same question: "tabs" for "spaces", and not as the subject of the sentence."""
-    if not _same_sense(pair) or pair.a.values != pair.b.values:
+    if not _same_sense(pair):
         return False
     for x, y in _exchanged(pair.left, pair.right, CHOICES):
-        left, right = _strong(pair.left - {x}), _strong(pair.right - {y})
+        if _values_beside(pair.a, x) != _values_beside(pair.b, y):
+            continue
+        left, right = strong(pair.left - {x}), strong(pair.right - {y})
         stand = x in pair.a.spoken_for and y in pair.b.spoken_for
         if stand and not (left and right) and not _leads(x, y, pair):
             return True
     return False
+
+
+def _values_beside(reading: Reading, choice: str) -> list[str]:
+    """The values, without a number that counts the choice ("four spaces")."""
+    out = list(reading.values)
+    tokens = [_NUMBER_WORDS.get(token, token) for token in reading.statement.tokens]
+    for before, token in zip(tokens, tokens[1:], strict=False):
+        if canonical(token) == choice and before in out:
+            out.remove(before)
+    return out
+
+
+def other_choices(tokens: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether words stand in one of them only that answer the same question differently."""
+    left, right = (frozenset(map(canonical, side)) for side in (tokens, others))
+    return bool(_exchanged(left - right, right - left, CHOICES))
 
 
 def _leads(x: str, y: str, pair: _Pair) -> bool:
@@ -268,9 +296,9 @@ def _same(pair: _Pair) -> bool:
         return False
     if _one_word_exchanged(pair) or _narrower(pair):
         return False
-    if relate_read(pair.a.statement, pair.b.statement) is Relation.SAME:
+    if differ(pair.a.statement, pair.b.statement) is Wording.SAME:
         return True
-    left, right = _strong(pair.left), _strong(pair.right)
+    left, right = strong(pair.left), strong(pair.right)
     if not left and not right:
         return pair.close(SUBSET_COSINE)
     if not left or not right:

@@ -1,0 +1,125 @@
+"""What one statement is to another: the same, a refinement, its replacement, its contradiction, or something else.
+
+The one notion of it, for day dreams, the dream, `remember`, tombstones and what a session is given. Similarity alone can't
+tell "port 8080" from "port 9090" or "run" from "never run", so the words decide: see `verdict` (clauses, values, choices)
+and `wording` (which words differ). Where they leave it open, `doubtful` says so: nobody loses a memory for a doubt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from memoryd.statements.cues import has_correction, has_exception
+from memoryd.statements.preferences import another_choice
+from memoryd.statements.reading import Reading, read_memory
+from memoryd.statements.verdict import Verdict, other_choices, strong
+from memoryd.statements.verdict import compare as verdict_of
+from memoryd.statements.wording import Wording, differ, read, speaks_for
+from memoryd.text import overlap
+
+
+class Relation(StrEnum):
+    """What the later of two statements is to the earlier."""
+
+    SAME = "same"
+    REFINES = "refines"
+    REPLACES = "replaces"
+    CONTRADICTS = "contradicts"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A statement as it is compared. `dont`: it stands under "don't"; `by_user`: in the user's own words."""
+
+    text: str
+    dont: bool = False
+    by_user: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The relation, why in words, and whether it could be another one: then both are kept, and somebody is asked."""
+
+    relation: Relation
+    reason: str = ""
+    doubtful: bool = False
+
+
+CONFLICTS = frozenset({Relation.REPLACES, Relation.CONTRADICTS})
+LEAST_SHARED = 0.25
+READ_KEPT = 8_192
+_FLIPS = frozenset({Wording.NEGATED, Wording.CORRECTED, Wording.CHANGED_VALUE})
+_CHANGES = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
+_reading = lru_cache(maxsize=READ_KEPT)(read_memory)
+
+
+def reading(said: Said) -> Reading:
+    """A statement, read once for many comparisons."""
+    return _reading(said.text, dont=said.dont)
+
+
+def compare(old: Said, new: Said, cosine: float | None = None) -> Comparison:
+    """What `new`, said later, is to `old`. `cosine` of their vectors, None when there is none."""
+    return compare_read(old, new, reading(old), reading(new), cosine)
+
+
+def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
+    """The same as `compare`, of statements that were read before: `a` is the reading of `old`."""
+    words = differ(a.statement, b.statement, known_dont=old.dont, new_dont=new.dont)
+    verdict = verdict_of(a, b, cosine)
+    if words is Wording.SAME and a.statement.norm == b.statement.norm:
+        return Comparison(Relation.SAME, "the same words")
+    if has_exception(old.text) != has_exception(new.text) and verdict is not Verdict.REPLACED:
+        return Comparison(Relation.DIFFERENT, "an exception of one of them", doubtful=verdict is not Verdict.OTHER)
+    if verdict in _CHANGES:
+        return Comparison(Relation.REPLACES, verdict.value)
+    if words in _FLIPS and not (words is Wording.CORRECTED and not _speaks_of(a, b.gone)):
+        return Comparison(Relation.REPLACES, words.value)
+    if words is Wording.CHANGED_WORD:
+        return _changed_word(old, new, a, b)
+    if verdict is Verdict.SAME or words is Wording.SAME:
+        return Comparison(Relation.REFINES, "says more") if adds(a, b) else Comparison(Relation.SAME, "says no more")
+    return Comparison(Relation.DIFFERENT, verdict.value, doubtful=verdict is Verdict.DOUBTFUL)
+
+
+def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
+    """Whether it speaks for one of the things."""
+    standing = statement.spoken_for
+    return bool(standing) and not things.isdisjoint(standing.union(statement.values))
+
+
+def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
+    """One run of words is exchanged. Without a sign of a change it may be another thing of the same sort."""
+    if other_choices(a.statement.tokens, b.statement.tokens):
+        return Comparison(Relation.REPLACES, "another choice")
+    if has_correction(new.text):
+        return Comparison(Relation.REPLACES, "changed, as it says itself")
+    if another_choice(old.text, new.text):
+        return Comparison(Relation.CONTRADICTS, "another preference", doubtful=True)
+    return Comparison(Relation.DIFFERENT, "one word exchanged", doubtful=True)
+
+
+def adds(old: Reading, new: Reading) -> bool:
+    """Whether the later one says more than little words beyond the earlier."""
+    return bool(strong(new.terms) - strong(old.terms)) or bool(set(new.values) - set(old.values))
+
+
+def relate(old: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
+    """The relation of two texts. `…_dont`: the statement stands under "don't"."""
+    return compare(Said(old, known_dont), Said(new, new_dont)).relation
+
+
+def rephrases(old: Said, new: Said, least: float) -> bool:
+    """Whether the words overlap by `least` while sense, values and limits agree; an exchanged word is no rephrasing."""
+    a, b = read(old.text), read(new.text)
+    agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, old.dont) == speaks_for(b, new.dont)
+    return agree and overlap(a.stems, b.stems) >= least and compare(old, new).relation not in CONFLICTS
+
+
+def shares_words(old: str, new: str) -> bool:
+    """A quick look before `compare` and `rephrases`: with fewer words in common neither calls them the same."""
+    a, b = read(old), read(new)
+    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and overlap(a.stems, b.stems) >= LEAST_SHARED)
