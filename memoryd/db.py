@@ -2,14 +2,20 @@
 
 apsw brings its own SQLite with FTS5 and loadable extensions, which many Pythons lack.
 Databases run in WAL mode with synchronous=FULL: a transaction that returned is on disk.
+
+Derived databases (`durable=False`) carry a checksum in each page, by SQLite's own checksum VFS, so that a
+flipped bit is an error and never another answer. `state.db` carries none: people open it with other tools,
+whose writes would look like damage.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +27,52 @@ from memoryd.files import make_private_dir
 Row = tuple[Any, ...]
 WAIT_SECONDS = 10.0
 PAUSE_SECONDS = 0.02
+CHECKSUM_BYTES = 8
+# In the header of a database whose pages carry checksums: the field that says so may be hit as well as any other.
+CHECKSUMMED = 0x6D656D64
+_HEADER_BYTES = 100
+# What work on rows raises when they hold other than what was written, and also when the work itself is at fault.
+ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+_DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
+# Of a derived file, whose statements are all our own: its schema or its rows are not what we wrote.
+_DERIVED_DAMAGE = (apsw.ConstraintError, apsw.MismatchError)
+_SCHEMA_DAMAGE = ("no such table", "no such column", "has no column named", "no such module", "malformed", "vtable constructor")
+_REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
+
+
+@lru_cache(maxsize=1)
+def has_checksums() -> bool:
+    """Whether SQLite can check its pages here; loads the extension once. Builds of apsw from source may lack it."""
+    try:
+        from apsw import sqlite_extra
+
+        connection = apsw.Connection(":memory:")
+        try:
+            sqlite_extra.load(connection, "cksumvfs")
+        finally:
+            connection.close()
+    except (ImportError, LookupError, OSError, apsw.Error, sqlite_extra.NotAvailable):
+        return False
+    return True
+
+
+def _fix_for(path: Path, durable: bool) -> str:
+    if not durable:
+        return _REINDEX
+    return (
+        f"Move {path.name} and its -wal and -shm files away, then restart. No memory is lost: logs are read again, "
+        "and what is known is not written twice. Switch off again what was off (memoryd off)."
+    )
 
 
 class Database:
     """One connection, safe to share between threads.
 
-    Damage is raised as IndexDamagedError, everything else that SQLite refuses as
-    StoreError. Other processes may use the same file; a writer waits up to 10 s.
+    With `durable` False the file is derived: not synced at each write, checked page by page, and damage of any
+    kind is raised as IndexDamagedError, which tells the caller to rebuild it. Damage of a durable one and
+    everything else that SQLite refuses is a StoreError. Other processes may use the same file; a writer waits
+    up to 10 s.
     """
 
     def __init__(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> None:
@@ -36,6 +80,7 @@ class Database:
         self._durable = durable
         self._lock = threading.RLock()
         self._depth = 0
+        checked = not durable and has_checksums()
         try:
             make_private_dir(path.parent)
             path.touch(mode=0o600)  # SQLite gives its write-ahead files the mode of the database
@@ -44,22 +89,58 @@ class Database:
         with self._translated():
             self._connection = apsw.Connection(str(path))
         try:
-            self._prepare(extensions, durable)
+            self._prepare(extensions, durable, checked)
         except StoreError:
             self._connection.close()
             raise
 
-    def _prepare(self, extensions: Sequence[str], durable: bool) -> None:
+    def _prepare(self, extensions: Sequence[str], durable: bool, checked: bool) -> None:
         with self._translated():
             self._connection.set_busy_timeout(int(WAIT_SECONDS * 1000))
+            if checked:
+                self._reserve_checksums()
             self._use_write_ahead_log()
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._connection.execute("PRAGMA schema_version").fetchall()
+            if checked:
+                self._require_checksums()
             if extensions:
                 self._connection.enable_load_extension(True)
                 for extension in extensions:
                     self._connection.load_extension(extension)
                 self._connection.enable_load_extension(False)
+
+    def _reserve_checksums(self) -> None:
+        """Ask for room at the end of each page; it counts for a new file and for one that is vacuumed."""
+        room = ctypes.c_int(CHECKSUM_BYTES)
+        self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(room))
+
+    def _require_checksums(self) -> None:
+        """Mark a new file, give an older version's file its checksums, and refuse one that has lost them."""
+        marked = self._connection.execute("PRAGMA application_id").fetchall() == [(CHECKSUMMED,)]
+        if not marked:
+            if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
+                self._connection.execute("VACUUM")
+            self._connection.execute(f"PRAGMA application_id={CHECKSUMMED}")
+        elif self._reserved() not in (None, CHECKSUM_BYTES) or self._has_zero_page():
+            raise IndexDamagedError(f"{self.path} is damaged: pages without a checksum", fix=_REINDEX)
+
+    def _reserved(self) -> int | None:
+        """Bytes reserved in each page, as the file says; None while all of it is in the write-ahead log."""
+        with self.path.open("rb") as stream:
+            header = stream.read(_HEADER_BYTES)
+        return header[20] if len(header) == _HEADER_BYTES else None
+
+    def _has_zero_page(self) -> bool:
+        """Whether a page that is in use holds nothing but zeros, whose checksum is zero too."""
+        size = int(str(self._connection.execute("PRAGMA page_size").fetchall()[0][0]))
+        empty = bytes(size)
+        with self.path.open("rb") as stream:
+            zeros = [number for number, page in enumerate(iter(lambda: stream.read(size), b""), 1) if page == empty]
+        if not zeros:
+            return False
+        used = {row[0] for row in self._connection.execute("SELECT pageno FROM dbstat")}
+        return not used.isdisjoint(zeros)
 
     def _use_write_ahead_log(self) -> None:
         """SQLite does not wait here as it does elsewhere: two processes that make a new database at once would meet."""
@@ -78,14 +159,28 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except _DAMAGE as error:
-            raise IndexDamagedError(
-                f"{self.path} is damaged: {error}", fix="Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
-            ) from error
-        except apsw.FullError as error:
-            raise StoreError(f"{self.path}: the disk is full.", fix="Free some space.") from error
-        except apsw.Error as error:
-            raise StoreError(f"{self.path}: {error}", fix="Run 'memoryd doctor' for a check of the databases.") from error
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise self._error_for(error) from error
+        except OSError as error:
+            raise StoreError(f"Can't read {self.path}: {error.strerror}.", fix="Check open files and permissions.") from error
+
+    def _error_for(self, error: apsw.Error | UnicodeDecodeError) -> StoreError:
+        if self._is_damage(error):
+            kind = StoreError if self._durable else IndexDamagedError
+            return kind(f"{self.path} is damaged: {error}", fix=_fix_for(self.path, self._durable))
+        if isinstance(error, apsw.FullError):
+            return StoreError(f"{self.path}: the disk is full.", fix="Free some space.")
+        return StoreError(f"{self.path}: {error}", fix="Run 'memoryd doctor' for a check of the databases.")
+
+    def _is_damage(self, error: apsw.Error | UnicodeDecodeError) -> bool:
+        if isinstance(error, (*_DAMAGE, UnicodeDecodeError)):
+            return True
+        if isinstance(error, apsw.IOError):
+            return getattr(error, "extendedresult", 0) in _DAMAGED_READS
+        return not self._durable and (
+            isinstance(error, _DERIVED_DAMAGE)
+            or (isinstance(error, apsw.SQLError) and any(sign in str(error) for sign in _SCHEMA_DAMAGE))
+        )
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run one statement and return all its rows."""
@@ -114,7 +209,8 @@ class Database:
             try:
                 yield
             except BaseException:
-                self.execute("ROLLBACK")
+                if self._connection.in_transaction:  # SQLite rolls back by itself after some faults
+                    self.execute("ROLLBACK")
                 raise
             else:
                 self.execute("COMMIT")
@@ -156,10 +252,12 @@ class Database:
         return self._connection.changes()
 
     def check(self) -> None:
-        """Read every page; raises IndexDamagedError when one is bad."""
+        """Read every page; raises as a damaged one does."""
         problems = [row[0] for row in self.execute("PRAGMA quick_check(5)")]
-        if problems != ["ok"]:
-            raise IndexDamagedError(f"{self.path} is damaged: {problems[0]}", fix="Run 'memoryd reindex'.")
+        with self._translated():
+            lost = not self._durable and has_checksums() and self._has_zero_page()
+        if lost or problems != ["ok"]:
+            raise self._error_for(apsw.CorruptError("a page without content" if lost else problems[0]))
 
     def close(self) -> None:
         """Close the connection; a second call does nothing."""

@@ -100,12 +100,12 @@ def _databases(settings: Settings) -> Iterator[Check]:
     found = sorted(settings.paths.index.glob("*.db")) if settings.paths.index.is_dir() else []
     for path in [settings.paths.state_db, *found]:
         if path.exists():
-            yield _database(path)
+            yield _database(path, durable=path == settings.paths.state_db)
 
 
-def _database(path: Path) -> Check:
+def _database(path: Path, durable: bool) -> Check:
     try:
-        db = Database(path)
+        db = Database(path, durable=durable)
         try:
             db.check()
         finally:

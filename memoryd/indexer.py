@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from memoryd.db import remove_database
+from memoryd.db import ODD_CONTENT, remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, MemorydError, StoreError
 from memoryd.protocols import FloatArray
 from memoryd.stores.markdown import MarkdownStore
@@ -22,15 +22,19 @@ RETRY_SECONDS = 30.0
 TRIES = 5
 
 
-class Closable(Protocol):
-    """A store that can be closed."""
+class Checkable(Protocol):
+    """A store that can be looked through for damage, and closed."""
+
+    def check(self) -> None:
+        """Read every page; raises IndexDamagedError when one is bad."""
+        ...
 
     def close(self) -> None:
         """Close the store; its later use raises StoreError."""
         ...
 
 
-StoreT = TypeVar("StoreT", bound=Closable)
+StoreT = TypeVar("StoreT", bound=Checkable)
 T = TypeVar("T")
 
 
@@ -167,7 +171,22 @@ class DerivedIndex(Generic[StoreT]):
                 with self._lock:  # another thread may be replacing it
                     if store is self._store:
                         raise
+            except ODD_CONTENT as error:
+                if not self._replace_if_damaged(store):
+                    raise
+                log.warning("reading index %s failed: %s", self._path.stem, type(error).__name__)
         return work(self._store)
+
+    def _replace_if_damaged(self, store: StoreT) -> bool:
+        """Whether what the work could not make sense of is damage; then the store is new and filled again."""
+        try:
+            store.check()
+        except IndexDamagedError as error:
+            if self._replace(store):
+                self._tell(error)
+                self._refill(self._store)
+            return True
+        return False
 
     def rebuild(self) -> None:
         """Begin anew from the Markdown."""

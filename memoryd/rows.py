@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from memoryd.codec import digest_of, item_from_own_json, item_to_dict
+from memoryd.errors import IndexDamagedError, InputError
 from memoryd.types import MemoryItem, Query, Scope, Status
 
 ITEMS_KEPT = 6_000
@@ -92,8 +93,15 @@ def to_row(item: MemoryItem) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=ITEMS_KEPT)
 def from_payload(payload: str) -> MemoryItem:
-    """The item of a row's `payload` column. Kept for a while: the stores find the same memory each for itself."""
-    return item_from_own_json(payload)
+    """The item of a row's `payload` column. Kept for a while: the stores find the same memory each for itself.
+
+    Raises IndexDamagedError for what no store has written.
+    """
+    try:
+        return item_from_own_json(payload)
+    except (AttributeError, LookupError, TypeError, ValueError, InputError) as error:
+        problem = f"A row of an index holds no memory: {type(error).__name__}."
+        raise IndexDamagedError(problem, fix="It is rebuilt by itself.") from error
 
 
 class _Where:

@@ -18,7 +18,7 @@ import orjson
 from memoryd import verdicts
 from memoryd.clock import from_iso, to_iso
 from memoryd.db import Database
-from memoryd.errors import IndexDamagedError, StoreError
+from memoryd.errors import StoreError
 from memoryd.ledger import How, Ledger, create_tables
 from memoryd.migrations import Migrations
 from memoryd.protocols import Clock
@@ -143,15 +143,12 @@ class State:
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
+        self._db = SCHEMA.open(path)
         try:
-            self._db = SCHEMA.open(path)
-        except IndexDamagedError as error:
-            # Not begun anew by itself: what the user switched off would be on again.
-            raise StoreError(
-                f"{path} is damaged.",
-                fix=f"Move {path.name} and its -wal and -shm files away, then restart. No memory is lost: logs are read again, "
-                "and what is known is not written twice. Switch off again what was off (memoryd off).",
-            ) from error
+            self._db.check()  # a damaged one is not replaced by itself: what the user switched off would be on again
+        except StoreError:
+            self._db.close()
+            raise
         self.ledger = Ledger(self._db, clock)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ import orjson
 from memoryd.errors import DependencyError, StoreError
 from memoryd.files import TEMPORARY_PREFIX, sync_dir, write_atomic
 from memoryd.protocols import FloatArray
+from memoryd.text import digest
 
-FORMAT = 1
+FORMAT = 2
 LINKS = 16
 BUILD_WIDTH = 200
 SEARCH_WIDTH = 96
@@ -49,6 +50,11 @@ class _Sidecar:
     count: int
     size: int
     sha256: str
+    check: str = ""
+
+    def seal(self) -> str:
+        """Digest of all other fields: a changed `version` would hide rows without any other sign."""
+        return digest(*(str(getattr(self, field.name)) for field in fields(self) if field.name != "check"))
 
 
 def hnsw_available() -> bool:
@@ -114,7 +120,7 @@ def save_mirror(mirror: HnswMirror, path: Path, identity: Identity) -> None:
         temporary.unlink(missing_ok=True)
         raise StoreError(f"Can't write {path}: {error}", fix="Check free space and permissions.") from error
     sidecar = _Sidecar(FORMAT, identity.table, identity.model, identity.dimensions, mirror.version, len(mirror), size, sha256)
-    write_atomic(_sidecar_path(path), orjson.dumps(asdict(sidecar)))
+    write_atomic(_sidecar_path(path), orjson.dumps(asdict(replace(sidecar, check=sidecar.seal()))))
 
 
 def load_mirror(path: Path, identity: Identity) -> HnswMirror | None:
@@ -150,7 +156,7 @@ def _read_sidecar(path: Path) -> _Sidecar | None:
         sidecar = _Sidecar(**orjson.loads(_sidecar_path(path).read_bytes()))
     except (OSError, orjson.JSONDecodeError, TypeError):
         return None
-    return sidecar if sidecar.format == FORMAT else None
+    return sidecar if sidecar.format == FORMAT and sidecar.check == sidecar.seal() else None
 
 
 def _new_index(dimensions: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +22,15 @@ def build(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         for word in keywords(text):
             index[word].append(path)
     return {word: sorted(index[word]) for word in sorted(index)}
+
+
+def fingerprint(folder: Path) -> int:
+    """A number for the file's bytes that fits a column of SQLite, 0 when there is none."""
+    try:
+        with (folder / NAME).open("rb") as stream:
+            return int.from_bytes(hashlib.file_digest(stream, "sha256").digest()[:7], "big") + 1
+    except OSError:
+        return 0
 
 
 def write(folder: Path, texts: Iterable[tuple[str, str]]) -> None:

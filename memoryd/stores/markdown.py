@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memoryd import codec
-from memoryd.db import remove_database
+from memoryd.db import ODD_CONTENT, remove_database
 from memoryd.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
 from memoryd.files import STAGED, locked
 from memoryd.paths import Paths
@@ -120,6 +120,11 @@ class MarkdownStore:
                         raise
                     log.warning("The literal index is rebuilt: %s", error.message)
                     self.rebuild()
+            except ODD_CONTENT as error:
+                if not _has_bad_page(index):
+                    raise
+                log.warning("The literal index is rebuilt: %s", type(error).__name__)
+                self.rebuild()
         return work(self._open())
 
     def rebuild(self) -> None:
@@ -349,9 +354,10 @@ class MarkdownStore:
 
     def _flush(self, index: LiteralIndex) -> None:
         revision = index.fact("revision")
-        if revision != index.fact("flushed") or not (self._root / inverted.NAME).exists():
+        if revision != index.fact("flushed") or index.fact("inverted") != inverted.fingerprint(self._root):
             inverted.write(self._root, index.active_texts())
             index.set_fact("flushed", revision)
+            index.set_fact("inverted", inverted.fingerprint(self._root))
 
 
 def _checked(item: MemoryItem) -> MemoryItem:
@@ -378,6 +384,14 @@ def _unknown(index: LiteralIndex, entries: Sequence[Entry]) -> list[Entry]:
     """Those that the index does not hold as they are (at most a thousand)."""
     known = index.known_of([entry.path for entry in entries])
     return [entry for entry in entries if known.get(entry.path) != Known(entry.path, entry.stamp, entry.item.id, entry.hash)]
+
+
+def _has_bad_page(index: LiteralIndex) -> bool:
+    try:
+        index.db.check()
+    except StoreError:
+        return True
+    return False
 
 
 def _is_damaged(index: LiteralIndex, error: StoreError) -> bool:

@@ -101,6 +101,10 @@ class TokenStore:
         self._queries.close()
         self._db.close()
 
+    def check(self) -> None:
+        """Read every page; raises IndexDamagedError when one is bad."""
+        self._db.check()
+
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
         """Encode and store, 64 a transaction; what is stored with the same text and context keeps its vectors.
 

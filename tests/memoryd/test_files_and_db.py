@@ -114,8 +114,12 @@ def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
 def test_a_damaged_database_is_told_from_other_faults(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(b"this is no database, but a text that is long enough to look like a header" * 20)
-    with pytest.raises(IndexDamagedError) as caught:
+    with pytest.raises(StoreError) as durable:
         Database(path)
+    assert not isinstance(durable.value, IndexDamagedError)
+    assert "reindex" not in durable.value.fix
+    with pytest.raises(IndexDamagedError) as caught:
+        Database(path, durable=False)
     assert "reindex" in caught.value.fix
     remove_database(path)
     db = Database(path)
