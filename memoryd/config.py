@@ -27,7 +27,10 @@ HOME_ENV = "MEMORYD_HOME"
 INTERNAL_ENV = "MEMORYD_INTERNAL"
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
-EXTRACTORS = ("auto", "heuristic", "openai", "claude")
+READERS = ("auto", "endpoint", "claude", "session", "offline")
+# What settings and values were called before; both are still accepted.
+OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
+OLD_READERS: Mapping[str, str] = {"openai": "endpoint", "heuristic": "offline"}
 RANKS = ("maxsim", "hybrid", "bm25")
 LEVELS = ("debug", "info", "warning", "error")
 LISTENS = ("auto", "tcp")
@@ -39,7 +42,8 @@ class Settings:
     """All settings, resolved. Token budgets are in estimated model tokens, times as named."""
 
     home: Path
-    extractor: str = "auto"
+    reader: str = "auto"
+    use_claude: bool = False
     openai_base_url: str = ""
     openai_model: str = "openai/gpt-5-mini"
     openai_api_key: str = ""
@@ -158,6 +162,10 @@ def _choice(*choices: str) -> Callable[[Any], str]:
     return parse
 
 
+def _reader(value: Any) -> str:
+    return _choice(*READERS)(OLD_READERS.get(value, value) if isinstance(value, str) else value)
+
+
 def _clock_time(value: Any) -> str:
     hour, _, minute = _text(value).partition(":")
     if not (hour.isdigit() and minute.isdigit() and int(hour) < 24 and int(minute) < 60):
@@ -177,19 +185,21 @@ KEYS: dict[str, Key] = {
     for key in (
         Key("home", "Folder that holds everything memoryd keeps.", lambda value: Path(_text(value)).expanduser().absolute()),
         Key(
-            "extractor",
-            "Who decides what to keep: auto, heuristic (offline), openai or claude.",
-            _choice(*EXTRACTORS),
-            EXTRACTORS,
+            "reader",
+            "Who decides what is kept: auto, endpoint (a model behind openai_base_url), claude (`claude -p`), "
+            "session (the session's own model settles proposals) or offline (rules).",
+            _reader,
+            READERS,
         ),
-        Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter.", _text),
-        Key("openai_model", "Model of the openai extractor.", _text),
-        Key("openai_api_key", "Key for the endpoint. When set, `auto` means openai.", _text),
+        Key("use_claude", "Your consent: `auto` may run `claude -p` with your login to read sessions (memoryd setup).", _flag),
+        Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _text),
+        Key("openai_model", "Model of the endpoint reader.", _text),
+        Key("openai_api_key", "Key for the endpoint. When set, `auto` means endpoint.", _text),
         Key("openai_timeout_seconds", "How long one model call may take.", _positive),
-        Key("claude_command", "The Claude Code client that the claude extractor runs.", _text),
-        Key("claude_model", "Model of the claude extractor.", _text),
+        Key("claude_command", "The Claude Code client that the claude reader runs.", _text),
+        Key("claude_model", "Model of the claude reader.", _text),
         Key("daily_token_budget", "Model tokens a day for the day dream; 0 forbids model calls.", _count),
-        Key("chunk_tokens", "Longest piece of a session given to an extractor at once.", _count),
+        Key("chunk_tokens", "Longest piece of a session given to a model at once.", _count),
         Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
         Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
         Key("embedding_api_key", "Key for that endpoint.", _text),
@@ -215,7 +225,7 @@ KEYS: dict[str, Key] = {
         Key("dream_floor", "Value under which the dream archives a memory, 0..1.", _share),
         Key(
             "dream_ask_model",
-            "Whether a dream asks the extractor's model, if it is one, about doubtful pairs of memories.",
+            "Whether a dream asks the reader's model, if it is one, about doubtful pairs of memories.",
             _flag,
         ),
         Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
@@ -228,15 +238,16 @@ KEYS: dict[str, Key] = {
 
 def parse_value(name: str, value: Any, where: str) -> Any:
     """A setting's value from a text or a TOML value. Raises ConfigError that names the place."""
+    key = KEYS[current_name(name)]
     try:
-        return KEYS[name].parse(value)
+        return key.parse(value)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{where}: {name} = {value!r}: {error}.", fix=f"{KEYS[name].help}") from error
+        raise ConfigError(f"{where}: {name} = {value!r}: {error}.", fix=key.help) from error
 
 
 def check_name(name: str, where: str) -> None:
     """Raises ConfigError when there is no such setting."""
-    if name in KEYS:
+    if name in KEYS or name in OLD_NAMES:
         return
     near = difflib.get_close_matches(name, KEYS, 1)
     hint = f"Did you mean '{near[0]}'? " if near else ""
@@ -260,7 +271,17 @@ def _from_toml(text: str, where: str) -> dict[str, Any]:
         raise ConfigError(f"{where} can't be read: {error}", fix=MEND) from error
     for name in values:
         check_name(name, where)
-    return {name: parse_value(name, value, where) for name, value in values.items() if name != HOME}
+    return {current_name(name): parse_value(name, value, where) for name, value in _new_last(values) if name != HOME}
+
+
+def current_name(name: str) -> str:
+    """What a setting is called today."""
+    return OLD_NAMES.get(name, name)
+
+
+def _new_last(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The settings with old names first, so that the current name wins where both are given."""
+    return sorted(values.items(), key=lambda pair: pair[0] not in OLD_NAMES)
 
 
 def problem_of(text: str, where: str) -> ConfigError | None:
@@ -287,10 +308,10 @@ def _from_options(path: Path) -> dict[str, Any]:
 
 def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
     out = {}
-    for name in KEYS:
+    for name in (*OLD_NAMES, *KEYS):
         variable = prefix + name.upper()
         if values.get(variable, "") != "":
-            out[name] = parse_value(name, values[variable], variable)
+            out[current_name(name)] = parse_value(name, values[variable], variable)
     return out
 
 
@@ -327,7 +348,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Set
     values |= _from_options(paths.plugin_options)
     values |= _from_texts(env, OPTION_PREFIX)
     values |= _from_texts(env, ENV_PREFIX)
-    values |= {name: parse_value(name, value, "flag") for name, value in flags.items() if value is not None}
+    values |= _from_flags(flags)
     values["home"] = home
     return Settings(**values)
 
@@ -346,11 +367,16 @@ def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, s
 
 def with_flags(settings: Settings, **flags: Any) -> Settings:
     """The settings with some replaced by flags; None keeps the value."""
-    return replace(settings, **{name: parse_value(name, value, "flag") for name, value in flags.items() if value is not None})
+    return replace(settings, **_from_flags(flags))
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in flags.items() if value is not None}
+    return {current_name(name): parse_value(name, value, "flag") for name, value in _new_last(given)}
 
 
 def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
-    """The key for the openai extractor: our own setting, else the one of the endpoint's vendor."""
+    """The key for the endpoint reader: our own setting, else the one of the endpoint's vendor."""
     env = os.environ if environ is None else environ
     if settings.openai_api_key:
         return settings.openai_api_key

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memoryd.config import HOME, MEND, check_name, parse_value, problem_of
+from memoryd.config import HOME, MEND, OLD_NAMES, check_name, current_name, parse_value, problem_of
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import locked, write_atomic
 
@@ -24,10 +24,12 @@ def change_file(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ConfigError for a wrong name or value (the file is as it was then), and when the file is no TOML.
     """
-    parsed = {name: _checked(name, value) for name, value in values.items()}
+    parsed = {current_name(name): _checked(name, value) for name, value in values.items()}
     with locked(path.with_suffix(".lock")):
         text = _read(path)
         for name, value in parsed.items():
+            for old in (old for old, new in OLD_NAMES.items() if new == name):
+                text = changed(text, old, None, path)
             text = changed(text, name, value, path)
         if problem := problem_of(text, str(path)):
             raise problem

@@ -131,7 +131,7 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """heuristic, openai or claude."""
+        """The reader's name as recorded: endpoint, claude, session or offline."""
         ...
 
     def extract(self, passage: Passage) -> Extraction:

@@ -251,7 +251,8 @@ class Turn:
 class Passage:
     """What an extractor gets: new turns, with a few earlier ones for context only.
 
-    `given` are the statements that the session gave before.
+    `given` are the statements that the session gave before, `known` memories that may be related (a model is shown them).
+    `ends`: nothing follows for now, so a reader that can is to sum the session up.
     """
 
     turns: tuple[Turn, ...]
@@ -261,6 +262,8 @@ class Passage:
     cwd: str = ""
     transcript: str = ""
     given: tuple[str, ...] = ()
+    known: tuple[MemoryItem, ...] = ()
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +327,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """An extractor's answer. `skipped` counts what it looked at and refused, by reason; `refused` are the nearest of these."""
+    """A reader's answer. `skipped` counts what it looked at and refused, by reason; `refused` are the nearest of these.
+
+    `handoff` sums the session up for whoever goes on with the work; empty when the reader can't, or was not asked.
+    """
 
     candidates: tuple[Candidate, ...]
     skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -332,6 +338,7 @@ class Extraction:
     model: str = ""
     usage: Usage = Usage()
     refused: tuple[Refused, ...] = ()
+    handoff: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,13 @@ import click
 from memoryd import doctor as checks
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.clock import SystemClock
-from memoryd.config import EXTRACTORS, with_flags
-from memoryd.daydream.draft import dry_run, prompts
-from memoryd.daydream.extractors import make_extractor
+from memoryd.config import OLD_READERS, READERS, with_flags
+from memoryd.daydream.draft import dry_run, requests
+from memoryd.daydream.extractors import ENDPOINT, make_extractor
+from memoryd.daydream.model_extract import print_prompt as as_text
 from memoryd.errors import InputError
+from memoryd.llm import UnansweredError, request_id
+from memoryd.types import Message
 
 POLL_SECONDS = 0.3
 LONG = 3600.0
@@ -41,7 +44,7 @@ def status(context: Context, /) -> None:
         ),
         ("embedder", f"{index['embedder']}, {index['waiting_for_vectors']} waiting {index['embedder_error']}"),
         ("router", f"{result['router']['used']}: {result['router']['reason']}"),
-        ("extractor", f"{result['extractor']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
+        ("reader", f"{result['reader']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
         ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
         ("dreams", _dreams(result["dreams"])),
     ]
@@ -85,10 +88,13 @@ def doctor(ctx: click.Context) -> None:
 
 @click.command()
 @click.option("--transcript", type=click.Path(path_type=Path), help="A session log (.jsonl); default: all known sessions.")
-@click.option("--extractor", type=click.Choice(EXTRACTORS), help="Overrule the setting (with --dry-run).")
+@click.option("--reader", type=click.Choice(READERS), help="Overrule the setting (with --dry-run).")
+@click.option("--extractor", "reader", type=click.Choice([*READERS, *OLD_READERS]), help="The old name of --reader.")
 @click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; write nothing, need no daemon.")
 @click.option("--record", type=click.Path(path_type=Path), help="A dry run that keeps the model's answers in this folder.")
-@click.option("--replay", type=click.Path(path_type=Path), help="A dry run with answers from such a folder; no model.")
+@click.option(
+    "--replay", type=click.Path(path_type=Path), help="A dry run with such answers; a request that has none is written there."
+)
 @click.option("--print-prompt", is_flag=True, help="Print exactly what a model would be sent; no model is asked.")
 @json_option
 @pass_context
@@ -96,23 +102,23 @@ def daydream(
     context: Context,
     /,
     transcript: Path | None,
-    extractor: str | None,
+    reader: str | None,
     dry: bool,
     record: Path | None,
     replay: Path | None,
     print_prompt: bool,
 ) -> None:
     """Read sessions now and keep what is worth keeping."""
-    if sum((record is not None, replay is not None, print_prompt)) > 1:
-        raise InputError("--record, --replay and --print-prompt exclude one another.", fix="Give one of them.")
+    if record is not None and (replay is not None or print_prompt):
+        raise InputError("--record works with a dry run only.", fix="Leave out --replay and --print-prompt.")
     if print_prompt:
-        _print_prompts(context, transcript)
+        _print_prompts(context, transcript, replay)
         return
     if dry or record or replay:
-        _dry_run(context, transcript, extractor, record, replay)
+        _dry_run(context, transcript, reader, record, replay)
         return
-    if extractor:
-        raise InputError("--extractor works with a dry run only.", fix="Set 'extractor' in config.toml to change it for good.")
+    if reader:
+        raise InputError("--reader works with a dry run only.", fix="Set 'reader' in config.toml to change it for good.")
     context.call("daydream", transcript=str(transcript.absolute()) if transcript else None)
     result = _wait_for_daydreams(context)
     if not context.show(result):
@@ -125,27 +131,36 @@ def _named(transcript: Path | None) -> Path:
     return transcript
 
 
-def _print_prompts(context: Context, /, transcript: Path | None) -> None:
-    requests = list(prompts(_named(transcript), context.settings))
-    if context.show({"requests": requests}):
+def _print_prompts(context: Context, /, transcript: Path | None, replay: Path | None) -> None:
+    """With answers to replay, up to the first request that has none: the later ones depend on it."""
+    path, settings = _named(transcript), with_flags(context.settings, reader=ENDPOINT)
+    reader = make_extractor(settings, replay=replay) if replay else None
+    found: list[list[Message]] = []
+    try:
+        for messages in requests(path, settings, SystemClock().now(), reader):
+            found.append(messages)
+    except UnansweredError:
+        pass  # the last request printed is the one without an answer
+    texts = [as_text(messages) for messages in found]
+    if context.show({"requests": texts, "ids": [request_id(messages) for messages in found]}):
         return
-    for number, request in enumerate(requests, 1):
-        context.output.line(f"=== request {number} of {len(requests)} ===", "bold")
+    for number, request in enumerate(texts, 1):
+        context.output.line(f"=== request {number} of {len(texts)} ===", "bold")
         context.output.line(request)
-    if not requests:
+    if not texts:
         context.output.line("Nothing would be sent.")
 
 
-def _dry_run(
-    context: Context, /, transcript: Path | None, extractor: str | None, record: Path | None, replay: Path | None
-) -> None:
-    path, settings = _named(transcript), with_flags(context.settings, extractor=extractor)
+def _dry_run(context: Context, /, transcript: Path | None, reader: str | None, record: Path | None, replay: Path | None) -> None:
+    path, settings = _named(transcript), with_flags(context.settings, reader=reader)
     result = dry_run(path, make_extractor(settings, record=record, replay=replay), settings, SystemClock().now())
     if context.show(result):
         return
     for candidate in result["candidates"]:
         context.output.line(f"{candidate['kind']}/{candidate['polarity']}  {candidate['content']}")
         context.output.line(f"    lines {candidate['evidence']['lines']}: {candidate['reason']}", "dim")
+    if result["handoff"]:
+        context.output.line(f"handoff: {result['handoff']}")
     context.output.line(f"{len(result['candidates'])} candidates; skipped {result['skipped']}", "dim")
 
 
@@ -196,7 +211,7 @@ def log(context: Context, /, session: str | None, limit: int) -> None:
         (r["at"][:19], r["session"][:8], r["turns"], r["kept"], r["known"], r["extractor"], r["error"][:80])
         for r in result["runs"]
     ]
-    context.output.table(("when", "session", "turns", "kept", "known", "extractor", "error"), rows)
+    context.output.table(("when", "session", "turns", "kept", "known", "reader", "error"), rows)
     for line in result["daemon_log"]:
         context.output.line(line, "dim")
 

@@ -53,7 +53,7 @@ def _show(context: Context, /, report: Mapping[str, Any], show_refused: bool) ->
         ("log", report["transcript"]),
         ("from, to", f"{report['started_at'][:16]} {(report['ended_at'] or report['last'])[:16]}".strip()),
         ("read", f"{report['bytes_read']} bytes, {report['turns']} turns, in {len(report['runs'])} day dreams"),
-        ("extractor", f"{report['extractor']} {report['model']}".strip()),
+        ("reader", f"{report['extractor']} {report['model']}".strip()),
         ("cost", f"{report['calls']} calls, {report['tokens']} tokens, ${report['cost_usd']:.4f}"),
         ("skipped", ", ".join(f"{count} {reason}" for reason, count in sorted(report["skipped"].items())) or "nothing"),
     ]

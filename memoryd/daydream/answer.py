@@ -7,25 +7,33 @@ here from the turns that it points to.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from memoryd.daydream.render import EVIDENCE_KINDS
+from memoryd.daydream.render import EVIDENCE_KINDS, alias
 from memoryd.statements import read
-from memoryd.text import keywords, one_line
-from memoryd.types import Candidate, Kind, Passage, Polarity, Refused, Scope, Source, Turn, TurnKind
+from memoryd.text import keywords, one_line, shorten
+from memoryd.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Turn, TurnKind
 
-MAX_CONTENT = 400
+MAX_CONTENT = 600
 MAX_CANDIDATES = 40
+MAX_HANDOFF = 1_200
+MAX_KEYS = 8
+MAX_KEY_CHARS = 200
 # Share of a statement's keywords that its evidence must hold; a paraphrase reaches a third, an invention near nothing.
 MIN_SUPPORT = 0.25
-# To count as the user's own words, the user's turn must hold more of it.
-MIN_USER_SUPPORT = 0.34
+# To count as the user's own words, the user's turns must hold at least half of it.
+MIN_USER_SUPPORT = 0.5
+# A line of tool output that holds so much of a statement is where it comes from, unless the user said as much of it.
+MIN_TOOL_SUPPORT = 0.6
 PREFIX = 5
+LONGEST_READ = 24_000
 
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _ENTRY: dict[str, Any] = {
     "content": {"type": "string"},
     "kind": {"type": "string", "enum": [kind.value for kind in Kind]},
@@ -34,20 +42,30 @@ _ENTRY: dict[str, Any] = {
     "evidence": {"type": "array", "items": {"type": "integer"}},
     "importance": {"type": "integer"},
     "confidence": {"type": "number"},
+    "asked_as": _TEXTS,
+    "repeats": _TEXTS,
+    "replaces": _TEXTS,
+    "closes": _TEXTS,
 }
+# An endpoint that enforces the schema is asked for all keys; in an answer these may be missing.
+_OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes"})
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "candidates": {
             "type": "array",
             "items": {"type": "object", "properties": _ENTRY, "required": list(_ENTRY), "additionalProperties": False},
-        }
+        },
+        "handoff": {"type": "string"},
     },
-    "required": ["candidates"],
+    "required": ["candidates", "handoff"],
     "additionalProperties": False,
 }
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
+_TOKEN = re.compile(r"[^\s\"'`“”‘’«»()\[\]{}<>,;!?。，；！？、（）]{1,200}")
+_CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
 
 
 class InvalidAnswerError(ValueError):
@@ -56,7 +74,7 @@ class InvalidAnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One entry of a valid answer; `evidence` are turn numbers counted from 1."""
+    """One entry of a valid answer; `evidence` are turn numbers counted from 1, the last three ids as shown in the prompt."""
 
     content: str
     kind: Kind
@@ -65,10 +83,25 @@ class Proposal:
     evidence: tuple[int, ...]
     importance: int
     confidence: float
+    asked_as: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
 
 
-def parse_answer(text: str) -> list[Proposal]:
-    """The proposals in a model's answer. Raises InvalidAnswerError that names the place."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A valid answer: what is proposed, and the summary of the session for whoever goes on with it."""
+
+    proposals: tuple[Proposal, ...]
+    handoff: str = ""
+
+
+def parse_answer(text: str) -> Answer:
+    """What a model's answer proposes. Raises InvalidAnswerError that names the place.
+
+    An unknown key anywhere makes the answer invalid: a model that invents an order must not count as one with nothing to keep.
+    """
     fenced = _FENCE.match(text)
     try:
         value = orjson.loads(fenced.group(1) if fenced else text)
@@ -76,15 +109,24 @@ def parse_answer(text: str) -> list[Proposal]:
         raise InvalidAnswerError(f"not JSON: {error}") from error
     if not isinstance(value, dict) or not isinstance(value.get("candidates"), list):
         raise InvalidAnswerError('expected an object with the list "candidates"')
+    if extra := value.keys() - {"candidates", "handoff"}:
+        raise InvalidAnswerError(f"unknown keys {sorted(extra)}")
     if len(value["candidates"]) > MAX_CANDIDATES:
         raise InvalidAnswerError(f"more than {MAX_CANDIDATES} candidates")
-    return [_proposal(entry, f"candidates[{i}]") for i, entry in enumerate(value["candidates"])]
+    proposals = tuple(_proposal(entry, f"candidates[{i}]") for i, entry in enumerate(value["candidates"]))
+    return Answer(proposals, _handoff(value.get("handoff") or ""))
+
+
+def _handoff(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidAnswerError("handoff: expected a text")
+    return shorten(one_line(value), MAX_HANDOFF)
 
 
 def _proposal(entry: Any, where: str) -> Proposal:
     if not isinstance(entry, dict):
         raise InvalidAnswerError(f"{where}: expected an object")
-    missing, extra = _ENTRY.keys() - entry.keys(), entry.keys() - _ENTRY.keys()
+    missing, extra = _ENTRY.keys() - entry.keys() - _OPTIONAL, entry.keys() - _ENTRY.keys()
     if missing or extra:
         raise InvalidAnswerError(f"{where}: missing keys {sorted(missing)}, unknown keys {sorted(extra)}")
     return Proposal(
@@ -95,6 +137,10 @@ def _proposal(entry: Any, where: str) -> Proposal:
         evidence=_evidence(entry["evidence"], where),
         importance=int(_number(entry, "importance", where, 1, 3)),
         confidence=_number(entry, "confidence", where, 0, 1),
+        asked_as=_keys(entry, where),
+        repeats=_texts(entry, "repeats", where),
+        replaces=_texts(entry, "replaces", where),
+        closes=_texts(entry, "closes", where),
     )
 
 
@@ -118,6 +164,18 @@ def _evidence(value: Any, where: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(value))
 
 
+def _texts(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = entry.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InvalidAnswerError(f"{where}.{key}: expected a list of texts")
+    return tuple(dict.fromkeys(one_line(text) for text in value if text.strip()))
+
+
+def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """Keys are a help for search, not evidence: too many, or one that is too long, are no reason to ask again."""
+    return tuple(text for text in _texts(entry, "asked_as", where) if len(text) <= MAX_KEY_CHARS)[:MAX_KEYS]
+
+
 def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: float) -> float:
     value = entry[key]
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
@@ -127,7 +185,12 @@ def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: fl
 
 def stems(text: str) -> set[str]:
     """Keywords cut to a prefix, so that inflected forms meet."""
-    return {word[:PREFIX] for word in keywords(text)}
+    return {_stem(word) for word in keywords(text)}
+
+
+def _stem(word: str) -> str:
+    singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return singular[:PREFIX]
 
 
 def support(content: str, evidence: str) -> float:
@@ -140,7 +203,8 @@ def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candid
     """Candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
     kept: list[tuple[int, Candidate]] = []
     refused: list[Refused] = []
-    everything = " ".join(_words(turn) for turn in (*passage.context, *passage.turns))
+    known = {alias(position): item for position, item in enumerate(passage.known)}
+    everything = " ".join([*(_words(turn) for turn in (*passage.context, *passage.turns)), *(i.content for i in passage.known)])
     for proposal in proposals:
         cited = [n for n in sorted(proposal.evidence) if _is_evidence(n, passage.turns)]
         turns = [passage.turns[n - 1] for n in cited]
@@ -150,7 +214,8 @@ def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candid
             said = (source_of(first), first.line, first.at) if first else (Source.AGENT_STEP, 0, None)
             refused.append(Refused(proposal.content, problem, *said))
         else:
-            kept.append((cited[0], _candidate(proposal, turns)))
+            source = _source(proposal, turns, passage)
+            kept.append((cited[0], _candidate(proposal, turns, source, known)))
     return [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])], refused
 
 
@@ -179,18 +244,94 @@ def source_of(turn: Turn) -> Source:
     return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain else Source.AGENT_STEP
 
 
-def _source(content: str, turns: Sequence[Turn]) -> Source:
-    """The highest-ranking speaker whose own words support the statement; citing a user's "ok" lends it nothing."""
-    by_support = sorted(turns, key=lambda turn: support(content, _words(turn)), reverse=True)
-    for source, least in ((Source.USER, MIN_USER_SUPPORT), (Source.AGENT_STEP, MIN_SUPPORT)):
-        if any(source_of(turn) is source and support(content, _words(turn)) >= least for turn in turns):
-            return source
-    best = source_of(by_support[0])
+def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Source:
+    """Who said it. A statement is the user's only if the user's own turns say all of it and no tool output says it better."""
+    if _is_users(proposal, turns, passage):
+        return Source.USER
+    if any(source_of(turn) is Source.AGENT_STEP and support(proposal.content, _words(turn)) >= MIN_SUPPORT for turn in turns):
+        return Source.AGENT_STEP
+    best = source_of(max(turns, key=lambda turn: support(proposal.content, _words(turn))))
+    if best is Source.USER and _best_line(proposal.content, _tool_lines(passage)) >= MIN_TOOL_SUPPORT:
+        return Source.TOOL
     return Source.AGENT_STEP if best is Source.USER else best
 
 
-def _candidate(proposal: Proposal, turns: Sequence[Turn]) -> Candidate:
-    source = _source(proposal.content, turns)
+def _is_users(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> bool:
+    said = "\n".join(turn.text for turn in turns if source_of(turn) is Source.USER)[:LONGEST_READ]
+    share = support(proposal.content, said)
+    if share < MIN_USER_SUPPORT or _lacks_a_name(proposal.content, said, _folder(passage)) or _lacks_a_negation(proposal, said):
+        return False
+    by_tool = _best_line(proposal.content, _tool_lines(passage))
+    return by_tool < MIN_TOOL_SUPPORT or by_tool <= share
+
+
+def _folder(passage: Passage) -> str:
+    """The project's folder by its name, which a self-contained statement may add to the user's words."""
+    return passage.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _lacks_a_name(content: str, said: str, folder: str) -> bool:
+    """Whether a name, host, path, command, flag or number of the statement is missing in the text."""
+    heard, heard_stems = _folded(f"{said} {folder}"), stems(f"{said} {folder}")
+    for match in _TOKEN.finditer(content):
+        token = match.group().rstrip(".:")
+        if _is_exact(token) and not _has_word(heard, _folded(token)):
+            return True
+        begins = _SENTENCE_START.search(content, max(0, match.start() - 12), match.start())
+        if _is_capitalised(token) and not begins and not stems(token) <= heard_stems:
+            return True
+    return False
+
+
+def _is_exact(token: str) -> bool:
+    """Whether a token must be said as it is written: it holds a digit, a sign of code, or capitals inside."""
+    return (
+        any(sign.isdigit() for sign in token)
+        or re.search(r"\w[./_@:\\=]\w|\A-{1,2}\w|\A[~/.]{1,3}\w", token) is not None
+        or any(sign.isupper() for sign in token[1:])
+    )
+
+
+def _is_capitalised(token: str) -> bool:
+    return len(token) > 1 and token[0].isupper()
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
+
+
+def _lacks_a_negation(proposal: Proposal, said: str) -> bool:
+    """Whether the statement forbids or denies what the user's sentence does not, or the other way round."""
+    denies = proposal.polarity is Polarity.DONT or _denies(proposal.content)
+    if denies:
+        return not _denies(said)
+    clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
+    best = max(clauses, key=lambda clause: support(proposal.content, clause), default="")
+    return _denies(best) and support(proposal.content, best) == support(proposal.content, said)
+
+
+def _denies(text: str) -> bool:
+    found = read(text)
+    return bool(found.negations or found.replaced)
+
+
+def _tool_lines(passage: Passage) -> list[str]:
+    results = (turn for turn in (*passage.context, *passage.turns) if turn.kind is TurnKind.TOOL_RESULT)
+    return [line for turn in results for line in turn.text[:LONGEST_READ].splitlines() if line.strip()]
+
+
+def _best_line(content: str, lines: Sequence[str]) -> float:
+    return max((support(content, line) for line in lines), default=0.0)
+
+
+def _candidate(proposal: Proposal, turns: Sequence[Turn], source: Source, known: Mapping[str, MemoryItem]) -> Candidate:
+    def ids(named: Sequence[str]) -> tuple[str, ...]:
+        return tuple(known[name].id for name in (name.strip("[] ") for name in named) if name in known)
+
     return restrain(
         Candidate(
             content=proposal.content,
@@ -203,6 +344,10 @@ def _candidate(proposal: Proposal, turns: Sequence[Turn]) -> Candidate:
             uuids=tuple(dict.fromkeys(turn.uuid for turn in turns if turn.uuid)),
             scope=proposal.scope,
             at=max((turn.at for turn in turns if turn.at), default=None),
+            asked_as=proposal.asked_as,
+            repeats=ids(proposal.repeats),
+            replaces=ids(proposal.replaces),
+            closes=ids(proposal.closes),
         )
     )
 

@@ -1,54 +1,84 @@
-"""Which extractor runs. See docs/design/extractors.md for when text leaves the machine."""
+"""Which reader decides what is kept. See docs/design/extractors.md for when text leaves the machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from memoryd.config import Settings
 from memoryd.daydream.transcript import ReadLimits
 from memoryd.errors import InputError
 from memoryd.protocols import Extractor
+from memoryd.types import Extraction, Passage
 
-HEURISTIC = "heuristic"
+ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
+# These ask a model of their own about each piece; the others read by rules, at no cost.
+ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
+READS_BY_RULES = frozenset({SESSION, OFFLINE})
 WHOLE_LOG_TOKENS = 500_000
 
 
 def choose(settings: Settings) -> str:
-    """heuristic, openai or claude. `auto` sends text out only for a key that was given to memoryd itself."""
-    if settings.extractor != "auto":
-        return settings.extractor
-    return "openai" if settings.openai_api_key else HEURISTIC
+    """endpoint, claude, session or offline.
 
-
-def limits_for(settings: Settings, extractor: str) -> ReadLimits:
-    """How much of a log an extractor of that name gets at once.
-
-    A model's pieces are bounded by what a call may cost. The heuristic costs nothing, and judges better by more
-    of a session: measured on whole logs against pieces of 6,000 tokens, see docs/quality.md.
+    `auto` sends text out only to an endpoint that memoryd itself was given, or to Claude once the user agreed.
     """
-    return ReadLimits(tokens=WHOLE_LOG_TOKENS if extractor == HEURISTIC else max(1, settings.chunk_tokens))
+    if settings.reader != "auto":
+        return settings.reader
+    if settings.openai_base_url or settings.openai_api_key:
+        return ENDPOINT
+    return CLAUDE if settings.use_claude else SESSION
+
+
+def limits_for(settings: Settings, reader: str) -> ReadLimits:
+    """How much of a log a reader of that name gets at once.
+
+    A model's pieces are bounded by what a call may cost. Rules cost nothing, and judge better by more of a session:
+    measured on whole logs against pieces of 6,000 tokens, see docs/quality.md.
+    """
+    return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
+
+
+class OfflineReader:
+    """Reads by rules, under the name by which it is recorded: `offline`, or `session` when a session's model settles the rest."""
+
+    def __init__(self, name: str = OFFLINE) -> None:
+        from memoryd.daydream.heuristic import HeuristicExtractor
+
+        self._rules = HeuristicExtractor()
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Offline or session."""
+        return self._name
+
+    def extract(self, passage: Passage) -> Extraction:
+        """Candidates in the order of their evidence."""
+        return replace(self._rules.extract(passage), extractor=self._name)
 
 
 def make_extractor(
-    settings: Settings, environ: Mapping[str, str] | None = None, record: Path | None = None, replay: Path | None = None
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+    record: Path | None = None,
+    replay: Path | None = None,
 ) -> Extractor:
-    """The chosen extractor; its libraries are loaded here and not before. Raises ConfigError when a key is missing.
+    """The chosen reader; its libraries are loaded here and not before. Raises ConfigError when a key is missing.
 
     `record` is a folder for a model's answers, `replay` one from which they come instead of from the model; for
-    these the heuristic, which asks no model, raises InputError.
+    these a reader that asks no model raises InputError.
     """
     name = choose(settings)
-    if name == HEURISTIC and (record or replay):
-        raise InputError("The heuristic extractor asks no model.", fix="Add --extractor openai or --extractor claude.")
-    if name == HEURISTIC:
-        from memoryd.daydream.heuristic import HeuristicExtractor
-
-        return HeuristicExtractor()
+    if name not in ASKS_A_MODEL:
+        if record or replay:
+            raise InputError(f"The {name} reader asks no model.", fix="Add --reader endpoint or --reader claude.")
+        return OfflineReader(name)
     from memoryd.daydream.model_extract import ModelExtractor
     from memoryd.llm import ClaudeLLM, OpenAILLM, RecordingLLM, ReplayLLM
 
     if replay:
         return ModelExtractor(ReplayLLM(replay), settings, name)
-    llm = OpenAILLM(settings, environ) if name == "openai" else ClaudeLLM(settings, environ)
+    llm = OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ)
     return ModelExtractor(RecordingLLM(llm, record) if record else llm, settings, name)

@@ -71,7 +71,7 @@ def _problem(candidate: Candidate) -> str:
         return "empty"
     if len(candidate.content) > MAX_CONTENT:
         return "too long"
-    texts = (candidate.content, *candidate.tags, *candidate.entities, *candidate.paths)
+    texts = (candidate.content, *candidate.tags, *candidate.entities, *candidate.paths, *candidate.asked_as)
     return "holds a secret" if any(redact(text).found for text in texts) else ""
 
 

@@ -11,13 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from memoryd.config import Settings
+from memoryd.daydream.extractors import ASKS_A_MODEL
 from memoryd.daydream.transcript import Piece
 from memoryd.state import GATHERING, Cursor, Job, State
 
 # After these events the session goes on; after all others what is there is read.
 GOES_ON = frozenset({"Stop", "SubagentStop"})
-# Extractors that ask a model at each piece.
-ASKS_A_MODEL = frozenset({"openai", "claude"})
 SILENT_SECONDS = 900.0
 # A log holds more bytes than this for each token of text: less than so many can't fill a piece.
 LEAST_BYTES_PER_TOKEN = 4
@@ -26,10 +25,10 @@ LEAST_BYTES_PER_TOKEN = 4
 class Gathering:
     """Decides for one job at a time; what it has to remember of a log lies in the state."""
 
-    def __init__(self, state: State, settings: Settings, extractor: str) -> None:
+    def __init__(self, state: State, settings: Settings, reader: str) -> None:
         self._state = state
         self._tokens = settings.chunk_tokens
-        self._on = extractor in ASKS_A_MODEL
+        self._on = reader in ASKS_A_MODEL
 
     def waits(self, job: Job, cursor: Cursor) -> bool:
         """Whether the log's new bytes are too few to look at. What the user switched off is never held back."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from memoryd.daydream.provenance import commit_for
 from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
+from memoryd.daydream.references import References, resolve
 from memoryd.protocols import Clock, MemoryStore
-from memoryd.types import Candidate, MemoryItem, Passage, Source, Status
+from memoryd.types import Candidate, Link, LinkType, MemoryItem, Passage, Scope, Source, Status
 
 NEIGHBOURS = 8
 
@@ -50,17 +52,69 @@ class Keeper:
         """Write, supersede, or leave as it is. The passage says where the candidate comes from."""
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
         decision = reconcile(candidate, [item for item in near if not self._is_said_anew(candidate, item)])
+        if decision.action is Action.REFUSED:
+            return Outcome(decision.action, decision.target, reason=decision.reason)
+        references = self._references(candidate, passage)
+        decision = references.decision or decision
+        if references.only_closes:
+            self._close(references.ended)
+            return Outcome(Action.KNOWN, references.ended[0], reason="closed")
         if decision.action is Action.KNOWN:
             self._finish_supersession(decision)
-        if decision.action in (Action.KNOWN, Action.REFUSED):
+            self._close(id for id in references.ended if id != decision.target)
             return Outcome(decision.action, decision.target, reason=decision.reason)
         now = self._clock.now()
         item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
-        item = replace(item, pinned=pinned)
+        if decision.action is Action.CONFIRMS:
+            self._confirm(decision.target, item)
+            self._close(id for id in references.ended if id != decision.target)
+            return Outcome(decision.action, decision.target, reason=decision.reason)
+        return self._write(replace(item, pinned=pinned), decision, references)
+
+    def _references(self, candidate: Candidate, passage: Passage) -> References:
+        """What the candidate says about memories of its own project, or of every project."""
+        named = dict.fromkeys((*candidate.repeats, *candidate.replaces, *candidate.closes))
+        items = [item for item in map(self._store.get, named) if item is not None]
+        mine = [item for item in items if item.scope is Scope.USER or item.project == passage.project]
+        return resolve(candidate, {item.id: item for item in mine})
+
+    def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
+        """Write the memory and close what it ends: one as the memory that it supersedes, others with a link."""
+        ended = list(references.ended)
         if decision.action is Action.SUPERSEDES:
-            id = self._store.supersede(decision.target, item)
-            return Outcome(decision.action, id, decision.target, decision.reason)
-        return Outcome(decision.action, self._store.write(item), reason=decision.reason)
+            ended = [decision.target, *(id for id in ended if id != decision.target)]
+        links = [Link(LinkType.SUPERSEDES, id) for id in ended[1:]]
+        links += [Link(LinkType.CONTRADICTS, id) for id in references.disputed]
+        item = replace(item, links=tuple(dict.fromkeys([*item.links, *links])))
+        if not ended:
+            action = Action.CONTRADICTS if references.disputed else decision.action
+            return Outcome(action, self._store.write(item), reason=decision.reason or ("disputed" if references.disputed else ""))
+        id = self._store.supersede(ended[0], item)
+        self._close(ended[1:])
+        return Outcome(Action.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
+
+    def _confirm(self, id: str, item: MemoryItem) -> None:
+        """A candidate file becomes a memory, in the words of whoever confirmed it."""
+        old = self._store.get(id)
+        lines = dict.fromkeys([*(old.evidence.lines if old else ()), *item.evidence.lines])
+        self._store.update(
+            id,
+            status=Status.ACTIVE,
+            content=item.content,
+            kind=item.kind,
+            polarity=item.polarity,
+            scope=item.scope,
+            source=item.source,
+            confidence=item.confidence,
+            entities=item.entities,
+            asked_as=item.asked_as or (old.asked_as if old else ()),
+            evidence=replace(item.evidence, lines=tuple(lines)),
+        )
+
+    def _close(self, ids: Iterable[str]) -> None:
+        now = self._clock.now()
+        for id in ids:
+            self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
 
     def _is_said_anew(self, candidate: Candidate, item: MemoryItem) -> bool:
         """Whose file was deleted by hand stays out, until the user says it again after that."""

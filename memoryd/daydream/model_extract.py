@@ -18,7 +18,7 @@ from memoryd.protocols import LLM
 from memoryd.text import shorten
 from memoryd.types import Candidate, Extraction, Message, Passage, Refused, Usage
 
-PROMPT_VERSION = "extract_v1"
+PROMPT_VERSION = "extract_v2"
 
 
 @runtime_checkable
@@ -36,7 +36,7 @@ class UnusableAnswerError(ModelError):
     def __init__(self, message: str, usage: Usage) -> None:
         super().__init__(
             message,
-            fix="It is tried again later; if it stays so, choose another model or extractor = heuristic.",
+            fix="It is tried again later; if it stays so, choose another model or reader = session.",
             transient=True,
         )
         self.usage = usage
@@ -54,14 +54,14 @@ class ModelExtractor:
     An answer that stays invalid after one repair is an error, never an empty success.
     """
 
-    def __init__(self, llm: LLM, settings: Settings, name: str = "openai") -> None:
+    def __init__(self, llm: LLM, settings: Settings, name: str = "endpoint") -> None:
         self._llm = llm
         self._name = name
         self._budget = settings.chunk_tokens
 
     @property
     def name(self) -> str:
-        """Which extractor this is: openai or claude."""
+        """Which reader this is: endpoint or claude."""
         return self._name
 
     @property
@@ -75,19 +75,21 @@ class ModelExtractor:
         completion = self._llm.complete(messages, SCHEMA)
         usage = completion.usage
         try:
-            proposals = parse_answer(completion.text)
+            answer = parse_answer(completion.text)
         except InvalidAnswerError as problem:
             completion = self._llm.complete(_repair(messages, completion.text, str(problem)), SCHEMA)
             usage += completion.usage
             try:
-                proposals = parse_answer(completion.text)
+                answer = parse_answer(completion.text)
             except InvalidAnswerError as again:
                 raise UnusableAnswerError(f"{self._llm.name} gave an unusable answer: {again}.", usage) from again
-        candidates, unfounded = ground(proposals, passage)
+        candidates, unfounded = ground(answer.proposals, passage)
         clean, secret = _without_secrets(candidates)
         left_out = (*unfounded, *secret)
         skipped = MappingProxyType(counts(left_out))
-        return Extraction(clean, skipped, self._name, completion.model or self._llm.name, usage, left_out)
+        model = completion.model or self._llm.name
+        handoff = redact(answer.handoff).text if passage.ends else ""
+        return Extraction(clean, skipped, self._name, model, usage, left_out, handoff)
 
     def close(self) -> None:
         """End a model run that is under way, from whatever thread; models over HTTP end by their time-out."""
@@ -104,9 +106,8 @@ class ModelExtractor:
 
 
 def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
-    """The instructions, and the redacted passage as data within the budget, tool noise cut first."""
-    session = redact(render(redacted_passage(passage), budget_tokens)).text
-    return [Message("system", load_prompt()), Message("user", f"<session>\n{session}\n</session>")]
+    """The instructions, the same in each call, and the redacted passage as data within the budget, tool noise cut first."""
+    return [Message("system", load_prompt()), Message("user", redact(render(redacted_passage(passage), budget_tokens)).text)]
 
 
 def print_prompt(messages: Sequence[Message]) -> str:
@@ -121,5 +122,9 @@ def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]
 
 def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:
     """A statement in which a secret is found on the way back is dropped: without the secret it says little."""
-    kept = tuple(candidate for candidate in candidates if not redact(candidate.content).found)
+    kept = tuple(candidate for candidate in candidates if not _holds_secret(candidate))
     return kept, [refused(candidate, "holds a secret") for candidate in candidates if candidate not in kept]
+
+
+def _holds_secret(candidate: Candidate) -> bool:
+    return any(redact(text).found for text in (candidate.content, *candidate.asked_as))

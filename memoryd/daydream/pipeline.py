@@ -19,13 +19,14 @@ from memoryd.config import Settings
 from memoryd.daydream import feedback
 from memoryd.daydream.decided import counts, decided
 from memoryd.daydream.draft import dry_run
-from memoryd.daydream.extractors import HEURISTIC, choose, limits_for, make_extractor
+from memoryd.daydream.extractors import ASKS_A_MODEL, READS_BY_RULES, choose, limits_for, make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
-from memoryd.daydream.gather import Gathering
+from memoryd.daydream.gather import GOES_ON, Gathering
 from memoryd.daydream.keeping import Keeper, KeepingStore
 from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.reconcile import Action
+from memoryd.daydream.related import find_related
 from memoryd.daydream.transcript import Piece, read_transcript
 from memoryd.errors import MemorydError, TranscriptError
 from memoryd.project import ProjectRegistry
@@ -67,7 +68,7 @@ class _Place:
 class DayDream:
     """Works off day-dream jobs. One job at a time; not for use from several threads.
 
-    While a session goes on, a model is asked only about full pieces (see `gather`); the heuristic reads each turn at once.
+    While a session goes on, a model is asked only about full pieces (see `gather`); rules read each turn at once.
     """
 
     def __init__(
@@ -189,6 +190,9 @@ class DayDream:
         given = tuple(v.text for v in self._state.verdicts(place.session) if v.outcome != REFUSED)
         passage = replace(redacted_passage(_passage(piece, place, job.transcript)), given=given)
         extractor = self._ready_extractor()
+        if extractor.name in ASKS_A_MODEL:
+            ends = not piece.more and job.reason not in GOES_ON
+            passage = replace(passage, known=find_related(self._store, passage), ends=ends)
         try:
             extraction = extractor.extract(passage)
         except UnusableAnswerError as error:
@@ -197,7 +201,7 @@ class DayDream:
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
         feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
-        written = sum(actions[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS))
+        written = sum(actions[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS))
         skipped = summed(piece.skipped, extraction.skipped, counts(refused), {"refused": actions[Action.REFUSED]})
         run = replace(
             run,
@@ -220,10 +224,10 @@ class DayDream:
         """The extractor; BudgetReached when it costs tokens and the day's are used up."""
         extractor = self._made_extractor()
         budget = self._settings.daily_token_budget
-        if extractor.name != HEURISTIC and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
+        if extractor.name not in READS_BY_RULES and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
             raise BudgetReached(
                 f"The daily token budget of {budget} is used up; the day dream goes on tomorrow.",
-                fix="Raise daily_token_budget, or set extractor = heuristic, which needs no model.",
+                fix="Raise daily_token_budget, or set reader = session, which needs no model of its own.",
             )
         return extractor
 
@@ -261,7 +265,7 @@ class DayDream:
     def _record_error(self, job: Job, error: MemorydError) -> Run:
         offset = self._state.cursor(job.transcript).offset
         record = self._state.session(job.session)
-        name = self._extractor.name if self._extractor else self._settings.extractor
+        name = self._extractor.name if self._extractor else choose(self._settings)
         run = Run(
             session=job.session,
             transcript=job.transcript,

@@ -44,6 +44,7 @@ class Action(StrEnum):
     REFUSED = "refused"
     SUPERSEDES = "supersedes"
     CONTRADICTS = "contradicts"
+    CONFIRMS = "confirms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def _known(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None
         if item.status is Status.SUPERSEDED:
             if same and (reread or _was_said_before_its_end(candidate, item)):
                 return Decision(Action.KNOWN, item.id, "known, and replaced since")
-        elif (same and not _raises(candidate, item)) or (reread and _rephrases(item, candidate, REPHRASED_SIMILARITY)):
+        elif (same and not raises(candidate, item)) or (reread and _rephrases(item, candidate, REPHRASED_SIMILARITY)):
             return Decision(Action.KNOWN, item.id, "known")
     return None
 
@@ -108,14 +109,14 @@ def _was_said_before_its_end(candidate: Candidate, item: MemoryItem) -> bool:
     return candidate.at is not None and item.valid_to is not None and candidate.at < item.valid_to
 
 
-def _raises(candidate: Candidate, item: MemoryItem) -> bool:
+def raises(candidate: Candidate, item: MemoryItem) -> bool:
     """The same statement, now with the user's authority or for all projects."""
     confirmed = candidate.source is Source.USER and item.source is not Source.USER
     wider = candidate.scope is Scope.USER and item.scope is Scope.PROJECT
-    return (confirmed or wider) and _may_replace(candidate, item)
+    return (confirmed or wider) and may_replace(candidate, item)
 
 
-def _may_replace(candidate: Candidate, item: MemoryItem) -> bool:
+def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
     """User beats agent beats tool; only the user touches what is pinned; a project's exception leaves the general rule."""
     if candidate.source is not Source.USER and (item.pinned or item.source is Source.USER):
         return False
@@ -138,18 +139,18 @@ def _opposed(candidate: Candidate, item: MemoryItem) -> Decision | None:
     found = relation(item, candidate)
     if found.relation in (Relation.DIFFERENT, Relation.REFINES):
         return None
-    if _is_older(candidate, item):
+    if is_older(candidate, item):
         return Decision(Action.REFUSED, item.id, "older than what is known")
     if found.relation is Relation.SAME:
         return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
-    if not _may_replace(candidate, item):
+    if not may_replace(candidate, item):
         if candidate.source is Source.TOOL:
             return Decision(Action.REFUSED, item.id, "tool text against a better source")
         return Decision(Action.CONTRADICTS, item.id, f"{found.reason}, from a lesser source or narrower")
     return Decision(Action.SUPERSEDES if found.relation is Relation.REPLACES else Action.CONTRADICTS, item.id, found.reason)
 
 
-def _is_older(candidate: Candidate, item: MemoryItem) -> bool:
+def is_older(candidate: Candidate, item: MemoryItem) -> bool:
     """A log that is read late must not overrule what was said after it."""
     return candidate.at is not None and item.valid_from is not None and candidate.at < item.valid_from
 
@@ -180,6 +181,8 @@ def to_item(
         links=links,
         created_at=now,
         valid_from=candidate.at or now,
+        status=candidate.status,
+        asked_as=candidate.asked_as,
         evidence=Evidence(passage.transcript, candidate.uuids, commit, candidate.paths or _paths_in(entities)),
     )
 

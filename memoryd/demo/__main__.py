@@ -37,7 +37,7 @@ def main() -> None:
     """Run the demo; the scratch home is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="memoryd-demo-") as folder:
         scratch = Path(folder)
-        settings = load_settings({}, home=str(scratch / "home"), extractor="heuristic")
+        settings = load_settings({}, home=str(scratch / "home"), reader="offline")
         repo = _repository(scratch / "shop")
         if VAULT.is_dir():
             shutil.copytree(VAULT, settings.paths.memories, ignore=shutil.ignore_patterns("README.md"))

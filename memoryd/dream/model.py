@@ -7,7 +7,7 @@ from typing import Any
 
 from memoryd.clock import to_iso
 from memoryd.config import Settings
-from memoryd.daydream.extractors import choose
+from memoryd.daydream.extractors import ASKS_A_MODEL, ENDPOINT, choose
 from memoryd.errors import ModelError
 from memoryd.protocols import LLM, Clock
 from memoryd.state import Run, State
@@ -44,9 +44,9 @@ class MeteredLLM:
 def dream_model(settings: Settings, state: State, clock: Clock) -> LLM | None:
     """The model, or None when the extractor uses none or `dream_ask_model` is off. Raises ConfigError without a key."""
     name = choose(settings)
-    if name == "heuristic" or not settings.dream_ask_model:
+    if name not in ASKS_A_MODEL or not settings.dream_ask_model:
         return None
     from memoryd.llm import ClaudeLLM, OpenAILLM
 
-    llm: LLM = OpenAILLM(settings) if name == "openai" else ClaudeLLM(settings)
+    llm: LLM = OpenAILLM(settings) if name == ENDPOINT else ClaudeLLM(settings)
     return MeteredLLM(llm, state, settings, clock)

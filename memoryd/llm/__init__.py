@@ -3,6 +3,16 @@
 from memoryd.llm.claude_llm import ClaudeLLM
 from memoryd.llm.marker import extractor_folder, is_internal_text, mark
 from memoryd.llm.openai_llm import OpenAILLM
-from memoryd.llm.recorded import RecordingLLM, ReplayLLM
+from memoryd.llm.recorded import RecordingLLM, ReplayLLM, UnansweredError, request_id
 
-__all__ = ["ClaudeLLM", "OpenAILLM", "RecordingLLM", "ReplayLLM", "extractor_folder", "is_internal_text", "mark"]
+__all__ = [
+    "ClaudeLLM",
+    "OpenAILLM",
+    "RecordingLLM",
+    "ReplayLLM",
+    "UnansweredError",
+    "extractor_folder",
+    "is_internal_text",
+    "mark",
+    "request_id",
+]

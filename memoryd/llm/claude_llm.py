@@ -108,7 +108,7 @@ class ClaudeLLM:
             except OSError as error:
                 raise ModelError(
                     f"The command '{self._command}' can't be started: {error.strerror}.",
-                    fix="Install Claude Code, set claude_command to its full path, or set extractor to heuristic.",
+                    fix="Install Claude Code, set claude_command to its full path, or set reader to session.",
                 ) from error
             return self._running
 
@@ -187,7 +187,7 @@ def _failure(answer: Mapping[str, Any]) -> ModelError:
     lowered = said.lower()
     message = f"The Claude Code client failed: {said}"
     if status in (401, 403) or any(sign in lowered for sign in _LOGIN):
-        return ModelError(message, fix="Run `claude` in a terminal and log in, or set extractor to heuristic.")
+        return ModelError(message, fix="Run `claude` in a terminal and log in, or set reader to session.")
     if status in _TRANSIENT_STATUS or any(sign in lowered for sign in _LIMIT):
         return ModelError(message, fix="It is retried later by itself; lower daily_token_budget to use less.", transient=True)
     if isinstance(status, int):

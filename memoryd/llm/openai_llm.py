@@ -25,8 +25,8 @@ class OpenAILLM:
         if not self._key and not settings.openai_base_url:
             # A server on the user's own machine needs no key; OpenRouter does.
             raise ConfigError(
-                "The openai extractor has no key.",
-                fix="Set openai_api_key or OPENROUTER_API_KEY, openai_base_url for a local server, or extractor = heuristic.",
+                "The endpoint reader has no key.",
+                fix="Set openai_api_key or OPENROUTER_API_KEY, openai_base_url for a local server, or reader = offline.",
             )
 
     @property

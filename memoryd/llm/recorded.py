@@ -1,7 +1,8 @@
 """Answers of a model on disk: recorded once, replayed without the model.
 
 One JSON file for each request, named by a digest of its messages, so that the same text finds its answer again
-whatever the order. The files hold what was sent (without secrets) and what came back.
+whatever the order. The files hold what was sent (without secrets) and what came back. A replay writes a request that has
+no answer yet as such a file with an empty `answer`, which a person, or another program, can fill in.
 """
 
 from __future__ import annotations
@@ -19,12 +20,29 @@ from memoryd.files import write_atomic
 from memoryd.protocols import LLM
 from memoryd.types import Completion, Message, Usage
 
-VERSION = 1
+VERSION = 2
+BY_HAND = "by hand"
+FILL_IN = "Fill in its 'answer' (the JSON object that the prompt asks for, or its text) and run the command again."
+
+
+class UnansweredError(ModelError):
+    """A replayed request has no recorded answer."""
+
+
+def request_id(messages: Sequence[Message]) -> str:
+    """The name of a request in a folder of recordings."""
+    sent = orjson.dumps([[message.role, message.content] for message in messages])
+    return hashlib.sha256(sent).hexdigest()[:24]
 
 
 def _path(folder: Path, messages: Sequence[Message]) -> Path:
-    sent = orjson.dumps([[message.role, message.content] for message in messages])
-    return folder / f"{hashlib.sha256(sent).hexdigest()[:24]}.json"
+    return folder / f"{request_id(messages)}.json"
+
+
+def _write(path: Path, messages: Sequence[Message], answer: Any) -> None:
+    record = {"version": VERSION, "messages": [asdict(message) for message in messages], "answer": answer}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, orjson.dumps(record, option=orjson.OPT_INDENT_2))
 
 
 class RecordingLLM:
@@ -42,14 +60,12 @@ class RecordingLLM:
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
         """One answer, on disk before it is returned. Raises ModelError, and StoreError when it can't be written."""
         completion = self._llm.complete(messages, schema)
-        record = {"version": VERSION, "messages": [asdict(message) for message in messages], "answer": asdict(completion)}
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(_path(self._folder, messages), orjson.dumps(record, option=orjson.OPT_INDENT_2))
+        _write(_path(self._folder, messages), messages, asdict(completion))
         return completion
 
 
 class ReplayLLM:
-    """Answers from a folder of recordings; a request that was never recorded is an error."""
+    """Answers from a folder of recordings; a request that was never recorded is written there and is an error."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -62,16 +78,23 @@ class ReplayLLM:
         return "replay"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """The recorded answer. Raises ModelError."""
+        """The recorded answer. Raises UnansweredError, and ModelError for a damaged recording."""
         path = _path(self._folder, messages)
         try:
             answer = orjson.loads(path.read_bytes())["answer"]
-            return Completion(answer["text"], answer["model"], Usage(**answer["usage"]))
-        except FileNotFoundError as error:
-            raise ModelError(
-                f"{self._folder} holds no answer to this request ({path.stem}).",
-                fix="The log, the prompt or chunk_tokens changed since it was recorded: record anew.",
-                transient=False,
-            ) from error
+            if answer:
+                return _completion(answer)
+        except FileNotFoundError:
+            _write(path, messages, None)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise ModelError(f"{path} is no recorded answer.", fix="Delete it and record anew.", transient=False) from error
+            raise ModelError(f"{path} is no recorded answer.", fix="Delete it and record it again.", transient=False) from error
+        raise UnansweredError(f"{self._folder} holds no answer to this request: {path}", fix=FILL_IN, transient=False)
+
+
+def _completion(answer: Any) -> Completion:
+    """An answer as recorded, or as a person wrote it: a text, or the JSON object itself."""
+    if isinstance(answer, str):
+        return Completion(answer, BY_HAND, Usage(calls=1))
+    if "text" in answer:
+        return Completion(answer["text"], answer.get("model", BY_HAND), Usage(**answer.get("usage", {"calls": 1})))
+    return Completion(orjson.dumps(answer).decode(), BY_HAND, Usage(calls=1))

@@ -65,7 +65,7 @@ class AdminCalls:
                 "broken_files": list(health.broken[:SHOWN_PROBLEMS]),
             },
             "router": self._service.ranker.router.as_dict(),
-            "extractor": choose(self._settings),
+            "reader": choose(self._settings),
             "tokens_today": self._state.tokens_since(today),
             "daily_token_budget": self._settings.daily_token_budget,
             "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},

@@ -23,7 +23,8 @@ _KINDS: Mapping[type, str] = {bool: "flag", int: "count", float: "number", str: 
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Reading sessions": (
-        "extractor",
+        "reader",
+        "use_claude",
         "daily_token_budget",
         "openai_model",
         "openai_base_url",
@@ -59,8 +60,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "The daemon": ("home", "lease_minutes", "console_port", "listen", "log_level"),
 }
 COSTS: Mapping[str, str] = {
-    "extractor": "heuristic costs nothing and sends nothing. openai and claude use model tokens, and send what was said "
-    "(without secrets) to the model.",
+    "reader": "offline costs nothing and sends nothing; session adds at most 350 tokens to every third prompt. endpoint and "
+    "claude use model tokens, and send what was said (without secrets) to the model.",
+    "use_claude": "Model tokens of your plan or bill, at most daily_token_budget a day.",
     "daily_token_budget": "Up to this many model tokens a day; what comes after waits for the next day.",
     "openai_model": "The model's price; each session's is in Timeline.",
     "openai_base_url": "The text of sessions goes to this address.",

@@ -41,7 +41,7 @@ def test_later_sources_win(tmp_path: Path) -> None:
         ('exclude = ["/home/ada\\u0000"]', "exclude"),
         ('openai_model = "a\\nb"', "openai_model"),
         ("floor = 1.5", "floor"),
-        ("extractor = 'gpt'", "heuristic"),
+        ("extractor = 'gpt'", "endpoint"),
         ("dream_time = '25:00'", "dream_time"),
         ("inject_prompt = 'perhaps'", "inject_prompt"),
         ("exclude = 3", "exclude"),

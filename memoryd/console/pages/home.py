@@ -60,7 +60,7 @@ def findings(status: Mapping[str, Any], project: str) -> Iterator[Finding]:
     """What the status says about health, in the order in which a reader asks."""
     if project in status["projects_off"]:
         yield Finding("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
-    yield from _extractor(status)
+    yield from _reader(status)
     yield from _daydreams(status)
     yield from _dreams(status["dreams"])
     yield from _index(status["index"])
@@ -68,12 +68,12 @@ def findings(status: Mapping[str, Any], project: str) -> Iterator[Finding]:
         yield Finding("Daemon", f"{fault['at'][:16]} {fault['where']}: {fault['what']}", "warn", LOOK)
 
 
-def _extractor(status: Mapping[str, Any]) -> Iterator[Finding]:
+def _reader(status: Mapping[str, Any]) -> Iterator[Finding]:
     used, budget = status["tokens_today"], status["daily_token_budget"]
-    told = f"{status['extractor']}, {used:,} of {budget:,} tokens used today"
-    spent = status["extractor"] != "heuristic" and used >= budget
+    told = f"{status['reader']}, {used:,} of {budget:,} tokens used today"
+    spent = status["reader"] in ("endpoint", "claude") and used >= budget
     fix = "Raise daily_token_budget, or wait for tomorrow: nothing is lost." if spent else ""
-    yield Finding("Extractor", told, "warn" if spent else "ok", fix)
+    yield Finding("Reader", told, "warn" if spent else "ok", fix)
 
 
 def _daydreams(status: Mapping[str, Any]) -> Iterator[Finding]:

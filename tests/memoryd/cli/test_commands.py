@@ -186,9 +186,9 @@ def test_a_wrong_call_says_what_to_do_and_shows_no_traceback(
 
 
 def test_a_wrong_setting_is_named(terminal: Terminal, tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text("extractr = 'heuristic'\n")
+    (tmp_path / "config.toml").write_text("readr = 'heuristic'\n")
     result = terminal.run("--home", str(tmp_path), "status", code=2)
-    assert "extractor" in result.output
+    assert "Did you mean 'reader'?" in result.output
 
 
 def test_every_command_has_json_and_help() -> None:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from memoryd.config import Settings
-from memoryd.daydream.extractors import HEURISTIC
+from memoryd.daydream.extractors import SESSION
 from memoryd.daydream.model_extract import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.provenance import commit_for, head_commit
@@ -348,11 +348,11 @@ def test_the_daily_budget_stops_model_calls_until_the_next_day(tmp_path: Path, l
     world.state.close()
 
 
-def test_the_budget_does_not_concern_the_heuristic(tmp_path: Path, log: Log) -> None:
+def test_the_budget_does_not_concern_rules(tmp_path: Path, log: Log) -> None:
     world = World(tmp_path, daily_token_budget=0)
     log.say(SAID[0])
     free = EveryLine()
-    free.name = HEURISTIC
+    free.name = SESSION
     assert world.run(log, free)[0].kept == 1
     world.state.close()
 
@@ -386,12 +386,12 @@ def test_an_excluded_folder_is_not_even_listed_as_a_project(tmp_path: Path) -> N
 
 def test_a_missing_key_is_on_record_and_the_job_waits(tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    world = World(tmp_path, extractor="openai")
+    world = World(tmp_path, reader="endpoint")
     log.say(SAID[0])
     world.state.enqueue(str(log.path), "s1", log.cwd, "Stop")
     (run,) = DayDream(world.store, world.state, world.settings, world.clock).run_job(world.job())
     assert "no key" in run.error
-    assert run.extractor == "openai"
+    assert run.extractor == "endpoint"
     assert len(world.state.jobs()) == 1
     world.state.close()
 

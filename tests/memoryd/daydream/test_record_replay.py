@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from memoryd.cli.app import app
 from memoryd.config import Settings
-from memoryd.daydream.draft import prompts
+from memoryd.daydream.draft import requests
 from memoryd.text import token_count
 from tests.memoryd.llm.test_openai_llm import Endpoint
 from tests.memoryd.llm.test_openai_llm import endpoint as endpoint
@@ -59,17 +60,17 @@ def run(tmp_path: Path, endpoint: Endpoint, log: Path) -> Iterator[Any]:
 
 def test_a_recorded_answer_is_replayed_without_the_model(run: Any, endpoint: Endpoint, tmp_path: Path) -> None:
     folder = tmp_path / "answers"
-    recorded = json.loads(run("--extractor", "openai", "--record", str(folder)).stdout)
+    recorded = json.loads(run("--reader", "endpoint", "--record", str(folder)).stdout)
     assert [entry["content"] for entry in recorded["candidates"]] == [RULE]
     endpoint.shutdown()
-    replayed = json.loads(run("--extractor", "openai", "--replay", str(folder)).stdout)
+    replayed = json.loads(run("--reader", "endpoint", "--replay", str(folder)).stdout)
     assert replayed == recorded
     assert (replayed["model"], replayed["usage"]["calls"]) == ("m-1", 1)
     assert not (tmp_path / "home" / "memories").exists()
 
 
 def test_a_recording_is_private_and_holds_what_was_sent_without_secrets(run: Any, endpoint: Endpoint, tmp_path: Path) -> None:
-    run("--extractor", "openai", "--record", str(tmp_path / "answers"))
+    run("--reader", "endpoint", "--record", str(tmp_path / "answers"))
     (path,) = (tmp_path / "answers").iterdir()
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["messages"] == endpoint.seen[0][1]["messages"]
@@ -81,7 +82,7 @@ def test_a_recording_is_private_and_holds_what_was_sent_without_secrets(run: Any
 def test_what_is_printed_is_what_is_sent_and_nothing_is_sent_for_it(run: Any, endpoint: Endpoint) -> None:
     (printed,) = json.loads(run("--print-prompt").stdout)["requests"]
     assert endpoint.seen == []
-    run("--extractor", "openai", "--dry-run")
+    run("--reader", "endpoint", "--dry-run")
     sent = endpoint.seen[0][1]["messages"]
     assert printed == "\n\n".join(f"--- {message['role']} ---\n{message['content']}" for message in sent)
     assert RULE in printed and TOKEN not in printed
@@ -89,24 +90,43 @@ def test_what_is_printed_is_what_is_sent_and_nothing_is_sent_for_it(run: Any, en
 
 def test_a_request_that_was_never_recorded_is_an_error_with_the_way_out(run: Any, tmp_path: Path) -> None:
     (tmp_path / "answers").mkdir()
-    error = json.loads(run("--extractor", "openai", "--replay", str(tmp_path / "answers"), code=1).stdout)["error"]
-    assert "holds no answer" in error["message"] and "record anew" in error["fix"]
+    error = json.loads(run("--reader", "endpoint", "--replay", str(tmp_path / "answers"), code=1).stdout)["error"]
+    (written,) = (tmp_path / "answers").iterdir()
+    assert "holds no answer" in error["message"] and str(written) in error["message"] and "answer" in error["fix"]
+
+
+def test_a_request_that_a_replay_lacks_is_written_down_to_be_answered_by_hand(
+    run: Any, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    printed = json.loads(run("--print-prompt").stdout)
+    run("--reader", "claude", "--replay", str(folder), code=1)
+    (path,) = folder.iterdir()
+    assert printed["ids"] == [path.stem]
+    request = json.loads(path.read_text(encoding="utf-8"))
+    assert RULE in request["messages"][1]["content"]
+    path.write_text(json.dumps(request | {"answer": {"candidates": [ANSWER], "handoff": "A check was asked for."}}))
+    result = json.loads(run("--reader", "claude", "--replay", str(folder)).stdout)
+    assert [entry["content"] for entry in result["candidates"]] == [RULE]
+    assert (result["handoff"], result["extractor"]) == ("A check was asked for.", "claude")
+    assert endpoint.seen == []
 
 
 def test_a_damaged_recording_is_named(run: Any, tmp_path: Path) -> None:
     folder = tmp_path / "answers"
-    run("--extractor", "openai", "--record", str(folder))
+    run("--reader", "endpoint", "--record", str(folder))
     (path,) = folder.iterdir()
     path.write_text("{}")
-    assert path.name in json.loads(run("--extractor", "openai", "--replay", str(folder), code=1).stdout)["error"]["message"]
+    assert path.name in json.loads(run("--reader", "endpoint", "--replay", str(folder), code=1).stdout)["error"]["message"]
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
         ("--record", "x", "--replay", "y"),
-        ("--record", "x", "--extractor", "heuristic"),
-        ("--replay", "no-such-folder", "--extractor", "openai"),
+        ("--record", "x", "--reader", "offline"),
+        ("--replay", "no-such-folder", "--reader", "endpoint"),
     ],
 )
 def test_a_wrong_call_says_so(run: Any, arguments: tuple[str, ...]) -> None:
@@ -122,5 +142,5 @@ def test_a_long_log_takes_at_most_one_call_for_8000_tokens(tmp_path: Path) -> No
             role = ("user", "assistant")[n % 2]
             message = {"role": role, "content": f"{n} {words}"}
             stream.write(json.dumps({"type": role, "uuid": f"u{n}", "sessionId": "s", "message": message}) + "\n")
-    requests = list(prompts(path, settings))
-    assert 2 <= len(requests) <= -(-token_count(path.read_text(encoding="utf-8")) // 8_000)
+    found = list(requests(path, settings, datetime(2026, 1, 1, tzinfo=UTC)))
+    assert 2 <= len(found) <= -(-token_count(path.read_text(encoding="utf-8")) // 8_000)

@@ -32,7 +32,7 @@ def test_questions_are_entered_in_the_record_and_count_for_the_budget(state: Sta
 
 def test_without_a_model_extractor_nothing_is_asked(state: State, settings: Settings, clock: FakeClock) -> None:
     assert dream_model(settings, state, clock) is None
-    off = replace(settings, extractor="openai", openai_api_key="k", dream_ask_model=False)
+    off = replace(settings, reader="endpoint", openai_api_key="k", dream_ask_model=False)
     assert dream_model(off, state, clock) is None
 
 

@@ -155,7 +155,7 @@ def test_an_option_with_a_wrong_value_is_not_kept_and_the_next_start_works(
     payload = {"session_id": "s1", "cwd": str(desk.folder)}
     wrong = {"CLAUDE_PLUGIN_OPTION_EXTRACTOR": "evil", "CLAUDE_PLUGIN_OPTION_SESSION_BUDGET": "400"}
     assert b"make ship" in desk.api.hook("SessionStart", payload, wrong)
-    assert load_settings({}, home=str(settings.home)).extractor == "auto"
+    assert load_settings({}, home=str(settings.home)).reader == "auto"
     settings.paths.plugin_options.write_text(
         '{"CLAUDE_PLUGIN_OPTION_EXTRACTOR": "evil", "CLAUDE_PLUGIN_OPTION_FLOOR": "0.7"}', "utf-8"
     )

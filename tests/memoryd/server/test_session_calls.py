@@ -62,7 +62,7 @@ def test_a_report_tells_what_was_kept_and_what_not_and_why(desk: Desk) -> None:
     refused = {entry["text"]: entry["reason"] for entry in report["refused_statements"]}
     assert any("parser" in text for text in refused)
     assert all(refused.values())
-    assert (report["kept"], report["turns"], report["extractor"], report["tokens"]) == (1, 3, "heuristic", 0)
+    assert (report["kept"], report["turns"], report["extractor"], report["tokens"]) == (1, 3, "session", 0)
     assert sum(report["skipped"].values()) >= len(refused)
 
 
