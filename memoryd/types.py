@@ -11,6 +11,7 @@ from types import MappingProxyType
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 USER_TAG = "by-user"  # a turn of a stored chat that the user said, not the assistant
 CONFIRMED_TAG = "confirmed"  # the user looked at it and kept it; only a person can set it
+AGREED_TAG = "agreed"  # the agent's words, to which the user said yes
 CHECK_TAG = "check"  # a file that the memory speaks of is gone or has changed a lot
 
 
@@ -232,7 +233,8 @@ class Turn:
 
     `via` tells where user text was found: prompt, rejected_tool, answer, queue.
     For tool turns `tool` is the tool's name, `detail` its command or path, `error` whether it failed.
-    `line` is the 1-based line number in the file, 0 if unknown.
+    `line` is the 1-based line number in the file, 0 if unknown. `offered`: the user chose these words, the agent wrote them.
+    Text that the user pasted or quoted is a tool result of the tool `paste`, after the user's own words.
     """
 
     kind: TurnKind
@@ -245,6 +247,7 @@ class Turn:
     detail: str = ""
     error: bool = False
     sidechain: bool = False
+    offered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from memoryd.daydream.user_text import well_formed
@@ -12,11 +13,20 @@ _ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
 _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)", re.IGNORECASE)
 
 
-def answer_pairs(tool: str, text: str, result: Any) -> list[tuple[str, str]]:
-    """(question, answer) of a result of AskUserQuestion; none for another tool.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was asked and answered. `offered`: the answer is an option, in the agent's words, not text that was typed."""
+
+    question: str
+    text: str
+    offered: bool
+
+
+def answers_of(tool: str, text: str, result: Any) -> list[Answer]:
+    """The answers of a result of AskUserQuestion; none for another tool.
 
     `text` is what the model was shown, `result` the client's own record of it. Where that holds the options, an
-    answer that is an option comes as "label: description".
+    answer that is an option comes as "label: description". Without a record nobody can tell an option from typed text.
     """
     if tool != "AskUserQuestion":
         return []
@@ -27,7 +37,13 @@ def answer_pairs(tool: str, text: str, result: Any) -> list[tuple[str, str]]:
     else:
         pairs = [(match.group(1), match.group(2)) for match in _ANSWER.finditer(text)]
     options = _options(record.get("questions"))
-    return [(question, _told(answer, options.get(question, {}))) for question, answer in pairs]
+    known = isinstance(record.get("questions"), list)
+    return [_answer(question, answer, options.get(question, {}), known) for question, answer in pairs]
+
+
+def _answer(question: str, answer: str, options: Mapping[str, str], known: bool) -> Answer:
+    text = _told(answer, options)
+    return Answer(question, text, not known or text != answer or answer in options)
 
 
 def _string(value: Any) -> str:

@@ -13,10 +13,12 @@ from datetime import datetime
 from typing import Any
 
 from memoryd.clock import from_iso
-from memoryd.daydream.answers import answer_pairs
+from memoryd.daydream.answers import answers_of
+from memoryd.daydream.instructions import Instructions
 from memoryd.daydream.memo import Memo
+from memoryd.daydream.quoted import own_words
 from memoryd.daydream.redact import redact
-from memoryd.daydream.user_text import CONTINUED, clean, clean_user, foreign_run, is_client_text, strip_private, well_formed
+from memoryd.daydream.user_text import CONTINUED, clean, foreign_run, strip_private, typed_text, well_formed
 from memoryd.errors import InputError
 from memoryd.types import Turn, TurnKind
 
@@ -27,12 +29,17 @@ _REJECTED = (
     "The user doesn't want to take this action right now",
     "[Request interrupted by user for tool use]",
 )
+# What the client itself records of a rejection; the result's text can be imitated by any tool.
+_REJECTION_MARK = "User rejected tool use"
+_REJECTS = frozenset({"reject", "rejected", "deny", "denied"})
 _SAID = "the user said:\n"
 _AFTER_SAID = "\n\nNote: The user's next message may contain a correction"
 _DETAIL_KEYS = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern", "skill", "subject", "prompt")
 _DETAIL_CHARS = 500
 _DESCRIPTION_CHARS = 300
 _SUMMARY_CHARS = 4_000
+_PASTED_CHARS = 4_000
+PASTE = "paste"
 _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", "Invalid API key", "Credit balance is too low")
 
 
@@ -90,7 +97,8 @@ def _joined(content: Any) -> str:
 class EntryReader:
     """Turns of one entry after another, without secrets.
 
-    `skipped` counts what was left out by reason, `redacted` the secrets by kind.
+    `skipped` counts what was left out by reason, `redacted` the secrets by kind. `left` holds short hashes of the uuids of
+    lines on branches that the user left (/rewind, edit and send again). `at` is the offset of the line that is read.
     """
 
     def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool]) -> None:
@@ -99,6 +107,10 @@ class EntryReader:
         self._memo = memo
         self._limits = limits
         self._known = known
+        self._instructions = Instructions()
+        self._cwd = memo.cwd
+        self.at = 0
+        self.left: set[str] = set()
         self._kinds: dict[str, Callable[[Entry, Turn], Iterator[Turn]]] = {
             "user": self._user,
             "assistant": self._assistant,
@@ -109,17 +121,23 @@ class EntryReader:
 
     def read(self, entry: Entry, line: int) -> list[Turn]:
         """The entry's turns, in order; an empty list when there is nothing to see for an extractor."""
-        held = self._release(entry)
+        self._cwd = _string(entry.get("cwd")) or self._memo.cwd
         turns = self._new_turns(entry, line)
+        self._follow(entry, turns)
         if self._memo.foreign:
             return self._skip(self._memo.foreign)
         if turns:
             self._note_cwd(entry)
-        return held + turns
+        return turns
 
-    def flush(self) -> list[Turn]:
-        """The queued prompt that waits for the next line, when there will be none."""
-        return self._release({})
+    def _follow(self, entry: Entry, turns: list[Turn]) -> None:
+        """Keep track of the branch that is talked on, and note the lines that a prompt on an older line leaves behind."""
+        uuid, sidechain = _string(entry.get("uuid")), entry.get("isSidechain") is True
+        if not uuid or sidechain or "parentUuid" not in entry:
+            return
+        prompt = any(turn.kind is TurnKind.USER and turn.via in ("prompt", "queue") for turn in turns)
+        parent = _string(entry.get("parentUuid")) or _string(entry.get("logicalParentUuid"))
+        self.left |= self._memo.follow(uuid, parent, prompt=prompt)
 
     def _new_turns(self, entry: Entry, line: int) -> list[Turn]:
         kind = entry.get("type")
@@ -141,14 +159,6 @@ class EntryReader:
         self._memo.remember(uuid)
         self._memo.remember(moment)
         return turns
-
-    def _release(self, entry: Entry) -> list[Turn]:
-        """The queued prompt of the line before, unless this line says that it comes next as a prompt."""
-        held, self._memo.held = self._memo.held, None
-        if held is None or (entry.get("type") == "queue-operation" and entry.get("operation") == "dequeue"):
-            return []
-        self._memo.expect_echo(held.text)
-        return [held]
 
     def _skip(self, reason: str) -> list[Turn]:
         self.skipped[reason] += 1
@@ -178,12 +188,12 @@ class EntryReader:
         for block in _blocks(content):
             if block.get("type") == "tool_result":
                 yield from self._result(block, entry, base)
-        texts = _texts(content)
-        text = "\n".join(text for text in texts if len(texts) == 1 or not is_client_text(text))
-        if text.strip():
-            yield from self._spoken(text, entry, base)
+        texts = [text for text in _texts(content) if text.strip()]
+        if texts:
+            yield from self._spoken(texts, entry, base)
 
-    def _spoken(self, text: str, entry: Entry, base: Turn) -> Iterator[Turn]:
+    def _spoken(self, texts: list[str], entry: Entry, base: Turn) -> Iterator[Turn]:
+        text = "\n".join(texts)
         self._check_foreign(text)
         reason = _not_spoken(text, entry)
         if reason == "compaction":
@@ -194,11 +204,12 @@ class EntryReader:
             # The prompt of a subagent, and a plan handed over to a fresh session, were written by the agent.
             yield from self._said(strip_private(text), base)
         else:
-            yield from self._typed(text, base)
+            self._memo.unqueue(text, strict=True)
+            yield from self._typed(texts, base)
 
-    def _typed(self, text: str, base: Turn, via: str = "prompt") -> Iterator[Turn]:
-        """Text that the person typed, as turns."""
-        typed = clean_user(text)
+    def _typed(self, texts: list[str], base: Turn, via: str = "prompt") -> Iterator[Turn]:
+        """Text that the person typed, as turns: the person's own words, then what was pasted or quoted."""
+        typed = typed_text(texts)
         if typed.interrupt:
             yield replace(base, kind=TurnKind.INTERRUPT)
         if not typed.text:
@@ -207,10 +218,14 @@ class EntryReader:
             return
         self._memo.prompted = True
         safe = self._safe(typed.text, self._limits.turn)
-        if via == "prompt" and self._memo.take_echo(safe):
+        spoken = own_words(safe, lambda line: self._instructions.holds(line, self._cwd))
+        if via == "prompt" and self._memo.take_echo(spoken.own):
             self._skip("duplicate")
             return
-        yield replace(base, text=safe, via=via, detail=typed.command)
+        yield replace(base, text=spoken.own, via=via, detail=typed.command)
+        if spoken.quoted:
+            pasted = _cut_middle(spoken.quoted, _PASTED_CHARS)
+            yield replace(base, kind=TurnKind.TOOL_RESULT, text=pasted, tool=PASTE)
 
     def _check_foreign(self, text: str) -> None:
         """A session is our own, or another tool's observer, when its first prompt says so."""
@@ -257,9 +272,8 @@ class EntryReader:
         tool = self._memo.tools.get(_string(block.get("tool_use_id")), "")
         error = block.get("is_error") is True
         text = _joined(block.get("content"))
-        rejected = error and text.startswith(_REJECTED)
-        # Only what the client itself wrote counts as the user's word: a tool server could imitate the sentence.
-        said = text.partition(_SAID)[2].partition(_AFTER_SAID)[0] if rejected and not tool.startswith("mcp__") else ""
+        rejected = error and text.startswith(_REJECTED) and _is_rejection(entry, tool)
+        said = text.partition(_SAID)[2].partition(_AFTER_SAID)[0] if rejected else ""
         shown = text.partition(_SAID)[0] if rejected else text
         yield replace(
             base,
@@ -269,15 +283,19 @@ class EntryReader:
             error=error,
         )
         if said and not base.sidechain:
-            yield from self._typed(said, base, "rejected_tool")
+            yield from self._typed([said], base, "rejected_tool")
         if not base.sidechain:
             yield from self._answers(tool, text, entry.get("toolUseResult"), base)
 
     def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
         """The user's answers to AskUserQuestion, an option with its description; `detail` holds the question."""
-        for question, answer in answer_pairs(tool, text, result):
-            for turn in self._typed(answer, base, "answer"):
-                yield replace(turn, tool=tool, detail=self._safe(clean(question), _DETAIL_CHARS))
+        for answer in answers_of(tool, text, result):
+            for turn in self._typed([answer.text], base, "answer"):
+                if turn.kind is TurnKind.USER:
+                    turn = replace(
+                        turn, tool=tool, detail=self._safe(clean(answer.question), _DETAIL_CHARS), offered=answer.offered
+                    )
+                yield turn
 
     def _system(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         if entry.get("subtype") == "compact_boundary":
@@ -286,27 +304,45 @@ class EntryReader:
             self._skip("system")
 
     def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
-        if entry.get("operation") != "enqueue":
-            self._skip("queue_end")
-            return
-        if _by_machine(entry):
-            self._skip("harness")
-            return
-        text = _joined(entry.get("content"))
-        self._check_foreign(text)
-        for turn in self._typed(text, base, "queue"):
-            if turn.kind is TurnKind.USER:
-                self._memo.held = turn
-            else:
-                yield turn
+        """A prompt in the queue is said when it is delivered, as a prompt or an attachment; until then it may be withdrawn."""
+        operation, text = entry.get("operation"), _joined(entry.get("content"))
+        if operation == "enqueue" and not _by_machine(entry):
+            self._check_foreign(text)
+            self._memo.enqueue(text, self.at, base.line)
+        elif operation == "popAll":
+            self._memo.queued.clear()
+        elif operation in ("dequeue", "remove"):
+            self._memo.unqueue(text)
+        self._skip("queued")
+        yield from ()
+
+    def undelivered(self, entry: Entry, line: int) -> list[Turn]:
+        """The turns of a queued prompt that was neither withdrawn nor delivered when the session ended."""
+        base = Turn(TurnKind.USER, "", _string(entry.get("uuid")), line, _time(entry.get("timestamp")))
+        return list(self._typed(_texts(entry.get("content")), base, "queue"))
 
     def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         attachment = entry.get("attachment")
         if not isinstance(attachment, Mapping) or base.sidechain or not _is_queued_prompt(attachment):
             self._skip("attachment")
             return
-        for turn in self._typed(_joined(attachment.get("prompt")), base):
-            yield replace(turn, via="queue")
+        for turn in self._typed(_texts(attachment.get("prompt")), base, "queue"):
+            if turn.kind is TurnKind.USER:
+                self._memo.expect_echo(turn.text)
+            yield turn
+        self._memo.unqueue(_joined(attachment.get("prompt")), strict=True)
+
+
+def _is_rejection(entry: Entry, tool: str) -> bool:
+    """Whether the client itself says that the user rejected this call.
+
+    The result of a tool server may stand in the log as the server gave it: there only the client's decision counts.
+    """
+    decision = entry.get("permissionDecision")
+    if isinstance(decision, Mapping):
+        return decision.get("decision") in _REJECTS and str(decision.get("source", "")).startswith("user")
+    result = entry.get("toolUseResult")
+    return bool(tool) and not tool.startswith("mcp__") and isinstance(result, str) and result.strip() == _REJECTION_MARK
 
 
 def _by_machine(entry: Entry) -> bool:
@@ -325,4 +361,6 @@ def _not_spoken(text: str, entry: Entry) -> str:
         return "compaction"
     if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:
         return "meta"
-    return "harness" if _by_machine(entry) else ""
+    if _by_machine(entry) or (entry.get("turnOrigin") or "human") not in ("human", "sdk") or entry.get("sourceToolUseID"):
+        return "harness"
+    return ""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memoryd.config import Settings
+from memoryd.daydream.agreed import as_agreed
 from memoryd.daydream.answer import restrain
 from memoryd.daydream.decided import refused
 from memoryd.daydream.redact import redact
@@ -59,7 +60,7 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
         if problem:
             out.append(refused(candidate, problem))
         else:
-            good.append(restrain(candidate))
+            good.append(restrain(as_agreed(candidate, turns)))
     order = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))
     most = MAX_CANDIDATES * max(1, sum(turn.kind is TurnKind.USER for turn in turns))
     out += [refused(good[i], "over the limit") for i in order[most:]]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from memoryd.daydream.memo import short_hash
 from memoryd.daydream.provenance import commit_for
 from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
 from memoryd.daydream.references import References, resolve
 from memoryd.protocols import Clock, MemoryStore
-from memoryd.types import Candidate, Link, LinkType, MemoryItem, Passage, Scope, Source, Status
+from memoryd.types import Candidate, Link, LinkType, MemoryItem, Passage, Query, Scope, Source, Status
 
 NEIGHBOURS = 8
+MOST_OF_SESSION = 1_000
 
 
 class KeepingStore(MemoryStore, Protocol):
@@ -28,6 +30,10 @@ class KeepingStore(MemoryStore, Protocol):
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
         """Change fields of a memory."""
+        ...
+
+    def restore(self, id: str) -> MemoryItem:
+        """Bring back what was superseded."""
         ...
 
 
@@ -115,6 +121,22 @@ class Keeper:
         now = self._clock.now()
         for id in ids:
             self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
+
+    def take_back(self, session: str, left: Collection[str]) -> list[str]:
+        """Close what was kept from lines that the user took back; `left` holds the short hashes of their uuids.
+
+        It was never true: it ends when it began, and what it had replaced holds again. The ids of what was closed.
+        """
+        said = self._store.search(Query(session=session, statuses=(Status.ACTIVE, Status.CANDIDATE)), MOST_OF_SESSION)
+        gone = [hit.item for hit in said if hit.item.evidence.lines]
+        gone = [item for item in gone if all(short_hash(uuid) in left for uuid in item.evidence.lines)]
+        for item in gone:
+            ended = item.valid_from or item.created_at
+            self._store.update(item.id, status=Status.SUPERSEDED, expired_at=self._clock.now(), valid_to=ended, pinned=False)
+            old = self._store.get(item.supersedes) if item.supersedes else None
+            if old is not None and old.status is Status.SUPERSEDED:
+                self._store.restore(old.id)
+        return [item.id for item in gone]
 
     def _is_said_anew(self, candidate: Candidate, item: MemoryItem) -> bool:
         """Whose file was deleted by hand stays out, until the user says it again after that."""

@@ -18,10 +18,12 @@ from memoryd.errors import InputError
 from memoryd.text import shorten
 from memoryd.types import Turn, TurnKind
 
-VERSION = 1
+VERSION = 2
 SEEN_LIMIT = 1_200
 TOOLS_LIMIT = 64
 ECHO_LIMIT = 16
+QUEUE_LIMIT = 16
+PATH_LIMIT = 2_000
 CONTEXT_TURNS = 6
 CONTEXT_CHARS = 1_000
 
@@ -33,16 +35,20 @@ def short_hash(text: str) -> str:
 
 @dataclass(slots=True)
 class Memo:
-    """Identities of recent lines, names of called tools, prompts that may come again, the last turns, a held prompt.
+    """Identities of recent lines, names of called tools, prompts that may come again, the last turns, the branch.
 
-    A queued prompt is held until the next line tells whether it comes again as a prompt line.
+    `queued` holds offset, line and hash of the queued prompts that nothing was heard of since; their text stays in the log.
+    `path` holds the lines from the root to the newest one, as short hashes, each with `p` before it for a prompt and `-`
+    for another line. `chained`: a line named its parent, so that a prompt without one begins at the root.
     """
 
     seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
     tools: OrderedDict[str, str] = field(default_factory=OrderedDict)
     echoes: list[str] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
-    held: Turn | None = None
+    queued: list[tuple[int, int, str]] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    chained: bool = False
     foreign: str = ""
     prompted: bool = False
     skipping: bool = False
@@ -74,6 +80,42 @@ class Memo:
         self.echoes.remove(code)
         return True
 
+    def enqueue(self, text: str, offset: int, line: int) -> None:
+        """Note where a queued prompt stands in the log."""
+        self.queued = [*self.queued, (offset, line, short_hash(text.strip()))][-QUEUE_LIMIT:]
+
+    def unqueue(self, text: str, *, strict: bool = False) -> None:
+        """A queued prompt was withdrawn or delivered: the one with this text, else (not `strict`) the oldest."""
+        code = short_hash(text.strip())
+        place = next((n for n, entry in enumerate(self.queued) if entry[2] == code), -1)
+        if place >= 0 or (self.queued and not strict and not text.strip()):
+            del self.queued[max(place, 0)]
+
+    def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
+        """Add a line to the branch; the short hashes of the lines that a prompt leaves, when it goes on from an older line.
+
+        Lines of tools that ran side by side branch as well; only where a prompt was taken back is a branch left.
+        """
+        left = self._leave(parent) if prompt else set()
+        self.chained = self.chained or bool(parent)
+        self.path.append(f"{'p' if prompt else '-'}{short_hash(uuid)}")
+        if len(self.path) > PATH_LIMIT:
+            del self.path[: len(self.path) - PATH_LIMIT]
+        return left
+
+    def _leave(self, parent: str) -> set[str]:
+        if parent:
+            code = short_hash(parent)
+            end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
+        else:  # the first prompt was edited
+            end = 0 if self.chained and self.path and self.path[0][0] == "p" else -1
+        if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
+            return set()
+        left = {mark[1:] for mark in self.path[end:]}
+        del self.path[end:]
+        self.turns = [turn for turn in self.turns if short_hash(turn.uuid) not in left]
+        return left
+
     def keep_context(self, turn: Turn) -> None:
         """Keep the turn as context for the next piece, when a person would call it conversation."""
         if turn.kind in (TurnKind.USER, TurnKind.ASSISTANT) and not turn.sidechain and turn.text:
@@ -81,14 +123,16 @@ class Memo:
             self.turns = [*self.turns, kept][-CONTEXT_TURNS:]
 
     def dump(self) -> str:
-        """As JSON, about 25 KB at most, and more only while a long queued prompt is held."""
+        """As JSON, about 50 KB at most."""
         values = {
             "v": VERSION,
             "seen": "".join(self.seen),
             "tools": dict(self.tools),
             "echoes": self.echoes,
             "turns": [_turn_to_dict(turn) for turn in self.turns],
-            "held": _turn_to_dict(self.held) if self.held else None,
+            "queued": self.queued,
+            "path": "".join(self.path),
+            "chained": self.chained,
             "foreign": self.foreign,
             "prompted": self.prompted,
             "skipping": self.skipping,
@@ -118,7 +162,9 @@ def load_memo(text: str) -> Memo | None:
             OrderedDict(values["tools"]),
             list(values["echoes"]),
             [_turn_from_dict(turn) for turn in values["turns"]],
-            _turn_from_dict(values["held"]) if values["held"] else None,
+            [(int(offset), int(line), str(code)) for offset, line, code in values["queued"]],
+            [values["path"][i : i + 11] for i in range(0, len(values["path"]), 11)],
+            values["chained"],
             values["foreign"],
             values["prompted"],
             values["skipping"],
@@ -131,7 +177,7 @@ def load_memo(text: str) -> Memo | None:
 def _turn_to_dict(turn: Turn) -> dict[str, Any]:
     values: dict[str, Any] = {"kind": turn.kind.value, "text": turn.text, "line": turn.line}
     optional = {"uuid": turn.uuid, "detail": turn.detail, "tool": turn.tool, "at": to_iso(turn.at) if turn.at else ""}
-    return values | {name: value for name, value in optional.items() if value} | {"via": turn.via}
+    return values | {name: value for name, value in optional.items() if value} | {"via": turn.via, "offered": turn.offered}
 
 
 def _turn_from_dict(values: Mapping[str, Any]) -> Turn:
@@ -144,4 +190,5 @@ def _turn_from_dict(values: Mapping[str, Any]) -> Turn:
         values["via"],
         values.get("tool", ""),
         values.get("detail", ""),
+        offered=bool(values.get("offered")),
     )

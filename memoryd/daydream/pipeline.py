@@ -138,8 +138,11 @@ class DayDream:
         refused = refused or self._why_not(place)
         if refused:
             run = replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)}))
-        elif piece.turns:
-            run, verdicts = self._digest(job, place, piece, run)
+        else:
+            if piece.left:
+                self._keeper.take_back(place.session, piece.left)
+            if piece.turns:
+                run, verdicts = self._digest(job, place, piece, run)
         self._state.finish_piece(piece.cursor, run, verdicts)
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
 

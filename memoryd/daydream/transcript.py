@@ -21,7 +21,7 @@ import orjson
 
 from memoryd.daydream.entries import EntryReader, TextLimits
 from memoryd.daydream.lines import Line, fingerprint, read_lines
-from memoryd.daydream.memo import Memo, load_memo
+from memoryd.daydream.memo import Memo, load_memo, short_hash
 from memoryd.errors import TranscriptError
 from memoryd.state import Cursor
 from memoryd.text import token_count
@@ -55,7 +55,8 @@ class Piece:
 
     `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
     `skipped` counts the lines left out, by reason, `redacted` the secrets taken out, by kind.
-    `start` is the offset at which reading began.
+    `start` is the offset at which reading began. `left` holds the short hashes of the uuids of lines that this piece, or
+    one before it, gave as turns or passed over, and that the user has taken back since.
     """
 
     turns: tuple[Turn, ...]
@@ -68,6 +69,7 @@ class Piece:
     reset: bool = False
     start: int = 0
     redacted: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    left: frozenset[str] = frozenset()
 
 
 def _nothing_known(_uuid: str) -> bool:
@@ -113,7 +115,7 @@ def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, fina
     fits = memo is not None and (cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint)
     if memo is None or not fits:
         cursor, memo = Cursor(cursor.transcript, cursor.session), Memo()
-    context = tuple(memo.turns)
+    before = tuple(memo.turns)
     reading = _Reading(memo, limits, cursor, known)
     lines = read_lines(
         stream,
@@ -124,9 +126,11 @@ def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, fina
         skipping=memo.skipping,
     )
     more = reading.take_all(lines, final)
+    if final and not more:
+        reading.take_undelivered(stream)
     return Piece(
         turns=tuple(reading.turns),
-        context=context,
+        context=tuple(turn for turn in before if short_hash(turn.uuid) not in reading.entries.left),
         cursor=reading.moved_cursor(stream),
         more=more,
         skipped=MappingProxyType(dict(reading.entries.skipped)),
@@ -135,6 +139,7 @@ def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, fina
         reset=not fits,
         start=cursor.offset,
         redacted=MappingProxyType(dict(reading.entries.redacted)),
+        left=frozenset(reading.entries.left),
     )
 
 
@@ -160,8 +165,6 @@ class _Reading:
             self._take(line)
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
                 return line.complete
-        if final:
-            self._add(self.entries.flush())
         return False
 
     def _may_take_unfinished(self, line: Line, final: bool) -> bool:
@@ -190,7 +193,24 @@ class _Reading:
             self.entries.skipped["bad_json" if entry is _BROKEN else "not_object"] += 1
             return
         self._note_session(entry)
-        self._add(self.entries.read(entry, number))
+        self.entries.at = self._offset
+        left = len(self.entries.left)
+        turns = self.entries.read(entry, number)
+        if len(self.entries.left) > left:
+            self.turns = [turn for turn in self.turns if short_hash(turn.uuid) not in self.entries.left]
+        self._add(turns)
+
+    def take_undelivered(self, stream: BinaryIO) -> None:
+        """The queued prompts that still wait when nobody writes to the log any more, read from the log again."""
+        queued, self._memo.queued = self._memo.queued, []
+        for offset, number, _ in queued:
+            stream.seek(offset)
+            entry = _parse(
+                next(read_lines(stream, offset, number, limit=self._limits.line_bytes, block_bytes=self._limits.block_bytes)).data
+                or b""
+            )
+            if isinstance(entry, Mapping):
+                self._add(self.entries.undelivered(entry, number))
 
     def _add(self, turns: list[Turn]) -> None:
         for turn in turns:

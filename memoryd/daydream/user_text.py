@@ -7,6 +7,7 @@ Text of those is never the user's. Pure functions.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoryd.llm import is_internal_text
@@ -18,18 +19,28 @@ CONTINUED = "This session is being continued from a previous conversation"
 
 _PRIVATE = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
 _PRIVATE_BLOCK = re.compile(r"<private\s*>.*?</private\s*>", re.DOTALL | re.IGNORECASE)
-_RECALL = re.compile(rf"<{RECALL_TAG}\b[^>]*>.*?(?:</{RECALL_TAG}\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_RECALL_END = re.compile(rf"</{RECALL_TAG}\s*>", re.IGNORECASE)
-_CLIENT_TAGS = (
-    "system-reminder|task-notification|local-command-stdout|local-command-stderr|local-command-caveat|command-message|"
-    "command-contents|user-prompt-submit-hook|session-start-hook|ide_opened_file|ide_selection|ide_diagnostics|"
-    "bash-input|bash-stdout|bash-stderr|post-tool-use-hook|teammate-message|tools-used-before-summary|"
-    "new-diagnostics|background-task-notification|channel|channel-message|total_tokens"
+# Names of the blocks that the client, its hooks and memory itself put into a text.
+_CLIENT_NAMES = (
+    f"{RECALL_TAG}|system-reminder|system-notification|system_warning|task-notification|task-id|task-reminder|"
+    "local-command-(?:stdout|stderr|caveat|input)|command-(?:name|message|args|contents|permissions|output|stdout|stderr)|"
+    "user-prompt-submit-hook|session-start-hook|(?:pre|post)-tool-use-hook|stop-hook|[a-z-]{1,40}-hook|"
+    "ide_[a-z_]{1,40}|ide-[a-z-]{1,40}|bash-(?:input|stdout|stderr|notification)|teammate-message|agent-message|cross-session-message|"
+    "tools-used-before-summary|new-diagnostics|diagnostics|background-task-[a-z-]{1,40}|channel|channel-message|total_tokens|"
+    "tool_use_error|tool_result|function_results|fork-boilerplate|claude_background_info|env|antml:[a-z_]{1,40}"
 )
-_CLIENT_BLOCK = re.compile(rf"<({_CLIENT_TAGS})\b[^>]*>.*?</\1\s*>", re.DOTALL)
-_CLIENT_OPEN = re.compile(rf"\A\s*<({_CLIENT_TAGS})\b[^>]*>", re.DOTALL)
-_COMMAND_NAME = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_COMMAND_ARGS = re.compile(r"<command-args>(.*?)(?:</command-args>|\Z)", re.DOTALL)
+_CLIENT_TAG = re.compile(
+    rf"<\s{{0,8}}(?P<close>/?)\s{{0,8}}(?P<name>{_CLIENT_NAMES})(?![\w-])(?P<rest>[^<>]{{0,2000}})>", re.IGNORECASE
+)
+_CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{_CLIENT_NAMES})(?![\w-])", re.IGNORECASE)
+_COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
+_COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
+_ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
+# Signs that hide or join nothing that a person types beside Latin letters, and brackets that only look like one.
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+_JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]+|[\u200c\u200d]+(?=[\x00-\x7f])")
+_BRACKETS = str.maketrans("＜＞﹤﹥⟨⟩〈〉／", "<><><><>/")
 _PLACEHOLDER = re.compile(r"\[(?:Image #\d+|Image: [^\]\n]*|Pasted text #\d+[^\]\n]*|Audio #\d+)\]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ERROR_TAG = re.compile(r"</?tool_use_error>")
@@ -71,14 +82,47 @@ def strip_private(text: str) -> str:
     return "".join(out)
 
 
-def strip_recall(text: str) -> str:
-    """Without anything that memory itself injected."""
-    return _RECALL_END.sub("", _RECALL.sub("", text)) if RECALL_TAG in text.casefold() else text
-
-
 def strip_client(text: str) -> str:
-    """Without the blocks that the client or its hooks added."""
-    return _CLIENT_BLOCK.sub("", text) if "<" in text else text
+    """Without the blocks that the client, its hooks or memory added, each up to the last closing tag of its name.
+
+    What stands in a block may hold closing tags itself. A block that is never closed is left in a text that is not the
+    user's; only what memory injected reaches to the end then.
+    """
+    return _scan(text, unclosed=False)[0] if "<" in text else text
+
+
+def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
+    """The text outside of the client's blocks, and whether a closing tag without its block was found.
+
+    `unclosed`: a block without its end reaches to the end of the text.
+    """
+    found = list(_CLIENT_TAG.finditer(text.translate(_BRACKETS)))
+    last = {match["name"].casefold(): match.end() for match in found if match["close"]}
+    out: list[str] = []
+    at, stray = 0, False
+    for match in found:
+        if match.start() < at:
+            continue
+        name = match["name"].casefold()
+        end = last.get(name, 0)
+        if match["close"] or (end <= match.start() and not unclosed and name != RECALL_TAG):
+            stray = stray or bool(match["close"])
+            out.append(text[at : match.start()])
+            at = match.end() if match["close"] else match.start()
+            if not match["close"]:
+                out.append(match[0])
+                at = match.end()
+            continue
+        out.append(text[at : match.start()])
+        at = end if end > match.start() else len(text)
+    out.append(text[at:])
+    return "".join(out), stray
+
+
+def _typed_in(text: str) -> str:
+    """What a person typed of one text of the log; nothing of a text whose parts can't be told apart."""
+    rest, stray = _scan(text, unclosed=True)
+    return "" if stray or _CLIENT_CUT.match(rest.translate(_BRACKETS)) else rest
 
 
 def well_formed(text: str) -> str:
@@ -89,12 +133,18 @@ def well_formed(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def plain_signs(text: str) -> str:
+    """Text without signs that hide something, so that a tag can't be disguised; joiners of scripts and emojis stay."""
+    text = well_formed(text)
+    return text if text.isascii() else _JOINERS.sub("", _HIDDEN.sub("", text))
+
+
 def clean(text: str) -> str:
     """For text that is not the user's: injected and client text removed, and private blocks that are repeated whole."""
-    text = strip_recall(well_formed(text))
+    text = well_formed(text)
     if "<" not in text:
         return text.strip()
-    return _ERROR_TAG.sub("", strip_client(_PRIVATE_BLOCK.sub("", text))).strip()
+    return _ERROR_TAG.sub("", strip_client(_PRIVATE_BLOCK.sub("", _ERROR_TAG.sub("", text)))).strip()
 
 
 def is_client_text(text: str) -> bool:
@@ -104,19 +154,42 @@ def is_client_text(text: str) -> bool:
 
 def clean_user(text: str) -> UserText:
     """What the person typed in a text with the role `user`."""
-    text = strip_recall(strip_private(well_formed(text)))
-    if is_client_text(text):
+    return typed_text([text])
+
+
+def typed_text(texts: Sequence[str]) -> UserText:
+    """What the person typed in the text blocks of one message.
+
+    The client writes its own blocks apart from the prompt. A block that can't be read alone is read with the others.
+    """
+    parts = [plain_signs(strip_private(well_formed(text))) for text in texts]
+    parts = [part for part in parts if not is_client_text(part)]
+    joined = "\n".join(parts)
+    if not parts:
         return UserText()
-    name = _COMMAND_NAME.search(text)
-    if name:
-        args = _COMMAND_ARGS.search(text)
-        text = args.group(1) if args else ""
-    text = strip_client(text)
+    if _COMMAND.match(joined):
+        return _command(joined)
+    whole = all(_is_balanced(part) for part in parts)
+    text = "\n".join(filter(None, map(_typed_in, parts))) if whole else _typed_in(joined)
     interrupt = INTERRUPTED in text
     text = _PLACEHOLDER.sub("", _INTERRUPT.sub("", text)).strip()
-    if _CLIENT_OPEN.match(text) or is_client_text(text) or _BARE_COMMAND.fullmatch(text):
+    if is_client_text(text) or _BARE_COMMAND.fullmatch(text):
         text = ""
-    return UserText(text, name.group(1).strip() if name else "", interrupt)
+    return UserText(text, "", interrupt)
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether each client block of the text ends in it."""
+    names = [(match["name"].casefold(), bool(match["close"])) for match in _CLIENT_TAG.finditer(text.translate(_BRACKETS))]
+    return {name for name, close in names if close} == {name for name, close in names if not close}
+
+
+def _command(text: str) -> UserText:
+    """The arguments that were typed behind a slash command."""
+    name = _COMMAND_NAME.search(text)
+    start, end = text.find(_ARGS_OPEN), text.rfind(_ARGS_CLOSE)
+    args = text[start + len(_ARGS_OPEN) : end if end > start else len(text)] if start >= 0 else ""
+    return UserText(_PLACEHOLDER.sub("", _typed_in(args)).strip(), name.group(1).strip() if name else "")
 
 
 def foreign_run(text: str) -> str:

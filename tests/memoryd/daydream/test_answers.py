@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.daydream.answers import answer_pairs
+from memoryd.daydream.answers import answers_of
 from memoryd.types import Turn, TurnKind
 from tests.memoryd.daydream.talk import contents
 
@@ -20,7 +20,7 @@ OPTIONS = [
 
 def pairs(answer: Any, options: Any = OPTIONS) -> list[tuple[str, str]]:
     result = {"questions": [{"question": QUESTION, "options": options}], "answers": {QUESTION: answer}}
-    return answer_pairs("AskUserQuestion", "", result)
+    return [(answer.question, answer.text) for answer in answers_of("AskUserQuestion", "", result)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,16 @@ def test_odd_options_leave_the_answer_as_it_is(options: Any) -> None:
 
 
 def test_another_tool_answers_nothing() -> None:
-    assert answer_pairs("WebFetch", '"May I?"="yes"', {"answers": {"May I?": "yes"}}) == []
+    assert answers_of("WebFetch", '"May I?"="yes"', {"answers": {"May I?": "yes"}}) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "offered"),
+    [("Server", True), ("Local (Recommended), Server", True), ("neither, in the keychain", False)],
+)
+def test_an_option_is_in_the_agents_words_and_typed_text_in_the_users(answer: str, offered: bool) -> None:
+    result = {"questions": [{"question": QUESTION, "options": OPTIONS}], "answers": {QUESTION: answer}}
+    assert [entry.offered for entry in answers_of("AskUserQuestion", "", result)] == [offered]
 
 
 def answered(question: str, answer: str) -> tuple[Turn, ...]:

@@ -345,7 +345,7 @@ def test_secrets_reach_neither_the_turns_nor_the_cursor(tmp_path: Path) -> None:
         log.tool_use("t1", "Bash", command=f"export API_KEY={secret}"),
         log.result("t1", f"key {secret}"),
         log.assistant(f"I stored {secret}."),
-        log.queue("enqueue", content=f"again {secret}"),
+        log.line("attachment", attachment={"type": "queued_command", "prompt": f"again {secret}"}),
     )
     piece = read_on(path)
     assert secret not in repr(piece)

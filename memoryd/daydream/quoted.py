@@ -1,0 +1,542 @@
+"""What of a typed turn the person wrote, and what was pasted or quoted into it. Pure functions, linear in the text.
+
+A prompt carries issues, logs, mails and whole instruction files. Their sentences are data: only the turn's own prose may
+become a rule. Where the end of a paste can't be told, the rest of the turn belongs to it; a rule that is lost this way
+is said again, a foreign one that slips in is obeyed in every later session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from memoryd.daydream.quoted_signs import (
+    ATTRIBUTE,
+    BB_TAG,
+    BOLD_HEADING,
+    BULLET,
+    CHAT,
+    CJK_SIGN,
+    CLAUSE_END,
+    COLON,
+    COMMENTS,
+    DELIMITED,
+    DIFF,
+    ENDS_BEFORE,
+    FENCE,
+    FOOTNOTE,
+    GAP,
+    GREETING,
+    GUIDANCE,
+    HAS_NOUN,
+    HEAD_CHARS,
+    HEADING,
+    INDENTED,
+    LABEL,
+    LABEL_WORDS,
+    LINK,
+    LINK_DEFINITION,
+    LOG,
+    LONG_WORDS,
+    MAIL_FROM,
+    MAIL_HEADER,
+    MAIL_SUBJECT,
+    MOST_COLONS,
+    MOST_QUOTATIONS,
+    NEAR_CHARS,
+    NEAR_LINES,
+    OPENS_AFTER,
+    ORDER,
+    OWN_LABEL,
+    PAIRS,
+    PATCHED,
+    PRESENTS,
+    PRESENTS_ALONE,
+    QUOTE_LINE,
+    QUOTES_WORD,
+    REPORT_WORDS,
+    REPORTED,
+    REQUEST,
+    ROLE,
+    SENTENCE,
+    SEPARATOR,
+    SETEXT,
+    SHORT_CHARS,
+    SHORT_WORDS,
+    SPEECH,
+    STATES,
+    TAG,
+    THIS,
+    TINY_WORDS,
+    WORD,
+    WROTE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The turn's own prose, with `[…]` where something was quoted, and what was quoted."""
+
+    own: str
+    quoted: str = ""
+
+
+@dataclass(slots=True)
+class _Parts:
+    """Collects what is taken out, in order."""
+
+    quoted: list[str] = field(default_factory=list)
+
+    def take(self, text: str) -> str:
+        """Note the text as quoted; the mark that stays in its place."""
+        if text.strip():
+            self.quoted.append(text.strip("\n"))
+        return GAP
+
+
+def _nothing_known(_line: str) -> bool:
+    return False
+
+
+def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known) -> Spoken:
+    """Divide a typed turn. `is_instruction` knows the sentences of the project's own instruction files."""
+    parts = _Parts()
+    if GUIDANCE.search(text):
+        return Spoken(parts.take(text), text.strip())
+    for step in (_without_fences, _without_comments, _without_tags, _without_quotations, _without_pasted_lines, _without_links):
+        text = step(text, parts)
+    text = _without_reports(text, parts)
+    text = _without_instructions(text, parts, is_instruction)
+    return Spoken(_tidy(text), "\n".join(parts.quoted))
+
+
+_GAPS = re.compile(r"\[…\](?:[ \t]*\n?[ \t]*\[…\])+")
+_BLANKS = re.compile(r"\n{3,}")
+
+
+def _tidy(text: str) -> str:
+    return _BLANKS.sub("\n\n", _GAPS.sub(GAP, text)).strip()
+
+
+def _words(text: str) -> int:
+    return len(WORD.findall(text)) + len(CJK_SIGN.findall(text)) // 2
+
+
+# Blocks with an end
+
+
+def _without_fences(text: str, parts: _Parts) -> str:
+    """Without code blocks: from the first fence to the last, since a paste may hold fences itself; unclosed ones to the end."""
+    lines = text.split("\n")
+    marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
+    if not marks:
+        return text
+    first, sign = marks[0][0], marks[0][1]["mark"][0]
+    own_kind = [number for number, match in marks if match["mark"][0] == sign]
+    last = marks[-1][0] if len(own_kind) % 2 == 0 else len(lines) - 1
+    gap = parts.take("\n".join(lines[first : last + 1]))
+    return "\n".join([*lines[:first], gap, *lines[last + 1 :]])
+
+
+def _closes_itself(match: re.Match[str]) -> bool:
+    return match["mark"] in match["rest"]
+
+
+def _without_comments(text: str, parts: _Parts) -> str:
+    for opening, closing in COMMENTS:
+        start = text.find(opening)
+        if start < 0 or (opening == "/*" and closing not in text):  # a glob such as src/* opens nothing
+            continue
+        end = text.rfind(closing)
+        end = end + len(closing) if end > start else len(text)
+        if opening == "/*" and "\n" not in text[start:end] and not ORDER.search(text[start:end]):
+            continue
+        text = text[:start] + parts.take(text[start:end]) + text[end:]
+    return text
+
+
+def _without_tags(text: str, parts: _Parts) -> str:
+    """Without what stands in tags, each from its opening to the last closing one of its name."""
+    for pattern in (TAG, BB_TAG):
+        if pattern.search(text):
+            text = _tags_out(text, pattern, parts)
+    return text
+
+
+def _tags_out(text: str, pattern: re.Pattern[str], parts: _Parts) -> str:
+    found = list(pattern.finditer(text))
+    last_close = {m["name"].lower(): m for m in found if m["close"]}
+    opened = {m["name"].lower() for m in found if not m["close"]}
+    out: list[str] = []
+    at = 0
+    for match in found:
+        if match.start() < at:
+            continue
+        name = match["name"].lower()
+        if match["close"]:
+            if name not in opened:  # the beginning of the paste was cut off: what is before belongs to it
+                gap = parts.take("".join(out) + text[at : match.end()])
+                out, at = [gap], match.end()
+            continue
+        closing = last_close.get(name)
+        if closing is not None and closing.start() >= match.end():
+            inner = text[match.end() : closing.start()]
+            keep = _words(inner) <= TINY_WORDS and "\n" not in inner
+            out += [
+                text[at : match.start()],
+                text[match.start() : closing.end()] if keep else parts.take(text[match.start() : closing.end()]),
+            ]
+            at = closing.end()
+        elif _alone_on_line(text, match):
+            out += [text[at : match.start()], parts.take(text[match.start() :])]
+            at = len(text)
+        elif ATTRIBUTE.search(match["attributes"]):
+            out += [text[at : match.start()], parts.take(match[0])]
+            at = match.end()
+    return "".join(out) + text[at:]
+
+
+def _alone_on_line(text: str, match: re.Match[str]) -> bool:
+    before = text.rfind("\n", 0, match.start()) + 1
+    after = text.find("\n", match.end())
+    return after >= 0 and not text[before : match.start()].strip() and not text[match.end() : after].strip()
+
+
+# Quotation marks
+
+
+def _without_quotations(text: str, parts: _Parts) -> str:
+    """Without what stands between quotation marks or as code, unless it is a short part of a sentence of the person."""
+    out: list[str] = []
+    at = 0
+    found = _quotations(text)
+    for start, end in found:
+        inner = text[start + 1 : end - 1]
+        if len(found) <= MOST_QUOTATIONS and _is_part_of_sentence(text, start, end, inner):
+            continue
+        out += [text[at:start], parts.take(inner)]
+        at = end
+    return "".join(out) + text[at:]
+
+
+def _quotations(text: str) -> list[tuple[int, int]]:
+    """The outermost quotations as (start, end), in order; one that is not closed reaches to the end."""
+    spans = [*_typographic(text), *_straight(text, '"'), *_straight(text, "'"), *_ticks(text)]
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((start, end))
+    return out
+
+
+def _typographic(text: str) -> Iterator[tuple[int, int]]:
+    """Pairs of signs that differ, by depth. A stray closing sign belongs to the quotation before it."""
+    depth, start = 0, -1
+    last: tuple[int, int] | None = None
+    expected: list[str] = []
+    for place, sign in enumerate(text):
+        if expected and sign in expected[-1] and not _is_apostrophe(text, place):
+            expected.pop()
+            depth -= 1
+            if depth == 0:
+                if last is not None:
+                    yield last
+                last = (start, place + 1)
+        elif sign in PAIRS and not _is_apostrophe(text, place):
+            if depth == 0:
+                start = place
+            expected.append(PAIRS[sign])
+            depth += 1
+        elif sign in "”»」』" and last is not None and depth == 0:
+            last = (last[0], place + 1)
+    if depth and text[start] not in "‘‚":
+        yield (start, len(text))
+    if last is not None:
+        yield last
+
+
+def _is_apostrophe(text: str, place: int) -> bool:
+    if text[place] not in "’‘'":
+        return False
+    return 0 < place < len(text) - 1 and text[place - 1].isalnum() and text[place + 1].isalnum()
+
+
+def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
+    """Quotations in straight marks, told apart by what is beside them; a stray closing mark belongs to the one before it."""
+    depth, start = 0, -1
+    last: tuple[int, int] | None = None
+    for match in re.finditer(re.escape(sign), text):
+        place = match.start()
+        opens, closes = _sides(text, place, sign)
+        if closes and depth:
+            depth -= 1
+            if depth == 0:
+                if last is not None:
+                    yield last
+                last = (start, place + 1)
+        elif opens:
+            start = place if depth == 0 else start
+            depth += 1
+        elif closes and last is not None and _ends_paste(text, place, sign):
+            last = (last[0], place + 1)
+    if last is not None:
+        yield last
+    if depth and sign == '"':
+        yield (start, len(text))
+    elif depth and (end := text.rfind(sign)) > start:
+        yield (start, end + 1)
+
+
+def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
+    """Whether a mark may open, and whether it may close, by the signs before and after it."""
+    before = text[place - 1] if place else " "
+    after = text[place + 1] if place + 1 < len(text) else " "
+    opens = (before in OPENS_AFTER or _is_cjk(before)) and not after.isspace()
+    return opens, not before.isspace() and (after in ENDS_BEFORE or after == sign or _is_cjk(after))
+
+
+def _ends_paste(text: str, place: int, sign: str) -> bool:
+    """Whether a stray mark closes a quotation: no sign for inches or feet, no genitive before a word."""
+    before = text[place - 1]
+    if before.isdigit():
+        return False
+    rest = text[place + 1 : place + 3].lstrip(" ")
+    return sign == '"' or before in ".!?…)`" or not rest or not rest[0].isalpha()
+
+
+def _is_cjk(sign: str) -> bool:
+    return bool(CJK_SIGN.match(sign))
+
+
+def _ticks(text: str) -> Iterator[tuple[int, int]]:
+    """Code between backticks on one line."""
+    start = -1
+    for match in re.finditer(r"[`\n]", text):
+        if match[0] == "\n":
+            start = -1
+        elif start < 0:
+            start = match.start()
+        else:
+            yield (start, match.end())
+            start = -1
+
+
+def _is_part_of_sentence(text: str, start: int, end: int, inner: str) -> bool:
+    """Whether a quotation is a word or value in a sentence that is the person's own."""
+    if "\n" in inner or len(inner) > 400 or GAP in inner:
+        return False
+    code = text[start] == "`"
+    words = _words(inner)
+    if words <= 1:
+        return True
+    if ORDER.search(inner):
+        return False
+    around = _around(text, start, end)
+    before = text[max(0, start - 40) : start]
+    if (not code and words > TINY_WORDS and QUOTES_WORD.search(before)) or (
+        code and re.search(rf"\b{SPEECH}\s*$", before, re.IGNORECASE)
+    ):
+        return False
+    if words <= SHORT_WORDS and len(inner) <= SHORT_CHARS:
+        return True
+    return bool(ORDER.search(around)) and (code or words <= LONG_WORDS)
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """The line in which a quotation stands, without it."""
+    first = max(text.rfind("\n", 0, start) + 1, start - NEAR_CHARS)
+    last = text.find("\n", end)
+    return text[first:start] + " " + text[end : min(last if last >= 0 else len(text), end + NEAR_CHARS)]
+
+
+# Lines
+
+
+def _without_pasted_lines(text: str, parts: _Parts) -> str:
+    return "\n".join(_Lines(text.split("\n"), parts).run())
+
+
+class _Lines:
+    """One walk over the lines of a turn."""
+
+    def __init__(self, lines: list[str], parts: _Parts) -> None:
+        self._lines = lines
+        self._parts = parts
+        self._out: list[str] = []
+        self._held: list[str] = []
+        self._to_end = False
+        self._to_blank = False
+        self._in_list = False
+        self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
+        marks = [number for number, line in enumerate(lines) if SEPARATOR.match(line) and not self._underlines(number)]
+        self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
+
+    def _underlines(self, number: int) -> bool:
+        """A line of signs under a title is no separator of two texts; a title marks a paste by itself."""
+        return number > 0 and bool(SETEXT.match(self._lines[number])) and bool(self._lines[number - 1].strip())
+
+    def run(self) -> list[str]:
+        for number, line in enumerate(self._lines):
+            if not line.strip():
+                self._to_blank = False
+                if self._to_end:
+                    self._held.append(line)
+                else:
+                    self._flush()
+                    self._out.append(line)
+                continue
+            self._line(number, line)
+        self._flush()
+        return self._out
+
+    def _line(self, number: int, line: str) -> None:
+        self._to_end = self._to_end or self._begins_paste(number, line)
+        if self._to_end or self._to_blank or self._rule[0] <= number <= self._rule[1]:
+            self._held.append(line)
+            return
+        if LOG.match(line) or CHAT.match(line):
+            self._to_blank = True
+            self._held.append(line)
+            return
+        if self._is_foreign_line(number, line):
+            self._held.append(line)
+            return
+        self._flush()
+        self._in_list = bool(BULLET.match(line))
+        self._out.append(self._introduced(number, line))
+
+    def _flush(self) -> None:
+        if self._held:
+            self._out.append(self._parts.take("\n".join(self._held)))
+            self._held = []
+
+    def _has_more(self, number: int) -> bool:
+        return any(line.strip() for line in self._lines[number + 1 : number + NEAR_LINES])
+
+    def _begins_paste(self, number: int, line: str) -> bool:
+        """Whether a text begins here whose end can't be told."""
+        if number == 0 and line.strip() == "---" and self._has_more(number):
+            return True
+        if self._has_more(number) and (HEADING.match(line) or self._is_title(number, line)):
+            return True
+        if DIFF.match(line) or ROLE.match(line) or MAIL_FROM.match(line):
+            return True
+        if MAIL_HEADER.match(line) and (self._mail or (MAIL_SUBJECT.match(line) and self._has_more(number))):
+            return True
+        if GREETING.match(line) and self._has_more(number):
+            return True
+        return bool(WROTE.match(line)) and self._has_more(number) and not self._next_is_delimited(number)
+
+    def _is_title(self, number: int, line: str) -> bool:
+        following = self._lines[number + 1] if number + 1 < len(self._lines) else ""
+        return bool(BOLD_HEADING.match(line)) or bool(SETEXT.match(following) and line.strip())
+
+    def _is_foreign_line(self, number: int, line: str) -> bool:
+        if QUOTE_LINE.match(line) or PATCHED.match(line) or LINK_DEFINITION.match(line) or FOOTNOTE.match(line):
+            return True
+        return bool(INDENTED.match(line)) and number > 0 and not (self._in_list and BULLET.match(line))
+
+    def _next_is_delimited(self, number: int) -> bool:
+        following = next((line for line in self._lines[number + 1 : number + NEAR_LINES] if line.strip()), "")
+        return bool(DELIMITED.match(following) or INDENTED.match(following))
+
+    def _introduced(self, number: int, line: str) -> str:
+        """The line, without what it introduces as somebody else's words; then these reach to the end of the turn."""
+        for match in islice(COLON.finditer(line), MOST_COLONS):
+            head = _last_sentence(line[: match.start()])
+            if not introduces(head):
+                continue
+            rest = line[match.end() :].strip()
+            if not rest:
+                self._to_end = not self._next_is_delimited(number)
+                return line
+            if rest.startswith((GAP, "`")):
+                return line
+            self._to_end = True
+            self._held.append(rest)
+            return line[: match.end()]
+        if self._has_more(number) and self._announces(line) and not self._next_is_delimited(number):
+            self._to_end = True
+        return line
+
+    def _announces(self, line: str) -> bool:
+        """A line such as "Here is the issue text" or "Log below." without a colon."""
+        short = _words(line) <= 12 and not line.rstrip().endswith("?")  # noqa: PLR2004
+        return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
+
+
+def _last_sentence(text: str) -> str:
+    return SENTENCE.split(text[-HEAD_CHARS:])[-1]
+
+
+def introduces(head: str) -> bool:
+    """Whether what stands before a colon says that somebody else's text follows."""
+    noun = bool(HAS_NOUN.search(head))
+    presents = bool(PRESENTS.search(head))
+    if presents and noun:
+        return True
+    if REQUEST.match(head) and (noun or presents or THIS.search(head) or _words(head) <= TINY_WORDS):
+        return True
+    if OWN_LABEL.search(head) or STATES.search(head):
+        return False
+    return _words(head) <= LABEL_WORDS and bool(LABEL.search(head))
+
+
+# Within lines
+
+
+def _without_links(text: str, parts: _Parts) -> str:
+    """Links and pictures by their text only where it is a name; titles never."""
+
+    def shown(match: re.Match[str]) -> str:
+        label, target = match["text"], match["target"] or ""
+        if match[0].startswith("!") or _words(label) > SHORT_WORDS or ORDER.search(label):
+            return parts.take(match[0])
+        if " " in target.strip():
+            parts.take(target)
+            return f"[{label}]({target.split()[0]})"
+        return match[0]
+
+    return LINK.sub(shown, text) if "[" in text else text
+
+
+def _without_reports(text: str, parts: _Parts) -> str:
+    """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
+    if not CJK_SIGN.search(text) and REPORT_WORDS.isdisjoint(WORD.findall(text.casefold())):
+        return text
+    out: list[str] = []
+    at = 0
+    for clause in CLAUSE_END.finditer(text):
+        out.append(_own_of_clause(text[at : clause.end()], parts))
+        at = clause.end()
+    out.append(_own_of_clause(text[at:], parts))
+    return "".join(out)
+
+
+def _own_of_clause(clause: str, parts: _Parts) -> str:
+    match = REPORTED.search(clause)
+    if match is None:
+        return clause
+    reported = clause[match.end() :]
+    if not ORDER.search(reported):
+        return clause
+    end = len(reported.rstrip())
+    return f"{clause[: match.end()]} {parts.take(reported[:end])}{reported[end:]}"
+
+
+def _without_instructions(text: str, parts: _Parts, is_instruction: Callable[[str], bool]) -> str:
+    """Without the sentences that lie in the project's own instruction files: the client gives those anyway."""
+    out = []
+    for line in text.split("\n"):
+        if line.strip() and is_instruction(line):
+            out.append(parts.take(line))
+            continue
+        pieces = SENTENCE.split(line)
+        if len(pieces) > 1 and any(map(is_instruction, pieces)):
+            line = " ".join(parts.take(piece) if is_instruction(piece) else piece for piece in pieces)
+        out.append(line)
+    return "\n".join(out)
