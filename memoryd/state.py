@@ -2,7 +2,7 @@
 
 One SQLite database: how far each transcript was read, which day dreams are due, what was
 injected into which session, what each day dream did, and what the user switched off; what
-happened to single memories is in `ledger`.
+happened to single memories is in `ledger`, what sessions were offered to settle in `offers`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from memoryd import verdicts
+from memoryd import offers, verdicts
 from memoryd.clock import from_iso, to_iso
 from memoryd.db import Database
 from memoryd.errors import StoreError
@@ -61,6 +61,12 @@ def m002_ledger(db: Database) -> None:
 def m003_verdicts(db: Database) -> None:
     """What day dreams decided about single statements."""
     verdicts.create_table(db)
+
+
+@SCHEMA.step
+def m004_offers(db: Database) -> None:
+    """What sessions were offered to settle."""
+    offers.create_tables(db)
 
 
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
@@ -150,6 +156,7 @@ class State:
             self._db.close()
             raise
         self.ledger = Ledger(self._db, clock)
+        self.offers = offers.Offers(self._db, clock)
 
     def close(self) -> None:
         """Close the database."""
@@ -172,6 +179,12 @@ class State:
                 f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
                 (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
             )
+            self.record_run(run)
+            verdicts.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
+
+    def record_decisions(self, run: Run, decided: Sequence[Verdict]) -> None:
+        """Record decisions that no reading of a log made."""
+        with self._db.transaction():
             self.record_run(run)
             verdicts.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
 

@@ -246,7 +246,7 @@ def source_of(turn: Turn) -> Source:
 
 def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Source:
     """Who said it. A statement is the user's only if the user's own turns say all of it and no tool output says it better."""
-    if _is_users(proposal, turns, passage):
+    if is_users(proposal.content, proposal.polarity, turns, passage):
         return Source.USER
     if any(source_of(turn) is Source.AGENT_STEP and support(proposal.content, _words(turn)) >= MIN_SUPPORT for turn in turns):
         return Source.AGENT_STEP
@@ -256,12 +256,13 @@ def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Sour
     return Source.AGENT_STEP if best is Source.USER else best
 
 
-def _is_users(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> bool:
+def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
+    """Whether the user's own turns among `turns` say all of a statement, and no tool output of the passage says it better."""
     said = "\n".join(turn.text for turn in turns if source_of(turn) is Source.USER)[:LONGEST_READ]
-    share = support(proposal.content, said)
-    if share < MIN_USER_SUPPORT or _lacks_a_name(proposal.content, said, _folder(passage)) or _lacks_a_negation(proposal, said):
+    share = support(content, said)
+    if share < MIN_USER_SUPPORT or _lacks_a_name(content, said, _folder(passage)) or _lacks_a_negation(content, polarity, said):
         return False
-    by_tool = _best_line(proposal.content, _tool_lines(passage))
+    by_tool = _best_line(content, _tool_lines(passage))
     return by_tool < MIN_TOOL_SUPPORT or by_tool <= share
 
 
@@ -304,14 +305,14 @@ def _has_word(text: str, word: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
 
 
-def _lacks_a_negation(proposal: Proposal, said: str) -> bool:
+def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
     """Whether the statement forbids or denies what the user's sentence does not, or the other way round."""
-    denies = proposal.polarity is Polarity.DONT or _denies(proposal.content)
+    denies = polarity is Polarity.DONT or _denies(content)
     if denies:
         return not _denies(said)
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
-    best = max(clauses, key=lambda clause: support(proposal.content, clause), default="")
-    return _denies(best) and support(proposal.content, best) == support(proposal.content, said)
+    best = max(clauses, key=lambda clause: support(content, clause), default="")
+    return _denies(best) and support(content, best) == support(content, said)
 
 
 def _denies(text: str) -> bool:

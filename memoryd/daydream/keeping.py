@@ -54,8 +54,11 @@ class Keeper:
         self._store = store
         self._clock = clock
 
-    def keep(self, candidate: Candidate, passage: Passage, *, pinned: bool = False) -> Outcome:
-        """Write, supersede, or leave as it is. The passage says where the candidate comes from."""
+    def keep(self, candidate: Candidate, passage: Passage, *, pinned: bool = False, id: str = "") -> Outcome:
+        """Write, supersede, or leave as it is. The passage says where the candidate comes from.
+
+        With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
+        """
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
         decision = reconcile(candidate, [item for item in near if not self._is_said_anew(candidate, item)])
         if decision.action is Action.REFUSED:
@@ -75,7 +78,7 @@ class Keeper:
             self._confirm(decision.target, item)
             self._close(id for id in references.ended if id != decision.target)
             return Outcome(decision.action, decision.target, reason=decision.reason)
-        return self._write(replace(item, pinned=pinned), decision, references)
+        return self._write(replace(item, id=id, pinned=pinned), decision, references)
 
     def _references(self, candidate: Candidate, passage: Passage) -> References:
         """What the candidate says about memories of its own project, or of every project."""

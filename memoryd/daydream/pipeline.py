@@ -32,7 +32,7 @@ from memoryd.errors import MemorydError, TranscriptError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Extractor
 from memoryd.state import Job, Run, State
-from memoryd.types import Passage, Usage
+from memoryd.types import Candidate, Passage, Status, Usage
 from memoryd.verdicts import REFUSED, Verdict
 
 log = logging.getLogger(__name__)
@@ -201,6 +201,7 @@ class DayDream:
         except UnusableAnswerError as error:
             return self._give_up_or_raise(job, piece, run, error, extractor.name), []
         candidates, refused = admissible(extraction, piece.turns)
+        candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
         feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
@@ -216,6 +217,10 @@ class DayDream:
             usage=extraction.usage,
         )
         return run, decided(outcomes, [*refused, *extraction.refused])
+
+    def _is_settled(self, candidate: Candidate) -> bool:
+        """A candidate that a session's model settled; reading its log again must not bring it back."""
+        return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
     def _made_extractor(self) -> Extractor:
         """The extractor, made at its first use."""

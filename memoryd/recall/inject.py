@@ -21,6 +21,7 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.governance import Governance, govern
+from memoryd.recall.offer import Offering
 from memoryd.recall.selection import governance_of
 from memoryd.router import query_terms
 from memoryd.service import Orchestrator
@@ -37,6 +38,7 @@ PROMPT_REASON = "may bear on this prompt"
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
 _SEES_NOTHING = frozenset({"clear", "compact"})
+_BEGINS = frozenset({"startup", "clear"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Injector:
         self._settings = settings
         self._clock = clock
         self._registry = registry
+        self._offering = Offering(service, state, settings, clock)
 
     def governance(self, project: str, budget: int | None = None) -> Governance:
         """The project's governance within the token budget (default: the session budget); nothing where memory is off."""
@@ -83,9 +86,9 @@ class Injector:
         """Context for SessionStart: governance and what is new, within the session budget."""
         if event.source in _SEES_NOTHING:
             self._state.forget_injections(event.session)
-        if not self._settings.inject_session:
-            return ""
-        return self._govern_session(event, self.cache_governance(event.project))
+        given = self._govern_session(event, self.cache_governance(event.project)) if self._settings.inject_session else ""
+        offer = self._offering.at_start(event.session, event.project.id) if event.source in _BEGINS else ""
+        return "\n".join(filter(None, [given, offer]))
 
     def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
         """`whole` is the project's governance within the whole budget, if it is known."""
@@ -110,9 +113,15 @@ class Injector:
         return [hit.item for hit in self._service.search(from_then, NEW_ITEMS)]
 
     def prompt(self, event: SessionEvent) -> str:
-        """Context for a prompt: governance if it is still owed, and memories that bear on the prompt."""
+        """Context for a prompt: governance if it is still owed, memories that bear on the prompt, and what is to be settled."""
         owed = self._owed_governance(event)
-        return "\n".join(filter(None, [owed, self._relevant(event)]))
+        return "\n".join(filter(None, [owed, self._relevant(event), self._offer(event)]))
+
+    def _offer(self, event: SessionEvent) -> str:
+        """Only a prompt that the user typed counts: commands and notifications are none."""
+        if not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
+            return ""
+        return self._offering.with_prompt(event.session, event.project.id)
 
     def _owed_governance(self, event: SessionEvent) -> str:
         record = self._state.session(event.session)

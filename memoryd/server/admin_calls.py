@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from memoryd.types import Project
 RECENT_RUNS = 200
 SHOWN_SESSIONS = 10
 SHOWN_PROBLEMS = 20
+OFFER_DAYS = 30
 
 
 class AdminCalls:
@@ -66,12 +68,18 @@ class AdminCalls:
             },
             "router": self._service.ranker.router.as_dict(),
             "reader": choose(self._settings),
+            "offers": self._offers(),
             "tokens_today": self._state.tokens_since(today),
             "daily_token_budget": self._settings.daily_token_budget,
             "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},
             "sessions": self._sessions(),
             "projects_off": self._state.projects_off(),
         }
+
+    def _offers(self) -> dict[str, int]:
+        """What sessions were offered to settle lately, what it took, and what came of it."""
+        since = to_iso(self._clock.now() - timedelta(days=OFFER_DAYS))
+        return {"days": OFFER_DAYS, **asdict(self._state.offers.totals(since))}
 
     def _sessions(self) -> list[dict[str, Any]]:
         """Per session what was read, kept, skipped, and what failed."""

@@ -32,6 +32,7 @@ from memoryd.server.params import Params
 from memoryd.server.router_calls import RouterCalls
 from memoryd.server.session_calls import SessionCalls
 from memoryd.server.settings_calls import AT_START, SettingsCalls
+from memoryd.server.settle_calls import SettleCalls
 from memoryd.server.view_calls import ViewCalls
 from memoryd.service import Orchestrator
 from memoryd.state import Job, State
@@ -76,7 +77,8 @@ ROUTER_METHODS = ("train_router", "show_router")
 SETTINGS_METHODS = ("settings", "change_settings")
 DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals", "forget_project")
 SESSION_METHODS = ("sessions", "session_report")
-MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream"}
+SETTLE_METHODS = ("settle",)
+MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream", "settle"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class Api:
         methods |= {name: getattr(graphs, name) for name in GRAPH_METHODS}
         routers = RouterCalls(self._service, self._embedder, settings, self._state, self._clock)
         methods |= {name: getattr(routers, name) for name in ROUTER_METHODS}
+        settling = SettleCalls(self._service, self._state, injector, self._registry, self._clock)
+        methods |= {name: getattr(settling, name) for name in SETTLE_METHODS}
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry)

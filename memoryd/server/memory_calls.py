@@ -20,10 +20,12 @@ from memoryd.daydream.redact import redact
 from memoryd.errors import ConflictError, InputError, NotFoundError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
+from memoryd.recall.fence import harmless
 from memoryd.recall.inject import Injector
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.stores.browse import key_of, parse_key
+from memoryd.text import one_line
 from memoryd.types import (
     Backend,
     Candidate,
@@ -43,6 +45,8 @@ from memoryd.types import (
 
 ALL = "all"
 RELATED_ENTITY_SEEDS = 5
+MOST_KEYS = 6
+MAX_KEY = 200
 _STATUS_OF_ACTION = {
     Action.NEW: "new",
     Action.CONTRADICTS: "new",
@@ -241,6 +245,7 @@ class MemoryCalls:
             scope=params.choice("scope", Scope, Scope.PROJECT) or Scope.PROJECT,
             at=params.moment("valid_from"),
             reason="remembered on request",
+            asked_as=keys_of(params),
         )
         pinned = params.flag("pinned")
         project = self.project_of(params, caller) or ""
@@ -284,6 +289,7 @@ class MemoryCalls:
             "valid_to": params.moment("valid_to"),
             "tags": _redacted(params.texts("tags")) if params.has("tags") else None,
             "pinned": params.flag("pinned") if params.has("pinned") else None,
+            "asked_as": keys_of(params) if params.has("asked_as") else None,
         }
         params.done()
         changes = {name: value for name, value in changes.items() if value is not None and value != getattr(item, name)}
@@ -327,6 +333,15 @@ def _check_model_may_change(item: MemoryItem, changes: dict[str, Any]) -> None:
             f"A model may not change {', '.join(refused)} of {item.id}; that is the user's to do.",
             fix=f"The user can run: memoryd edit {item.id}. A newer statement of the user replaces it by itself.",
         )
+
+
+def keys_of(params: Params, name: str = "asked_as") -> tuple[str, ...]:
+    """Keys of a memory: a few short questions or tasks, on one line each, without secrets."""
+    texts = params.texts(name)
+    if len(texts) > MOST_KEYS:
+        raise InputError(f"{name}: {len(texts)} entries are too many.", fix=f"Give about four, at most {MOST_KEYS}.")
+    keys = [harmless(redact(one_line(text)[:MAX_KEY]).text) for text in texts]
+    return tuple(dict.fromkeys(key for key in keys if key))
 
 
 def _redacted(texts: Sequence[str]) -> tuple[str, ...]:

@@ -93,6 +93,15 @@ class Params:
             raise self._fail(name, "expected names with plain values.", f"Give {name} as an object.")
         return value
 
+    def objects(self, name: str, most: int) -> tuple[Mapping[str, Any], ...]:
+        """A list of at most `most` objects; what they hold is for the caller to check."""
+        value = self._values.pop(name, ())
+        if not isinstance(value, list | tuple) or not all(isinstance(entry, dict) for entry in value):
+            raise self._fail(name, "expected a list of objects.", f"Give {name} as a list of objects.")
+        if len(value) > most:
+            raise self._fail(name, f"{len(value)} entries are too many.", f"Give at most {most}.")
+        return tuple(value)
+
     def choices(self, name: str, enum: type[EnumT]) -> tuple[EnumT, ...]:
         """Members of an enum."""
         return tuple(enum_value(enum, value, f"{self._method}: {name}") for value in self.texts(name))

@@ -53,6 +53,7 @@ class FakeApi:
         return {
             "recall": {"hits": [memory(1)], "answer": "found", "route": {}, "left_out": 0},
             "remember": {"id": "mem_00000000000a", "status": "new", "superseded": None, "path": "/m.md"},
+            "settle": {"results": [{"id": "a1b2", "status": "dropped"}], "kept": 0, "dropped": 1},
             "get_memory": {"memory": memory(1), "path": "/m.md"},
             "update_memory": {"memory": memory(1)},
             "forget": {"id": "mem_000000000001", "status": "blacklisted"},

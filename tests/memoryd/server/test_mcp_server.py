@@ -12,10 +12,13 @@ from memoryd.server.mcp_server import build_server, serve_lines
 from memoryd.server.tools import TOOLS
 from memoryd.text import token_count
 
-NAMES = ("recall remember get_memory update_memory forget related timeline list_memories governance dream memory_status").split()
+NAMES = (
+    "recall remember settle get_memory update_memory forget related timeline list_memories governance dream memory_status"
+).split()
 GOOD = {
     "recall": {"query": "tests", "k": 3, "kinds": ["rule"]},
     "remember": {"content": "Use uv.", "kind": "rule", "polarity": "do"},
+    "settle": {"items": [{"id": "a1b2", "keep": False}]},
     "get_memory": {"id": "mem_000000000001"},
     "update_memory": {"id": "mem_000000000001", "confidence": 0.5},
     "forget": {"id": "mem_000000000001"},
@@ -54,9 +57,10 @@ def test_the_tools_are_listed_with_schemas_and_hints():
         assert tool.input_schema["additionalProperties"] is False
         assert tool.annotations.open_world_hint is False
     by_name = {tool.name: tool for tool in tools}
-    assert [name for name in NAMES if (by_name[name].meta or {}).get("anthropic/alwaysLoad")] == ["recall", "remember"]
+    assert [name for name in NAMES if (by_name[name].meta or {}).get("anthropic/alwaysLoad")] == ["recall", "remember", "settle"]
     assert [name for name in NAMES if not by_name[name].annotations.read_only_hint] == [
         "remember",
+        "settle",
         "update_memory",
         "forget",
         "dream",
@@ -139,6 +143,7 @@ def test_no_answer_however_large_breaks_the_budget(name):
     api.answers = {
         "recall": {"hits": [memory(1, huge)], "answer": "found"},
         "remember": {"id": "mem_00000000000a", "status": "new", "path": huge},
+        "settle": {"results": [{"id": "a1b2", "status": "refused", "reason": huge}] * 20, "kept": 0, "dropped": 0},
         "get_memory": {"memory": memory(1, huge), "path": "/m"},
         "update_memory": {"memory": memory(1, huge)},
         "forget": {"id": "mem_000000000001", "status": huge},

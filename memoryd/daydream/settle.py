@@ -1,0 +1,215 @@
+"""What a session's own model answers to an offer: candidates become memories in its wording, or go.
+
+The model chooses words; how far they may go is decided here. Only what the user's own turn says in full counts as the
+user's. A drop removes a candidate and nothing else: it binds models, never what the user says again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memoryd import offers
+from memoryd.daydream.answer import MIN_USER_SUPPORT, is_users, support
+from memoryd.daydream.keeping import Keeper, Outcome
+from memoryd.daydream.reconcile import Action
+from memoryd.daydream.transcript import read_all
+from memoryd.errors import TranscriptError
+from memoryd.offers import Entry
+from memoryd.service import Orchestrator
+from memoryd.state import State
+from memoryd.types import (
+    Candidate,
+    Evidence,
+    Kind,
+    MemoryItem,
+    Passage,
+    Polarity,
+    Source,
+    Status,
+    Turn,
+    TurnKind,
+)
+
+MOST_BYTES = 200_000_000
+USER_CONFIDENCE = 0.9
+AGENT_CONFIDENCE = 0.75
+KEPT_ACTIONS = frozenset({Action.NEW, Action.CONTRADICTS, Action.SUPERSEDES, Action.CONFIRMS})
+# Turns before and after one of the user in which a tool may have said the same first.
+AROUND = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model says about one candidate, or about a statement of its own (`id` empty). None: as the candidate has it."""
+
+    id: str = ""
+    keep: bool = True
+    content: str = ""
+    kind: Kind | None = None
+    polarity: Polarity | None = None
+    asked_as: tuple[str, ...] = ()
+    replaces: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of one answer. `status` is kept, known, dropped, refused, unknown or settled (already).
+
+    `statement` is what a candidate said that is gone now.
+    """
+
+    id: str
+    status: str
+    memory: str = ""
+    replaced: str = ""
+    reason: str = ""
+    statement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a session works and what is on record of it."""
+
+    session: str
+    project: str
+    transcript: str = ""
+    cwd: str = ""
+
+
+class Settler:
+    """Applies the answers of one call of `settle`."""
+
+    def __init__(self, service: Orchestrator, state: State, keeper: Keeper) -> None:
+        self._service = service
+        self._state = state
+        self._keeper = keeper
+        self._turns: dict[str, list[Turn]] = {}
+
+    def settle(self, answer: Answer, origin: Origin) -> Settled:
+        """Settle one offered candidate of the project."""
+        entry = self._state.offers.entry(origin.project, answer.id)
+        if entry is None:
+            return Settled(answer.id, "unknown", reason="No line with this id was offered in this project.")
+        with self._service.writing():
+            item = self._service.get(entry.memory)
+            if entry.outcome or item is None or item.status is not Status.CANDIDATE:
+                return Settled(answer.id, "settled", reason=f"It is settled already ({entry.outcome or 'elsewhere'}).")
+            return self._keep(answer, entry, item, origin) if answer.keep else self._drop(answer, entry, item)
+
+    def add(self, answer: Answer, origin: Origin) -> Settled:
+        """Keep a statement that the model found worth keeping beside what it was offered."""
+        base = MemoryItem(
+            content=answer.content,
+            kind=Kind.NOTE,
+            session=origin.session,
+            project=origin.project,
+            evidence=Evidence(origin.transcript),
+        )
+        with self._service.writing():
+            outcome = self._write(answer, base, "", origin)
+            if outcome.action in KEPT_ACTIONS:
+                self._state.offers.note(origin.project, origin.session, outcome.id, offers.OWN)
+        return _settled("own", outcome)
+
+    def _drop(self, answer: Answer, entry: Entry, item: MemoryItem) -> Settled:
+        if item.id in self._state.ledger.edited() or item.pinned:
+            return Settled(answer.id, "refused", item.id, reason="The user edited this candidate; only the user removes it.")
+        self._finish(entry, item, offers.DROPPED)
+        return Settled(answer.id, "dropped", statement=item.content)
+
+    def _keep(self, answer: Answer, entry: Entry, item: MemoryItem, origin: Origin) -> Settled:
+        target = self._target(answer.replaces, entry)
+        outcome = self._write(replace(answer, replaces=target), item, item.id, origin)
+        kept = outcome.action in KEPT_ACTIONS
+        status = offers.KEPT if kept else offers.KNOWN if outcome.action is Action.KNOWN else offers.REFUSED
+        self._finish(entry, item, status, outcome.id)
+        told = _settled(answer.id, outcome)
+        if target and kept and outcome.superseded != target:
+            told = replace(told, reason=f"{target} stays beside it: it is not known here, or only the user may end it.")
+        return told
+
+    def _target(self, given: str, entry: Entry) -> str:
+        """The memory that is replaced: by its id, or by the beginning of the one that was shown with the line."""
+        if given and entry.known.removeprefix("mem_").startswith(given.removeprefix("mem_")):
+            return entry.known
+        return given
+
+    def _finish(self, entry: Entry, item: MemoryItem, outcome: str, memory: str = "") -> None:
+        """Remember the lines first: a kill in between leaves a candidate that is offered once more, not one that comes back."""
+        self._state.offers.settle_lines(item.evidence.lines, item.content)
+        if memory != item.id:
+            self._service.delete(item.id)
+        self._state.offers.close(entry, outcome, memory)
+
+    def _write(self, answer: Answer, item: MemoryItem, id: str, origin: Origin) -> Outcome:
+        """Compare with what is known and write."""
+        content, polarity = answer.content or item.content, answer.polarity or item.polarity
+        source, lines = self._source(content, polarity, item, origin)
+        candidate = Candidate(
+            content=content,
+            kind=answer.kind or item.kind,
+            polarity=polarity,
+            source=source,
+            confidence=USER_CONFIDENCE if source is Source.USER else AGENT_CONFIDENCE,
+            uuids=lines,
+            paths=item.evidence.paths,
+            tags=item.tags,
+            scope=item.scope,
+            at=item.valid_from,
+            reason="settled by the session's model",
+            asked_as=answer.asked_as or item.asked_as,
+            replaces=(answer.replaces,) if answer.replaces else (),
+        )
+        passage = Passage((), (), item.session, item.project, origin.cwd, item.evidence.transcript)
+        outcome = self._keeper.keep(candidate, passage, id=id)
+        if outcome.action is Action.KNOWN:
+            self._add_keys(outcome.id, candidate.asked_as)
+        return outcome
+
+    def _add_keys(self, id: str, keys: tuple[str, ...]) -> None:
+        known = self._service.get(id)
+        if known is not None and keys and not known.asked_as and id not in self._state.ledger.edited():
+            self._service.update(id, asked_as=keys)
+
+    # Who said it
+
+    def _source(self, content: str, polarity: Polarity, item: MemoryItem, origin: Origin) -> tuple[Source, tuple[str, ...]]:
+        """The user's, when one turn of the user says it in full; else the agent's. And the lines that it rests on.
+
+        The turns that a candidate cites come first. A candidate may only point at the turn that says it, so others may follow.
+        """
+        cited = set(item.evidence.lines)
+        turns = self._log(item.evidence.transcript)
+        by_user = [place for place, turn in enumerate(turns) if turn.kind is TurnKind.USER and not turn.sidechain]
+        for place in sorted(by_user, key=lambda place: turns[place].uuid not in cited):
+            turn = turns[place]
+            if support(content, turn.text) < MIN_USER_SUPPORT:
+                continue
+            near = tuple(turns[max(0, place - AROUND) : place + AROUND + 1])
+            if is_users(content, polarity, [turn], Passage(near, cwd=origin.cwd)):
+                return Source.USER, tuple(dict.fromkeys([*item.evidence.lines, *filter(None, [turn.uuid])]))
+        return Source.AGENT_STEP, item.evidence.lines
+
+    def _log(self, transcript: str) -> Sequence[Turn]:
+        """A log, read again: a candidate's own text is no evidence."""
+        if transcript not in self._turns:
+            self._turns[transcript] = list(_turns_of(Path(transcript))) if transcript else []
+        return self._turns[transcript]
+
+
+def _turns_of(path: Path) -> Iterable[Turn]:
+    """The turns of a log; none of one that is gone or too large to be read while a model waits."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return
+        for piece in read_all(path):
+            yield from piece.turns
+    except (OSError, TranscriptError):
+        return
+
+
+def _settled(id: str, outcome: Outcome) -> Settled:
+    status = "kept" if outcome.action in KEPT_ACTIONS else outcome.action.value
+    return Settled(id, status, outcome.id, outcome.superseded, "" if status == "kept" else outcome.reason)
