@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.config import Settings
+from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import EmbeddingError, NotFoundError
 from memoryd.files import remove_stale_temporaries
 from memoryd.handwork import HandWork, merged_from
@@ -26,6 +27,7 @@ from memoryd.late import LateIndex
 from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.ranking import Ranker, Sources
+from memoryd.statements import RULES, Comparer, Comparison, Said
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.vector import VectorStore
@@ -70,6 +72,7 @@ class Orchestrator:
         self._late: LateIndex | None = None
         if encoder is not None and self._embedder is not None and settings.rank == "maxsim":
             self._late = LateIndex(self._index_path("tokens"), encoder, self.markdown, self._indexer.add, self._rebuilt)
+        self.comparer = comparer_for(self._embedder)
         self.ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
 
@@ -349,6 +352,14 @@ class Orchestrator:
         query = Query(text=content, project=project, statuses=statuses, backend=Backend.HYBRID)
         return [*(hit.item for hit in self.search(query, k)), *self._hand_work.forbidden(content, project)]
 
+    def compare(self, old: Said, new: Said) -> Comparison:
+        """What a statement is to an older one, by words and, with the bundled embedder, by meaning."""
+        try:
+            return self.comparer.compare(old, new)
+        except EmbeddingError as error:
+            self._embedder_error = str(error)
+            return RULES.compare(old, new)
+
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
         """Memories linked with this one, nearest first."""
         self.require(id)
@@ -414,6 +425,11 @@ class Orchestrator:
             embedder_error=self._embedder_error,
             rebuilt=tuple(self._rebuilt),
         )
+
+
+def comparer_for(embedder: Embedder | None) -> Comparer:
+    """With the bundled embedder its words are compared too; the classifier knows the vectors of no other."""
+    return Comparer(embedder) if isinstance(embedder, OnnxEmbedder) else RULES
 
 
 def _keep_mirror(vector: VectorStore) -> None:

@@ -11,6 +11,7 @@ from memoryd.daydream.provenance import commit_for
 from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
 from memoryd.daydream.references import References, resolve
 from memoryd.protocols import Clock, MemoryStore
+from memoryd.statements import Comparison, Said
 from memoryd.types import Candidate, Link, LinkType, MemoryItem, Passage, Query, Scope, Source, Status
 
 NEIGHBOURS = 8
@@ -22,6 +23,10 @@ class KeepingStore(MemoryStore, Protocol):
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
         """Memories that may say the same or the opposite, whatever their status, nearest first."""
+        ...
+
+    def compare(self, old: Said, new: Said) -> Comparison:
+        """What a statement is to an older one."""
         ...
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
@@ -60,7 +65,7 @@ class Keeper:
         With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
         """
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
-        decision = reconcile(candidate, [item for item in near if not self._is_said_anew(candidate, item)])
+        decision = reconcile(candidate, [item for item in near if not self._is_said_anew(candidate, item)], self._store.compare)
         if decision.action is Action.REFUSED:
             return Outcome(decision.action, decision.target, reason=decision.reason)
         references = self._references(candidate, passage)
@@ -91,7 +96,7 @@ class Keeper:
         """Write the memory and close what it ends: one as the memory that it supersedes, others with a link."""
         ended = list(references.ended)
         if decision.action is Action.SUPERSEDES:
-            ended = [decision.target, *(id for id in ended if id != decision.target)]
+            ended = list(dict.fromkeys([decision.target, *decision.also, *ended]))
         links = [Link(LinkType.SUPERSEDES, id) for id in ended[1:]]
         links += [Link(LinkType.CONTRADICTS, id) for id in references.disputed]
         item = replace(item, links=tuple(dict.fromkeys([*item.links, *links])))

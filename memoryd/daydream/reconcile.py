@@ -6,15 +6,15 @@ leaves work for the dream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
 from memoryd.daydream.answer import restrain
 from memoryd.entities import find_entities
-from memoryd.statements import Comparison, Relation, Said, compare, rephrases
+from memoryd.statements import RULES, Comparison, Relation, Said, adds, rephrases
 from memoryd.types import (
     Candidate,
     Evidence,
@@ -49,22 +49,28 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The action, the memory that it concerns (empty for NEW), and the reason in words."""
+    """The action, the memory that it concerns (empty for NEW), and the reason in words.
+
+    `also` are further memories that the candidate replaces, `opposed` those that it contradicts without replacing them,
+    `refined` one that it says more about.
+    """
 
     action: Action
     target: str = ""
     reason: str = ""
+    also: tuple[str, ...] = ()
+    opposed: tuple[str, ...] = ()
+    refined: str = ""
 
 
-def reconcile(candidate: Candidate, known: Sequence[Hit | MemoryItem]) -> Decision:
+Compare = Callable[[Said, Said], Comparison]
+
+
+def reconcile(candidate: Candidate, known: Sequence[Hit | MemoryItem], compare: Compare = RULES.compare) -> Decision:
     """Compare a candidate with its neighbours, nearest first; the order among them matters only for ties."""
     items = [entry.item if isinstance(entry, Hit) else entry for entry in known]
-    return (
-        _refused(candidate, items)
-        or _known(candidate, items)
-        or _against_active(candidate, [item for item in items if item.status is Status.ACTIVE])
-        or Decision(Action.NEW)
-    )
+    found = [(item, relation(item, candidate, compare)) for item in items]
+    return _refused(candidate, found) or _known(candidate, found) or _against_active(candidate, found)
 
 
 def said(statement: MemoryItem | Candidate) -> Said:
@@ -72,16 +78,19 @@ def said(statement: MemoryItem | Candidate) -> Said:
     return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER)
 
 
-def relation(item: MemoryItem, candidate: Candidate) -> Comparison:
+def relation(item: MemoryItem, candidate: Candidate, compare: Compare = RULES.compare) -> Comparison:
     """What the candidate is to a memory."""
     return compare(said(item), said(candidate))
 
 
-def _refused(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
+Found = tuple[MemoryItem, Comparison]
+
+
+def _refused(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
     """What the user had forgotten does not come back, nor a close copy."""
-    for item in items:
+    for item, comparison in found:
         if item.status is Status.BLACKLISTED and (
-            relation(item, candidate).relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
+            comparison.relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
         ):
             return Decision(Action.REFUSED, item.id, "the user had this forgotten")
     return None
@@ -91,11 +100,11 @@ def _rephrases(item: MemoryItem, candidate: Candidate, least: float) -> bool:
     return rephrases(said(item), said(candidate), least)
 
 
-def _known(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
-    for item in items:
+def _known(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
+    for item, comparison in found:
         if item.status is Status.BLACKLISTED:
             continue
-        same = relation(item, candidate).relation is Relation.SAME
+        same = comparison.relation is Relation.SAME
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
         if item.status is Status.SUPERSEDED:
             if same and (reread or _was_said_before_its_end(candidate, item)):
@@ -117,7 +126,12 @@ def raises(candidate: Candidate, item: MemoryItem) -> bool:
 
 
 def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
-    """User beats agent beats tool; only the user touches what is pinned; a project's exception leaves the general rule."""
+    """User beats agent beats tool; only the user touches what is pinned; a project's exception leaves the general rule.
+
+    What is itself only proposed replaces nothing.
+    """
+    if candidate.status is not Status.ACTIVE:
+        return False
     if candidate.source is not Source.USER and (item.pinned or item.source is Source.USER):
         return False
     if item.scope is Scope.USER and candidate.scope is not Scope.USER:
@@ -125,29 +139,51 @@ def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
     return _AUTHORITY[candidate.source] >= _AUTHORITY[item.source]
 
 
-def _against_active(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
-    doubtful: Decision | None = None
-    for item in items:
-        decision = _opposed(candidate, item)
-        if decision is not None and decision.action is not Action.CONTRADICTS:
-            return decision
-        doubtful = doubtful or decision
-    return doubtful
+def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
+    """All that it replaces, and all that it contradicts; a refusal comes before either."""
+    decisions = [
+        decision
+        for item, comparison in found
+        if item.status is Status.ACTIVE and (decision := _opposed(candidate, item, comparison)) is not None
+    ]
+    by = {action: [decision for decision in decisions if decision.action is action] for action in Action}
+    if by[Action.REFUSED]:
+        return by[Action.REFUSED][0]
+    opposed = tuple(decision.target for decision in by[Action.CONTRADICTS])
+    refined = next((decision.refined for decision in by[Action.NEW]), "")
+    if by[Action.SUPERSEDES]:
+        first, *others = by[Action.SUPERSEDES]
+        return replace(first, also=tuple(decision.target for decision in others), opposed=opposed, refined=refined)
+    if opposed:
+        return replace(by[Action.CONTRADICTS][0], opposed=opposed, refined=refined)
+    return by[Action.NEW][0] if by[Action.NEW] else Decision(Action.NEW)
 
 
-def _opposed(candidate: Candidate, item: MemoryItem) -> Decision | None:
-    found = relation(item, candidate)
-    if found.relation in (Relation.DIFFERENT, Relation.REFINES):
+def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision | None:
+    if found.relation is Relation.DIFFERENT:
         return None
+    if found.relation in (Relation.SAME, Relation.REFINES):
+        return _confirmed(candidate, item, found)
     if is_older(candidate, item):
         return Decision(Action.REFUSED, item.id, "older than what is known")
-    if found.relation is Relation.SAME:
-        return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
     if not may_replace(candidate, item):
         if candidate.source is Source.TOOL:
             return Decision(Action.REFUSED, item.id, "tool text against a better source")
         return Decision(Action.CONTRADICTS, item.id, f"{found.reason}, from a lesser source or narrower")
     return Decision(Action.SUPERSEDES if found.relation is Relation.REPLACES else Action.CONTRADICTS, item.id, found.reason)
+
+
+def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision:
+    """The same with more authority takes the place of the older, unless the older says more: no detail is lost."""
+    beside = Decision(Action.NEW, reason=f"{found.reason} than {item.id}", refined=item.id)
+    if is_older(candidate, item):
+        return Decision(Action.REFUSED, item.id, "older than what is known") if found.relation is Relation.SAME else beside
+    if found.relation is Relation.SAME:
+        if adds(said(candidate), said(item)):
+            return beside
+        return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
+    wider = candidate.source is Source.USER and item.source is Source.IMPORT and not item.pinned and not found.doubtful
+    return Decision(Action.SUPERSEDES, item.id, "the user's own words, which say more") if wider else beside
 
 
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
@@ -165,7 +201,7 @@ def to_item(
 ) -> MemoryItem:
     """The memory to write: `created_at` is now, `valid_from` when it was said. The id is the store's to give."""
     candidate = restrain(candidate)
-    links = (Link(LinkType.CONTRADICTS, decision.target),) if decision and decision.action is Action.CONTRADICTS else ()
+    links = _links(decision) if decision else ()
     entities = candidate.entities or find_entities(candidate.content)
     return MemoryItem(
         content=candidate.content,
@@ -185,6 +221,13 @@ def to_item(
         asked_as=candidate.asked_as,
         evidence=Evidence(passage.transcript, candidate.uuids, commit, candidate.paths or _paths_in(entities)),
     )
+
+
+def _links(decision: Decision) -> tuple[Link, ...]:
+    gone = [Link(LinkType.SUPERSEDES, id) for id in decision.also]
+    opposed = [Link(LinkType.CONTRADICTS, id) for id in decision.opposed]
+    refined = [Link(LinkType.RELATES_TO, decision.refined)] if decision.refined else []
+    return (*gone, *opposed, *refined)
 
 
 def _paths_in(names: Iterable[str]) -> tuple[str, ...]:

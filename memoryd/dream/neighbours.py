@@ -22,7 +22,7 @@ from memoryd.dream.board import Board, partition
 from memoryd.dream.limits import DreamLimits
 from memoryd.protocols import FloatArray
 from memoryd.router.relevance import is_foreign
-from memoryd.statements import Comparison, Relation, Said, compare_read
+from memoryd.statements import RULES, Comparer, Comparison, Relation, Said, compare_read
 from memoryd.statements.reading import Reading, read_memory
 from memoryd.types import Kind, MemoryItem, Polarity, Source, Status
 
@@ -95,8 +95,15 @@ class Relations:
 class Neighbourhood:
     """Compares the memories on a board. Readings and verdicts are kept: a second round costs the blocking only."""
 
-    def __init__(self, items: Iterable[MemoryItem], vectors: Mapping[str, FloatArray], limits: DreamLimits) -> None:
+    def __init__(
+        self,
+        items: Iterable[MemoryItem],
+        vectors: Mapping[str, FloatArray],
+        limits: DreamLimits,
+        comparer: Comparer = RULES,
+    ) -> None:
         self._limits = limits
+        self._comparer = comparer
         self._vectors: dict[str, FloatArray] = {}
         for item in sorted(items, key=lambda item: item.id):
             if item.id in vectors and item.content not in self._vectors and not is_foreign(item.content):
@@ -172,7 +179,7 @@ class Neighbourhood:
         earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
         old, new = earlier.said, later.said
         if (old, new) not in self._found:
-            self._found[old, new] = compare_read(old, new, self.reading(old), self.reading(new), cosine)
+            self._found[old, new] = self._comparer.compare_read(old, new, self.reading(old), self.reading(new), cosine)
         return Pairing(earlier, later, self._found[old, new])
 
 

@@ -22,6 +22,7 @@ from memoryd.dream.neighbours import Neighbourhood
 from memoryd.dream.plan import Plan, Undecided
 from memoryd.protocols import LLM, FloatArray
 from memoryd.recall.worth import UseCounts
+from memoryd.statements import RULES, Comparer
 from memoryd.types import MemoryItem
 
 
@@ -34,15 +35,17 @@ def make_plan(
     llm: LLM | None = None,
     usage: Mapping[str, UseCounts] | None = None,
     limits: DreamLimits = DEFAULTS,
+    comparer: Comparer = RULES,
 ) -> Plan:
     """What a dream at `now` would change. The order of items makes no difference.
 
     `protected` are ids in the user's own hand; `vectors` unit vectors by id, as far as there are any; `usage`
-    what sessions did with memories. Counts: changes by stage and action (`merge_duplicates.create`), `undecided`,
+    what sessions did with memories; `comparer` says what two statements are to each other.
+    Counts: changes by stage and action (`merge_duplicates.create`), `undecided`,
     `llm_asked` pairs and `llm_failed` batches. A failing model changes nothing and raises nothing.
     """
     board = Board(items, now, protected)
-    near = Neighbourhood(items, vectors or {}, limits)
+    near = Neighbourhood(items, vectors or {}, limits, comparer)
     adviser = Adviser(llm, limits)
     undecided: list[Undecided] = []
     for _ in range(limits.rounds):

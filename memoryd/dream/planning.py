@@ -41,4 +41,5 @@ class Planning:
             llm=self._llm or dream_model(self._settings, self._state, self._clock),
             usage={id: count_uses(uses) for id, uses in self._state.ledger.all_uses().items()},
             limits=self._limits,
+            comparer=self._service.comparer,
         )

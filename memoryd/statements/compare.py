@@ -81,7 +81,7 @@ def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | N
     if words is Wording.CHANGED_WORD:
         return _changed_word(old, new, a, b)
     if verdict is Verdict.SAME or words is Wording.SAME:
-        return Comparison(Relation.REFINES, "says more") if adds(a, b) else Comparison(Relation.SAME, "says no more")
+        return Comparison(Relation.REFINES, "says more") if _adds(a, b) else Comparison(Relation.SAME, "says no more")
     return Comparison(Relation.DIFFERENT, verdict.value, doubtful=verdict is Verdict.DOUBTFUL)
 
 
@@ -102,8 +102,12 @@ def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
     return Comparison(Relation.DIFFERENT, "one word exchanged", doubtful=True)
 
 
-def adds(old: Reading, new: Reading) -> bool:
-    """Whether the later one says more than little words beyond the earlier."""
+def adds(old: Said, new: Said) -> bool:
+    """Whether `new` says more than little words beyond `old`."""
+    return _adds(reading(old), reading(new))
+
+
+def _adds(old: Reading, new: Reading) -> bool:
     return bool(strong(new.terms) - strong(old.terms)) or bool(set(new.values) - set(old.values))
 
 

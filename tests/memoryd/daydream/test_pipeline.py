@@ -17,6 +17,7 @@ from memoryd.daydream.provenance import commit_for, head_commit
 from memoryd.errors import ModelError, NotFoundError, StoreError
 from memoryd.protocols import MemoryStore
 from memoryd.state import Job, Run, State
+from memoryd.statements import RULES
 from memoryd.testing import FakeClock, ScriptedLLM
 from memoryd.text import keywords, overlap
 from memoryd.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
@@ -51,6 +52,8 @@ class FakeStore:
 
     def all(self) -> Iterable[MemoryItem]:
         return sorted(self.items.values(), key=lambda item: item.id)
+
+    compare = staticmethod(RULES.compare)
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
         visible = [item for item in self.items.values() if item.project == project or item.scope.value == "user"]
