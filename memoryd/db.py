@@ -6,6 +6,8 @@ Databases run in WAL mode with synchronous=FULL: a transaction that returned is 
 Derived databases (`durable=False`) carry a checksum in each page, by SQLite's own checksum VFS, so that a
 flipped bit is an error and never another answer. `state.db` carries none: people open it with other tools,
 whose writes would look like damage.
+
+Deleted content is overwritten (secure_delete); `scrub` also clears what pages, free pages and the write-ahead log still hold.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ CHECKSUMMED = 0x6D656D64
 _HEADER_BYTES = 100
 # What work on rows raises when they hold other than what was written, and also when the work itself is at fault.
 ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+# A database up to this size is written from scratch when it is scrubbed; that takes a second at most.
+VACUUM_BYTES = 100_000_000
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
 # Of a derived file, whose statements are all our own: its schema or its rows are not what we wrote.
@@ -80,6 +84,7 @@ class Database:
         self._durable = durable
         self._lock = threading.RLock()
         self._depth = 0
+        self._scrub_due = False
         checked = not durable and has_checksums()
         try:
             make_private_dir(path.parent)
@@ -101,6 +106,7 @@ class Database:
                 self._reserve_checksums()
             self._use_write_ahead_log()
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            self._connection.execute("PRAGMA secure_delete=ON").fetchall()
             self._connection.execute("PRAGMA schema_version").fetchall()
             if checked:
                 self._require_checksums()
@@ -216,6 +222,9 @@ class Database:
                 self.execute("COMMIT")
             finally:
                 self._depth -= 1
+            if self._scrub_due:
+                self._scrub_due = False
+                self.scrub()
 
     @contextlib.contextmanager
     def unsynced(self) -> Iterator[None]:
@@ -250,6 +259,23 @@ class Database:
     def changes(self) -> int:
         """Rows changed by the last statement."""
         return self._connection.changes()
+
+    def scrub(self, full_text: Sequence[str] = ()) -> bool:
+        """Leave no byte of what was deleted, in the file and in its write-ahead log; False when a reader was in the way.
+
+        `full_text` names the FTS5 tables: they only mark what is deleted, until they are merged.
+        """
+        with self._lock:
+            for table in full_text:
+                self.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+            # secure_delete misses copies that SQLite left behind when it moved rows between pages.
+            if self.path.stat().st_size <= VACUUM_BYTES:
+                self.execute("VACUUM")
+            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def scrub_at_end(self) -> None:
+        """Scrub when the transaction at hand is committed."""
+        self._scrub_due = True
 
     def check(self) -> None:
         """Read every page; raises as a damaged one does."""

@@ -63,6 +63,7 @@ class BackgroundIndexer:
         self._on_error = on_error
         self._waiting: dict[str, None] = {}
         self._busy = 0
+        self._batch = 0
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -85,6 +86,12 @@ class BackgroundIndexer:
         with self._condition:
             return self._condition.wait_for(lambda: not self._waiting and not self._busy, timeout)
 
+    def finish_batch(self, timeout: float) -> bool:
+        """Wait until the batch at hand is done, whatever else waits."""
+        with self._condition:
+            batch = self._batch
+            return self._condition.wait_for(lambda: not self._busy or self._batch != batch, timeout)
+
     def close(self) -> None:
         """Stop after the batch at hand."""
         with self._condition:
@@ -103,6 +110,7 @@ class BackgroundIndexer:
             for id in batch:
                 del self._waiting[id]
             self._busy = len(batch)
+            self._batch += 1
             return batch
 
     def _run(self) -> None:

@@ -144,6 +144,7 @@ class Ledger:
             for table in ("use", "edited", "deleted", "anchor"):
                 self._db.execute(f"DELETE FROM {table} WHERE memory = ?", (memory,))
             verdicts.erase(self._db, memory)
+        self._db.scrub()
         return kept
 
     # Anchors

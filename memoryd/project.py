@@ -124,6 +124,13 @@ class ProjectRegistry:
             return self._remember(folder, folder, "")
         return self._remember(git.root, git.common_dir, read_remote(git.common_dir))
 
+    def known_project(self, cwd: str | Path) -> str:
+        """The id of a folder's project if it is known already, else empty; nothing is remembered of the folder."""
+        folder = _real(cwd)
+        git = find_git(folder)
+        anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
+        return _match(self._load(), str(anchor), _inode(anchor), remote) or ""
+
     def known(self) -> dict[str, str]:
         """Project ids with their names."""
         return {id: entry.name for id, entry in self._load().items()}

@@ -30,13 +30,17 @@ from memoryd.ranking import Ranker, Sources
 from memoryd.statements import RULES, Comparer, Comparison, Said
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
+from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
-from memoryd.types import Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Status
+from memoryd.types import Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 
 log = logging.getLogger(__name__)
+EVERY_PROJECT = "*"
 HEAL_NEWEST = 50
 # A batch of more than these is answered for when it is durable and found by words; links follow in the background.
 LINKED_AT_ONCE = 100
+# How long a purge waits for vectors that are being made, which may be those of the memory.
+BATCH_SECONDS = 20.0
 
 
 class Orchestrator:
@@ -61,6 +65,9 @@ class Orchestrator:
         self._writing = threading.RLock()
         self._unlinked: dict[str, None] = {}
         self._rebuilt: list[str] = []
+        self.revision = 0
+        self._touched: set[str] = set()
+        self._scrub_due = False
         self._embedder_error = ""
         self._loaded = False
         self.markdown = MarkdownStore(settings.paths, clock)
@@ -130,6 +137,8 @@ class Orchestrator:
     def close(self) -> None:
         """Stop background work and close all stores."""
         self._indexer.close()
+        if self._scrub_due:
+            self.scrub()
         self.ranker.close()
         self.markdown.flush()
         self.markdown.close()
@@ -149,7 +158,15 @@ class Orchestrator:
         self._vector.use(lambda vector: vector.write_many(items))
         if self._late is not None:
             self._late.write(found)
+        self._drop_purged(ids)
         self._embedder_error = ""
+
+    def _drop_purged(self, ids: Sequence[str]) -> None:
+        """A memory may have been deleted while its vectors were made."""
+        held = self.markdown.fetch(ids)
+        if gone := [id for id in ids if id not in held]:
+            self._unindex(gone)
+            self._scrub_due = True
 
     def _on_embedding_error(self, error: EmbeddingError) -> None:
         self._embedder_error = str(error)
@@ -180,6 +197,7 @@ class Orchestrator:
         """
         stamped = [self._stamped(item) for item in items]
         with self._writing:
+            self._touch(self.markdown.fetch([item.id for item in stamped if item.id]).values())
             ids = self.markdown.write_many(stamped)
             self._index([replace(item, id=id) for item, id in zip(stamped, ids, strict=True)])
         return ids
@@ -190,6 +208,7 @@ class Orchestrator:
         return replace(item, created_at=self._clock.now())
 
     def _index(self, items: Sequence[MemoryItem]) -> None:
+        self._touch(items)
         large = len(items) > LINKED_AT_ONCE
         if large:
             self._unlinked |= dict.fromkeys(item.id for item in items)
@@ -220,8 +239,20 @@ class Orchestrator:
     def delete(self, id: str) -> None:
         """Move the item's file to the trash and drop it from the indexes."""
         with self._writing:
+            self._touch(filter(None, [self.get(id)]))
             self.markdown.delete(id)
             self._unindex([id])
+            self._scrub_due = True
+
+    def _touch(self, items: Iterable[MemoryItem]) -> None:
+        self.revision += 1
+        self._touched |= {EVERY_PROJECT if item.scope is Scope.USER else item.project for item in items}
+
+    def take_touched(self) -> set[str]:
+        """Projects whose memories changed since the last call; EVERY_PROJECT is among them when what belongs to all changed."""
+        with self._writing:
+            touched, self._touched = self._touched, set()
+        return touched
 
     def _unindex(self, ids: Iterable[str]) -> None:
         for id in ids:
@@ -260,8 +291,11 @@ class Orchestrator:
     def update(self, id: str, **changes: Any) -> MemoryItem:
         """Change fields of a memory in place."""
         with self._writing:
-            item = replace(self.require(id), **changes)
+            before = self.require(id)
+            self._touch([before])
+            item = replace(before, **changes)
             self.write(item)
+            self._scrub_due = self._scrub_due or item.content != before.content
         return item
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
@@ -288,13 +322,58 @@ class Orchestrator:
                 self.update(source.id, status=Status.BLACKLISTED)
             return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
-    def purge(self, id: str) -> None:
-        """Remove a memory and its file for good, the trash included. Only for a person."""
-        if not self._hand_work.erase(id):
-            self.require(id)
-        self.delete(id)
-        for copy in self._settings.paths.trash.rglob(f"{id}*"):
-            copy.unlink(missing_ok=True)
+    def purge(self, id: str) -> list[str]:
+        """Remove a memory with its earlier wordings for good, the trash included, and overwrite it in every index.
+
+        Returns the ids of all that went. Only for a person.
+        """
+        with self._writing:
+            gone = [id, *self.wordings(id)]
+            found = [self._erase(each) for each in gone]
+            if not found[0]:
+                self.require(id)
+        self._indexer.finish_batch(BATCH_SECONDS)
+        self._drop_purged(gone)
+        self.scrub()
+        return gone
+
+    def _erase(self, id: str) -> bool:
+        """Delete a memory everywhere; whether anything was kept about it."""
+        self._touch(filter(None, [self.get(id)]))
+        noted = self._hand_work.erase(id)
+        filed = self.markdown.purge(id)
+        self._unindex([id])
+        return noted or filed
+
+    def wordings(self, id: str) -> list[str]:
+        """Ids of the memories that were merged into this one, and of its versions before it was edited."""
+        item = self.get(id)
+        if item is None:
+            return []
+        found = {old.id: None for old in merged_from(item, self.get)}
+        version = item
+        while version.supersedes and version.supersedes not in found:
+            old = self.get(version.supersedes)
+            if old is None or (old.session, old.source, old.evidence) != (item.session, item.source, item.evidence):
+                break
+            found[old.id] = None
+            version = old
+        return list(found)
+
+    def scrub(self) -> None:
+        """Overwrite what the indexes still hold of texts that were deleted or replaced."""
+        self._scrub_due = False
+        self.markdown.scrub()
+        self._graph.use(GraphStore.scrub)
+        if self._vector is not None:
+            self._vector.use(VectorStore.scrub)
+        if self._late is not None:
+            self._late.use(TokenStore.scrub)
+
+    def scrub_if_due(self, most: int) -> None:
+        """The same, if texts were deleted or replaced and there are no more than so many memories."""
+        if self._scrub_due and self.markdown.size() <= most:
+            self.scrub()
 
     def restore(self, id: str) -> MemoryItem:
         """Undo `forget`, a supersession or a deletion of this memory.
@@ -395,6 +474,10 @@ class Orchestrator:
             self._unindex(report.removed)
             if report.changed:
                 self._index(report.changed)
+            if report.changed or report.removed:
+                self.revision += 1
+                self._touched.add(EVERY_PROJECT)  # a file may have had another scope or project before
+                self._scrub_due = True
         return report
 
     def reindex(self) -> IndexHealth:
@@ -411,6 +494,8 @@ class Orchestrator:
     def maintain(self) -> None:
         """Write what is debounced: inverted_index.json, and the vector mirror of a large store."""
         self.markdown.flush()
+        if self._scrub_due:
+            self.scrub()
         if self._vector is not None and not self._indexer.waiting():
             self._vector.use(_keep_mirror)
 

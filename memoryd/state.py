@@ -69,13 +69,41 @@ def m004_offers(db: Database) -> None:
     offers.create_tables(db)
 
 
+# The reader's memory of the version before, as the present one reads it: without turns, and without a queued prompt.
+_NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": None, "queued": [], "path": "", "chained": False})
+
+
+@SCHEMA.step
+def m005_no_text_in_cursors(db: Database) -> None:
+    """Erase the prompts and answers that cursors carried; what is needed of them is read from the log again."""
+    for transcript, context in db.execute("SELECT transcript, context FROM cursor WHERE context != ''"):
+        try:
+            values = orjson.loads(context)
+            kept = orjson.dumps({**values, **_NO_TEXT}).decode() if isinstance(values, dict) else ""
+        except orjson.JSONDecodeError:
+            kept = ""
+        db.execute("UPDATE cursor SET context = ? WHERE transcript = ?", (kept, transcript))
+    db.scrub_at_end()
+
+
+@SCHEMA.step
+def m006_no_text_in_verdicts(db: Database) -> None:
+    """Erase the statements that day dreams decided about; they are read from the log when they are shown."""
+    verdicts.drop_text(db)
+    db.scrub_at_end()
+
+
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
 GATHERING = "gathering"
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a transcript was read. `fingerprint` is of the bytes before `offset`; `context` is the reader's own."""
+    """How far a transcript was read. `fingerprint` is of the bytes before `offset`; `context` is the reader's own.
+
+    `context` holds no text of the log; `live` is the same with text, for who goes on in the same process, and is never stored.
+    A cursor that was moved while the log must not be opened has no fingerprint.
+    """
 
     transcript: str
     session: str = ""
@@ -83,6 +111,7 @@ class Cursor:
     line: int = 0
     fingerprint: str = ""
     context: str = ""
+    live: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +204,7 @@ class State:
     def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[Verdict] = ()) -> None:
         """Move the cursor and record what was done and decided, together."""
         with self._db.transaction():
-            self._db.execute(
-                f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
-                (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
-            )
+            self.set_cursor(cursor)
             self.record_run(run)
             verdicts.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
 
@@ -187,6 +213,13 @@ class State:
         with self._db.transaction():
             self.record_run(run)
             verdicts.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
+
+    def set_cursor(self, cursor: Cursor) -> None:
+        """Move a cursor."""
+        self._db.execute(
+            f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
+            (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
+        )
 
     def cursors(self) -> list[Cursor]:
         """All cursors, by transcript."""

@@ -76,7 +76,7 @@ def _statements(context: Context, /, title: str, entries: list[Mapping[str, Any]
     context.output.line(title, f"bold {style}")
     for entry in entries:
         where = [entry["memory"], f"line {entry['line']}" if entry["line"] else "", f"{entry['source']}: {entry['reason']}"]
-        context.output.line(f"  {entry['text']}")
+        context.output.line(f"  {entry['text'] or '(the log is gone, or memory is off there)'}")
         context.output.line(f"      {', '.join(part for part in where if part)}", "dim")
 
 

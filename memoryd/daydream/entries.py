@@ -16,9 +16,10 @@ from memoryd.clock import from_iso
 from memoryd.daydream.answers import answers_of
 from memoryd.daydream.instructions import Instructions
 from memoryd.daydream.memo import Memo
+from memoryd.daydream.privacy import strip_private
 from memoryd.daydream.quoted import own_words
 from memoryd.daydream.redact import redact
-from memoryd.daydream.user_text import CONTINUED, clean, foreign_run, strip_private, typed_text, well_formed
+from memoryd.daydream.user_text import CONTINUED, clean, foreign_run, typed_text, well_formed
 from memoryd.errors import InputError
 from memoryd.types import Turn, TurnKind
 

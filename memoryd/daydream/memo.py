@@ -53,6 +53,7 @@ class Memo:
     prompted: bool = False
     skipping: bool = False
     cwd: str = ""
+    apart: bool = False
 
     def is_known(self, identity: str) -> bool:
         """Whether a line with this identity (uuid, or moment and words) gave turns not long ago."""
@@ -129,7 +130,7 @@ class Memo:
             "seen": "".join(self.seen),
             "tools": dict(self.tools),
             "echoes": self.echoes,
-            "turns": [_turn_to_dict(turn) for turn in self.turns],
+            "turns": [turn_to_dict(turn) for turn in self.turns],
             "queued": self.queued,
             "path": "".join(self.path),
             "chained": self.chained,
@@ -137,6 +138,7 @@ class Memo:
             "prompted": self.prompted,
             "skipping": self.skipping,
             "cwd": self.cwd,
+            "apart": self.apart,
         }
         return orjson.dumps(values).decode()
 
@@ -161,7 +163,7 @@ def load_memo(text: str) -> Memo | None:
             OrderedDict.fromkeys(seen[i : i + 10] for i in range(0, len(seen), 10)),
             OrderedDict(values["tools"]),
             list(values["echoes"]),
-            [_turn_from_dict(turn) for turn in values["turns"]],
+            [turn_from_dict(turn) for turn in values["turns"]],
             [(int(offset), int(line), str(code)) for offset, line, code in values["queued"]],
             [values["path"][i : i + 11] for i in range(0, len(values["path"]), 11)],
             values["chained"],
@@ -169,18 +171,21 @@ def load_memo(text: str) -> Memo | None:
             values["prompted"],
             values["skipping"],
             values["cwd"],
+            values.get("apart", False),
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, InputError):
         return None
 
 
-def _turn_to_dict(turn: Turn) -> dict[str, Any]:
+def turn_to_dict(turn: Turn) -> dict[str, Any]:
+    """A turn as plain values."""
     values: dict[str, Any] = {"kind": turn.kind.value, "text": turn.text, "line": turn.line}
     optional = {"uuid": turn.uuid, "detail": turn.detail, "tool": turn.tool, "at": to_iso(turn.at) if turn.at else ""}
     return values | {name: value for name, value in optional.items() if value} | {"via": turn.via, "offered": turn.offered}
 
 
-def _turn_from_dict(values: Mapping[str, Any]) -> Turn:
+def turn_from_dict(values: Mapping[str, Any]) -> Turn:
+    """The inverse of `turn_to_dict`."""
     return Turn(
         TurnKind(values["kind"]),
         values["text"],

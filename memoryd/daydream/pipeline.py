@@ -7,7 +7,7 @@ piece; since a statement that is known already is not written again, that change
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -27,16 +27,17 @@ from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.reconcile import Action
 from memoryd.daydream.related import find_related
-from memoryd.daydream.transcript import Piece, read_transcript
+from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_transcript
 from memoryd.errors import MemorydError, TranscriptError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Extractor
-from memoryd.state import Job, Run, State
+from memoryd.state import Cursor, Job, Run, State
 from memoryd.types import Candidate, Passage, Status, Usage
 from memoryd.verdicts import REFUSED, Verdict
 
 log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
+LIVE_CURSORS = 64
 UNUSABLE_ATTEMPTS = 6
 # After these events nobody writes to the log any more, so that a last line without an end may be whole.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
@@ -65,6 +66,25 @@ class _Place:
     cwd: str
 
 
+class _Live:
+    """The cursors of the last few logs with the text that they carry, which the state does not keep."""
+
+    def __init__(self) -> None:
+        self._cursors: OrderedDict[str, Cursor] = OrderedDict()
+
+    def get(self, stored: Cursor) -> Cursor:
+        """The stored cursor, with its text if it is the one that was put here."""
+        held = self._cursors.get(stored.transcript)
+        return held if held == stored else stored
+
+    def put(self, cursor: Cursor) -> None:
+        """Hold a cursor; the oldest of too many goes."""
+        self._cursors.pop(cursor.transcript, None)
+        self._cursors[cursor.transcript] = cursor
+        while len(self._cursors) > LIVE_CURSORS:
+            self._cursors.popitem(last=False)
+
+
 class DayDream:
     """Works off day-dream jobs. One job at a time; not for use from several threads.
 
@@ -85,6 +105,7 @@ class DayDream:
         self._state = state
         self._settings = settings
         self._clock = clock
+        self._live = _Live()
         self._extractor = extractor
         self._projects = projects or ProjectRegistry(settings.paths.projects)
         name = extractor.name if extractor else choose(settings)
@@ -122,11 +143,15 @@ class DayDream:
             self._extractor.close()
 
     def _next_piece(self, job: Job) -> tuple[Run | None, _Then]:
-        cursor = self._state.cursor(job.transcript)
+        cursor = self._live.get(self._state.cursor(job.transcript))
+        if refused := self._why_not_opened(job):
+            return self._pass_over(job, cursor, refused), _Then.END
         if self._gathering.waits(job, cursor):
             self._made_extractor()  # what is missing for it is told at the first turn
             return None, _Then.WAIT
-        piece = read_transcript(Path(job.transcript), cursor, limits=self._limits, final=job.reason in FINAL_REASONS)
+        piece = read_transcript(
+            Path(job.transcript), cursor, limits=self._limits, final=job.reason in FINAL_REASONS, apart=self._is_apart
+        )
         if piece.cursor == cursor:
             return None, _Then.END
         if self._gathering.is_small(job, piece):
@@ -144,7 +169,43 @@ class DayDream:
             if piece.turns:
                 run, verdicts = self._digest(job, place, piece, run)
         self._state.finish_piece(piece.cursor, run, verdicts)
+        self._live.put(piece.cursor)
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
+
+    def _why_not_opened(self, job: Job) -> str:
+        """Why the user does not want this log opened, as far as that can be told without it; or empty."""
+        record = self._state.session(job.session)
+        if record is not None and record.off:
+            return "session off"
+        named = {record.cwd if record else "", job.cwd} - {""}
+        folders = named or {first_folder(job.transcript)} - {""}
+        if any(is_excluded(self._settings, folder) for folder in folders):
+            return "excluded folder"
+        projects = [record.project] if record and record.project else [self._projects.known_project(f) for f in folders]
+        return "project off" if any(self._state.is_off(project) for project in projects if project) else ""
+
+    def _is_apart(self, cwd: str) -> bool:
+        """Whether the user does not want to be read in this folder, where a session may go in the middle."""
+        project = self._projects.known_project(cwd) if self._state.projects_off() else ""
+        return is_excluded(self._settings, cwd) or bool(project and self._state.is_off(project))
+
+    def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
+        """Move the cursor to the end of a log that is not opened, so that it stays unread when memory is on again."""
+        moved = blind_cursor(job.transcript, job.session)
+        if moved is None or moved.offset <= cursor.offset:
+            return None
+        record = self._state.session(job.session)
+        run = Run(
+            session=job.session,
+            transcript=job.transcript,
+            project=record.project if record else "",
+            at=to_iso(self._clock.now()),
+            start=cursor.offset,
+            stop=moved.offset,
+            skipped={reason: 1},
+        )
+        self._state.finish_piece(moved, run)
+        return run
 
     def _folder(self, job: Job, piece: Piece) -> str:
         """The session's first folder: a `cd` in the middle does not move its memories."""
@@ -190,8 +251,7 @@ class DayDream:
 
     def _digest(self, job: Job, place: _Place, piece: Piece, run: Run) -> tuple[Run, list[Verdict]]:
         """Extract and write; the run and the decisions as they are to be recorded."""
-        given = tuple(v.text for v in self._state.verdicts(place.session) if v.outcome != REFUSED)
-        passage = replace(redacted_passage(_passage(piece, place, job.transcript)), given=given)
+        passage = replace(redacted_passage(_passage(piece, place, job.transcript)), given=self._given(place.session))
         extractor = self._ready_extractor()
         if extractor.name in ASKS_A_MODEL:
             ends = not piece.more and job.reason not in GOES_ON
@@ -216,7 +276,13 @@ class DayDream:
             model=extraction.model,
             usage=extraction.usage,
         )
-        return run, decided(outcomes, [*refused, *extraction.refused])
+        return run, decided(outcomes, [*refused, *extraction.refused], piece.turns)
+
+    def _given(self, session: str) -> tuple[str, ...]:
+        """What the session gave before, as the memories that say it have it now."""
+        ids = dict.fromkeys(v.memory for v in self._state.verdicts(session) if v.outcome != REFUSED and v.memory)
+        items = (self._store.get(id) for id in ids)
+        return tuple(item.content for item in items if item is not None and item.status is not Status.BLACKLISTED)
 
     def _is_settled(self, candidate: Candidate) -> bool:
         """A candidate that a session's model settled; reading its log again must not bring it back."""

@@ -8,9 +8,10 @@ nothing downstream. A line that is still being written is left for the next time
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from memoryd.daydream.carried import TurnsAt, places, with_text, without_text
 from memoryd.daydream.entries import EntryReader, TextLimits
 from memoryd.daydream.lines import Line, fingerprint, read_lines
 from memoryd.daydream.memo import Memo, load_memo, short_hash
@@ -27,6 +29,10 @@ from memoryd.state import Cursor
 from memoryd.text import token_count
 from memoryd.types import Turn
 
+APART = "excluded folder"
+_COUNTED_BYTES = 1 << 20
+_HEAD_BYTES = 65_536
+_FOLDER = re.compile(rb'"cwd"\s{0,3}:\s{0,3}("(?:[^"\\]|\\.){0,4000}")')
 _BOM = b"\xef\xbb\xbf"
 # Lines that begin so hold full prompts or file copies, never conversation; not worth parsing.
 _IRRELEVANT = re.compile(
@@ -83,22 +89,65 @@ def read_transcript(
     limits: ReadLimits | None = None,
     final: bool = False,
     known: Callable[[str], bool] = _nothing_known,
+    apart: Callable[[str], bool] = _nothing_known,
 ) -> Piece:
     """The next piece of the log. Raises TranscriptError when it is no regular file or can't be opened or read.
 
     `final` says that nobody writes to the file any more: a last line without an end is read if it is whole.
     `known` tells line uuids that were seen in other logs (a resumed session may start with a copy of another's lines).
+    `apart` tells folders whose lines are passed over: a session may go into one that is excluded, and leave it again.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe is waited for, a device has no end
             raise OSError("it is no file")
         with path.open("rb", buffering=0) as stream:
-            return _read(stream, path, cursor, limits or ReadLimits(), final, known)
+            return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise TranscriptError(
             f"Can't read the session log {path}: {getattr(error, 'strerror', None) or error}.",
             fix="Check that the file exists and is readable.",
         ) from error
+
+
+def blind_cursor(transcript: str, session: str) -> Cursor | None:
+    """A cursor at the end of a log that must not be opened; None when there is no such file."""
+    try:
+        size = Path(transcript).stat().st_size
+    except (OSError, ValueError):
+        return None
+    return Cursor(transcript, session, offset=size)
+
+
+def first_folder(transcript: str) -> str:
+    """The folder that the first lines of a log name; nothing else of them is looked at, and empty when there is none."""
+    try:
+        if not stat.S_ISREG(Path(transcript).stat().st_mode):
+            return ""
+        with Path(transcript).open("rb") as stream:
+            found = _FOLDER.search(stream.read(_HEAD_BYTES))
+        return str(orjson.loads(found[1])) if found else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | None = None) -> dict[int, list[Turn]]:
+    """The turns of single lines by number, each read for itself. Raises TranscriptError."""
+    bounds, last, out = limits or ReadLimits(), max(lines, default=0), dict[int, list[Turn]]()
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError("it is no file")
+        with path.open("rb", buffering=0) as stream:
+            for line in read_lines(stream, 0, 0, limit=bounds.line_bytes, block_bytes=_COUNTED_BYTES):
+                if line.number > last:
+                    break
+                if line.number in lines and line.data is not None:
+                    out[line.number] = _turns_of(_parse(line.data.removeprefix(_BOM).strip()), line.number, bounds)
+    except (OSError, ValueError) as error:
+        raise TranscriptError(
+            f"Can't read the session log {path}: {getattr(error, 'strerror', None) or error}.",
+            fix="Check that the file exists and is readable.",
+        ) from error
+    return out
 
 
 def read_all(path: Path, *, limits: ReadLimits | None = None) -> Iterator[Piece]:
@@ -110,13 +159,23 @@ def read_all(path: Path, *, limits: ReadLimits | None = None) -> Iterator[Piece]
         yield piece
 
 
-def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, final: bool, known: Callable[[str], bool]) -> Piece:
-    memo = load_memo(cursor.context)
-    fits = memo is not None and (cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint)
-    if memo is None or not fits:
+def _read(
+    stream: BinaryIO,
+    path: Path,
+    cursor: Cursor,
+    limits: ReadLimits,
+    final: bool,
+    known: Callable[[str], bool],
+    apart: Callable[[str], bool],
+) -> Piece:
+    cursor = _after_blind(stream, cursor)
+    fits = cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint
+    memo = load_memo(cursor.live or with_text(cursor.context, _line_reader(stream, limits))) if fits else None
+    fits = memo is not None
+    if memo is None:
         cursor, memo = Cursor(cursor.transcript, cursor.session), Memo()
     before = tuple(memo.turns)
-    reading = _Reading(memo, limits, cursor, known)
+    reading = _Reading(memo, limits, cursor, known, apart)
     lines = read_lines(
         stream,
         cursor.offset,
@@ -143,11 +202,50 @@ def _read(stream: BinaryIO, path: Path, cursor: Cursor, limits: ReadLimits, fina
     )
 
 
+def _after_blind(stream: BinaryIO, cursor: Cursor) -> Cursor:
+    """A cursor that was moved while the log must not be opened has no fingerprint: only its lines are counted, unread.
+
+    When the log is shorter by now, reading begins at its end: what was said meanwhile can't be told from what was left out.
+    """
+    if cursor.fingerprint or not cursor.offset:
+        return cursor
+    offset = min(cursor.offset, stream.seek(0, os.SEEK_END))
+    stream.seek(0)
+    line, left = 0, offset
+    while left and (block := stream.read(min(left, _COUNTED_BYTES))):
+        line += block.count(b"\n")
+        left -= len(block)
+    return replace(cursor, offset=offset, line=line, fingerprint=fingerprint(stream, offset))
+
+
+def _entry_at(stream: BinaryIO, offset: int, number: int, limits: ReadLimits) -> Any:
+    """The JSON value of the line that begins there."""
+    lines = read_lines(stream, offset, number - 1, limit=limits.line_bytes, block_bytes=limits.block_bytes)
+    line = next(lines, None)
+    return _parse(line.data.removeprefix(_BOM).strip()) if line is not None and line.data is not None else None
+
+
+def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
+    """Reads the turns of one line again, whatever came before it."""
+    return lambda offset, number: _turns_of(_entry_at(stream, offset, number, limits), number, limits)
+
+
+def _turns_of(entry: Any, number: int, limits: ReadLimits) -> list[Turn]:
+    if not isinstance(entry, Mapping):
+        return []
+    reader = EntryReader(Memo(prompted=True), TextLimits(limits.turn_chars, limits.result_chars), _nothing_known)
+    return reader.undelivered(entry, number) if entry.get("type") == "queue-operation" else reader.read(entry, number)
+
+
 class _Reading:
     """One pass over some lines."""
 
-    def __init__(self, memo: Memo, limits: ReadLimits, cursor: Cursor, known: Callable[[str], bool]) -> None:
+    def __init__(
+        self, memo: Memo, limits: ReadLimits, cursor: Cursor, known: Callable[[str], bool], apart: Callable[[str], bool]
+    ) -> None:
         self.turns: list[Turn] = []
+        self._apart = apart
+        self._starts = places(cursor.context)
         self.entries = EntryReader(memo, TextLimits(limits.turn_chars, limits.result_chars), known)
         self.session = cursor.session
         self._memo = memo
@@ -193,7 +291,10 @@ class _Reading:
             self.entries.skipped["bad_json" if entry is _BROKEN else "not_object"] += 1
             return
         self._note_session(entry)
-        self.entries.at = self._offset
+        if self._is_apart(entry):
+            self.entries.skipped[APART] += 1
+            return
+        self._starts[number] = self.entries.at = self._offset
         left = len(self.entries.left)
         turns = self.entries.read(entry, number)
         if len(self.entries.left) > left:
@@ -204,13 +305,17 @@ class _Reading:
         """The queued prompts that still wait when nobody writes to the log any more, read from the log again."""
         queued, self._memo.queued = self._memo.queued, []
         for offset, number, _ in queued:
-            stream.seek(offset)
-            entry = _parse(
-                next(read_lines(stream, offset, number, limit=self._limits.line_bytes, block_bytes=self._limits.block_bytes)).data
-                or b""
-            )
+            self._starts[number] = offset
+            entry = _entry_at(stream, offset, number, self._limits)
             if isinstance(entry, Mapping):
                 self._add(self.entries.undelivered(entry, number))
+
+    def _is_apart(self, entry: Mapping[str, Any]) -> bool:
+        """Whether the line was written in a folder that must not be read; lines without a folder belong to the one before."""
+        cwd = entry.get("cwd")
+        if isinstance(cwd, str) and cwd:
+            self._memo.apart = self._apart(cwd)
+        return self._memo.apart
 
     def _add(self, turns: list[Turn]) -> None:
         for turn in turns:
@@ -225,13 +330,15 @@ class _Reading:
 
     def moved_cursor(self, stream: BinaryIO) -> Cursor:
         """The cursor after the lines taken."""
+        live = self._memo.dump()
         return replace(
             self._cursor,
             session=self.session,
             offset=self._offset,
             line=self._line,
             fingerprint=fingerprint(stream, self._offset),
-            context=self._memo.dump(),
+            context=without_text(live, self._starts),
+            live=live,
         )
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.daydream.privacy import strip_private, strip_whole_private
 from memoryd.llm import is_internal_text
 
 RECALL_TAG = "memoryd-recall"
@@ -17,8 +18,6 @@ OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer too
 INTERRUPTED = "[Request interrupted by user"
 CONTINUED = "This session is being continued from a previous conversation"
 
-_PRIVATE = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
-_PRIVATE_BLOCK = re.compile(r"<private\s*>.*?</private\s*>", re.DOTALL | re.IGNORECASE)
 # Names of the blocks that the client, its hooks and memory itself put into a text.
 _CLIENT_NAMES = (
     f"{RECALL_TAG}|system-reminder|system-notification|system_warning|task-notification|task-id|task-reminder|"
@@ -66,20 +65,6 @@ class UserText:
     text: str = ""
     command: str = ""
     interrupt: bool = False
-
-
-def strip_private(text: str) -> str:
-    """Without `<private>` blocks; one that is never closed reaches to the end. Blocks may be nested."""
-    out: list[str] = []
-    depth = start = 0
-    for match in _PRIVATE.finditer(text):
-        if depth == 0:
-            out.append(text[start : match.start()])
-        depth = max(0, depth - 1) if match.group(1) else depth + 1
-        start = match.end()
-    if depth == 0:
-        out.append(text[start:])
-    return "".join(out)
 
 
 def strip_client(text: str) -> str:
@@ -141,10 +126,10 @@ def plain_signs(text: str) -> str:
 
 def clean(text: str) -> str:
     """For text that is not the user's: injected and client text removed, and private blocks that are repeated whole."""
-    text = well_formed(text)
+    text = strip_whole_private(well_formed(text))
     if "<" not in text:
         return text.strip()
-    return _ERROR_TAG.sub("", strip_client(_PRIVATE_BLOCK.sub("", _ERROR_TAG.sub("", text)))).strip()
+    return _ERROR_TAG.sub("", strip_client(_ERROR_TAG.sub("", text))).strip()
 
 
 def is_client_text(text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import orjson
 
 from memoryd.clock import from_iso
 from memoryd.config import Settings
+from memoryd.daydream.gate import is_excluded
 from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
@@ -24,7 +26,7 @@ from memoryd.recall.governance import Governance, govern
 from memoryd.recall.offer import Offering
 from memoryd.recall.selection import governance_of
 from memoryd.router import query_terms
-from memoryd.service import Orchestrator
+from memoryd.service import EVERY_PROJECT, Orchestrator
 from memoryd.state import State
 from memoryd.types import MemoryItem, Project, Query
 
@@ -34,6 +36,7 @@ PROMPT_CHARACTERS = 2_000
 MIN_TERMS = 2
 NEW_ITEMS = 6
 NEW_SHARE = 0.2
+CACHE_TRIES = 5
 PROMPT_REASON = "may bear on this prompt"
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
@@ -146,15 +149,45 @@ class Injector:
 
         The governance within the session budget, None when there is none to give.
         """
+        for _ in range(CACHE_TRIES):
+            revision = self._service.revision
+            governance = self._cache(project, off=off)
+            if self._service.revision == revision:  # else another thread may have written a newer answer before this one
+                break
+        return governance
+
+    def _cache(self, project: Project, *, off: bool) -> Governance | None:
         answer, governance = b"", None
         if self._settings.inject_session and not off and not self._state.is_off(project.id):
             governance = self.governance(project.id)
             answer = hook_output("SessionStart", governance.text)
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
-            target = self._cache_file(anchor)
-            if not target.exists() or target.read_bytes() != answer:
-                write_atomic(target, answer)
+            self._put(self._cache_file(anchor), b"" if is_excluded(self._settings, anchor) else answer)
         return governance
+
+    def refresh_cache(self, projects: Collection[str]) -> None:
+        """Write the answers anew that hooks were left for these projects (EVERY_PROJECT: for all); delete what is nobody's."""
+        folder = self._settings.paths.governance_cache
+        left = set(folder.glob("*.json")) if folder.is_dir() else set()
+        for id, name in self._registry.known().items():
+            files = {self._cache_file(anchor): anchor for anchor in self._registry.anchors(id)}
+            wanted = bool(left & files.keys()) and (id in projects or EVERY_PROJECT in projects)
+            left -= files.keys()
+            if wanted:
+                self.cache_governance(Project(id, name, next(iter(files.values()))))
+        for orphan in left:  # its folder belongs to no project any more
+            orphan.unlink(missing_ok=True)
+
+    def drop_cache(self, id: str) -> None:
+        """Delete the answers that show a memory, before it goes: a kill in between leaves none."""
+        folder = self._settings.paths.governance_cache
+        for path in folder.glob("*.json") if folder.is_dir() else ():
+            if id.encode() in path.read_bytes():
+                path.unlink(missing_ok=True)
+
+    def _put(self, target: Path, answer: bytes) -> None:
+        if not target.exists() or target.read_bytes() != answer:
+            write_atomic(target, answer)
 
     def _cache_file(self, anchor: str) -> Path:
         return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"

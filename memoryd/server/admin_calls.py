@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from memoryd import __version__
 from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import choose
+from memoryd.daydream.transcript import blind_cursor
 from memoryd.errors import InputError, NotFoundError
 from memoryd.files import read_tail
 from memoryd.project import ProjectRegistry
@@ -20,12 +22,13 @@ from memoryd.server.memory_calls import Caller
 from memoryd.server.params import Params
 from memoryd.server.session_calls import run_totals
 from memoryd.service import Orchestrator
-from memoryd.state import GATHERING, Job, Run, State
+from memoryd.state import GATHERING, Job, Run, SessionRecord, State
 from memoryd.transfer import exporting, importing
 from memoryd.types import Project
 
 RECENT_RUNS = 200
 SHOWN_SESSIONS = 10
+MOST_SESSIONS = 1_000_000
 SHOWN_PROBLEMS = 20
 OFFER_DAYS = 30
 
@@ -149,12 +152,21 @@ class AdminCalls:
         if one:
             if self._state.session(session) is None:
                 raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
+            self._pass_over(lambda record: record.session == session and record.off and not off)
             self._state.set_session_off(session, off)
             return {"session": session, "memory": "off" if off else "on"}
         project = self._project(named) if named else self._registry.resolve(folder)
+        if not off and self._state.is_off(project.id):
+            self._pass_over(lambda record: record.project == project.id)
         self._state.set_off(project.id, off)
         self._injector.cache_governance(project)
         return {"project": project.id, "memory": "off" if off else "on"}
+
+    def _pass_over(self, wanted: Callable[[SessionRecord], bool]) -> None:
+        """What was said while memory was off stays unread: the cursors of these sessions go to the end of their logs."""
+        for record in self._state.sessions(MOST_SESSIONS):
+            if record.transcript and wanted(record) and (cursor := blind_cursor(record.transcript, record.session)):
+                self._state.set_cursor(cursor)
 
     def _project(self, named: str) -> Project:
         """A project by its id or unambiguous name."""

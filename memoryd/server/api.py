@@ -11,9 +11,11 @@ from typing import Any
 
 import orjson
 
+from memoryd.codec import is_id
 from memoryd.config import Settings, load_settings, options_problem
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
+from memoryd.daydream.transcript import blind_cursor
 from memoryd.dream.planning import Planning
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
@@ -22,7 +24,7 @@ from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
-from memoryd.server.admin_calls import AdminCalls
+from memoryd.server.admin_calls import MOST_SESSIONS, AdminCalls
 from memoryd.server.contract import Slot
 from memoryd.server.dream_calls import DreamCalls
 from memoryd.server.graph_calls import GraphCalls
@@ -34,14 +36,19 @@ from memoryd.server.session_calls import SessionCalls
 from memoryd.server.settings_calls import AT_START, SettingsCalls
 from memoryd.server.settle_calls import SettleCalls
 from memoryd.server.view_calls import ViewCalls
-from memoryd.service import Orchestrator
+from memoryd.service import EVERY_PROJECT, Orchestrator
 from memoryd.state import Job, State
+from memoryd.types import Scope
 from memoryd.watch import MemoryWatcher
 
 log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
+# Up to so many memories what was deleted is overwritten before the call returns, else within MAINTAIN_SECONDS.
+SCRUBBED_AT_ONCE = 5_000
 MODEL = "model"
+_SWITCH_ON = "The user can switch it on: memoryd on"
+_LISTS_OF_MEMORIES = ("hits", "weak", "memories", "related", "events")
 Call = Callable[[Params, Caller], dict[str, Any]]
 
 MEMORY_METHODS = (
@@ -149,20 +156,57 @@ class Api:
                 f"There is no method '{method}'.", fix="Client and daemon may differ in version: restart the daemon."
             )
         if caller.is_model and method != "memory_status":
-            self._refuse_when_off(caller)
+            self._refuse_when_off(caller, values)
         if method == "forget" and values.get("purge") is True and not caller.is_model:
             parts.dreams.erase(str(values.get("id")))  # first: while a dream is under way it refuses, and nothing is half purged
-        answer = parts.methods[method](Params(method, values), caller)
+        if method == "forget":
+            parts.injector.drop_cache(str(values.get("id")))
+        try:
+            answer = parts.methods[method](Params(method, values), caller)
+        finally:
+            self._spread_changes()
+        if caller.is_model:
+            answer = self._without_off(answer)
         if method == "recall" and caller.is_model:
             parts.dreams.note_returned(answer, caller.cwd)
         return answer | {"dreams": parts.dreams.summary()} if method == "memory_status" else answer
 
-    def _refuse_when_off(self, caller: Caller) -> None:
-        """What the user switched off is off for tools too, not only for hooks."""
+    def _spread_changes(self) -> None:
+        """After memories changed: the answers left for hooks that find no daemon, and the indexes, hold nothing that went."""
+        if touched := self._service.take_touched():
+            self._parts.injector.refresh_cache(touched)
+        self._service.scrub_if_due(SCRUBBED_AT_ONCE)
+
+    def _refuse_when_off(self, caller: Caller, values: Mapping[str, Any]) -> None:
+        """What the user switched off is off for tools too, not only for hooks, and from other folders as well."""
         if is_excluded(self._parts.settings, caller.cwd):
             raise InputError("This folder is excluded from memory.", fix="The user can change 'exclude' in config.toml.")
         if caller.cwd and self._state.is_off(self._registry.resolve(caller.cwd).id):
-            raise InputError("Memory is switched off for this project.", fix="The user can switch it on: memoryd on")
+            raise InputError("Memory is switched off for this project.", fix=_SWITCH_ON)
+        named = values.get("project")
+        project = self._registry.find(named) if isinstance(named, str) and named else None
+        item = self._service.get(values["id"]) if is_id(str(values.get("id"))) else None
+        if project and self._is_off(project) or item is not None and item.scope is not Scope.USER and self._is_off(item.project):
+            raise InputError("Memory is switched off for that project.", fix=_SWITCH_ON)
+
+    def _is_off(self, project: str) -> bool:
+        anchors = self._registry.anchors(project)
+        excluded = bool(anchors) and all(is_excluded(self._parts.settings, anchor) for anchor in anchors)
+        return excluded or self._state.is_off(project)
+
+    def _without_off(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer for a model, without memories of projects that are off: it may have asked for all projects."""
+        off: dict[str, bool] = {}
+
+        def shown(entry: Any) -> bool:
+            memory = entry.get("memory", entry) if isinstance(entry, dict) else {}
+            project = str(memory.get("project") or "")
+            if not project or memory.get("scope") == Scope.USER:
+                return True
+            return not off.setdefault(project, self._is_off(project))
+
+        lists = {name: answer[name] for name in _LISTS_OF_MEMORIES if isinstance(answer.get(name), list)}
+        return answer | {name: [entry for entry in entries if shown(entry)] for name, entries in lists.items()}
 
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
         """What the hook prints."""
@@ -177,6 +221,7 @@ class Api:
     def warm(self) -> None:
         """Bring the indexes in step with the files, watch the files, load the embedder."""
         self._service.catch_up()
+        self._spread_changes()
         self._watcher.start()
         self._service.warm()
 
@@ -204,8 +249,7 @@ class Api:
             raise
         finally:
             self._working.clear()
-        if job.cwd:
-            self._parts.injector.cache_governance(self._registry.resolve(job.cwd))
+            self._spread_changes()
 
     def busy(self) -> bool:
         """Whether a day dream runs or waits without having failed, or vectors are being made."""
@@ -225,6 +269,7 @@ class Api:
         report = self._service.sync(paths)
         for error in report.broken:
             log.warning("broken memory file: %s", error)
+        self._spread_changes()
 
     def _take_options(self, options: Mapping[str, str]) -> None:
         """The plugin's options come with each event, set by the person in the client: they take effect at once."""
@@ -249,8 +294,17 @@ class Api:
 
     def _read_settings(self) -> None:
         settings = load_settings(home=str(self._started.home))
+        self._pass_over_included(settings)
         fixed = replace(settings, **{name: getattr(self._started, name) for name in AT_START})
         self._parts = self._make_parts(fixed)
+        self._parts.injector.refresh_cache({EVERY_PROJECT})
+
+    def _pass_over_included(self, settings: Settings) -> None:
+        """Logs of folders that are excluded no more: what was said before stays unread."""
+        before = self._parts.settings
+        for record in self._state.sessions(MOST_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
+            if is_excluded(before, record.cwd) and (cursor := blind_cursor(record.transcript, record.session)):
+                self._state.set_cursor(cursor)
 
 
 def _stored(path: Path) -> dict[str, str]:

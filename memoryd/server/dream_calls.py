@@ -184,8 +184,8 @@ class DreamCalls:
 
     def erase(self, id: str) -> None:
         """Delete a memory from snapshots and proposals, before it is purged."""
-        if is_id(id):
-            self._sweep.erase(id)
+        for each in (id, *self._service.wordings(id)) if is_id(id) else ():
+            self._sweep.erase(each)
 
     def summary(self) -> dict[str, Any]:
         """What the status says about dreams."""

@@ -312,8 +312,8 @@ class MemoryCalls:
         id, purge = params.id(), params.flag("purge")
         params.done()
         if purge and not caller.is_model:
-            self._service.purge(id)  # also what is kept about a memory whose file is gone already
-            return {"id": id, "status": "purged"}
+            gone = self._service.purge(id)  # also what is kept about a memory whose file is gone already
+            return {"id": id, "status": "purged", **({"earlier_wordings": gone[1:]} if gone[1:] else {})}
         item = self._service.require(id)
         if caller.is_model and (item.pinned or purge):
             raise InputError(f"{item.id} is kept by the user.", fix=f"The user can run: memoryd forget {item.id}")

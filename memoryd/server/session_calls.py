@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
-from memoryd.errors import NotFoundError
+from memoryd.daydream.decided import shown_text
+from memoryd.daydream.transcript import turns_of_lines
+from memoryd.errors import NotFoundError, TranscriptError
 from memoryd.ledger import How
 from memoryd.project import ProjectRegistry
 from memoryd.server.memory_calls import Caller
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.state import Run, SessionRecord, State
+from memoryd.text import one_line
+from memoryd.types import Status, Turn
 from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
 
 ALL = "all"
@@ -52,13 +58,14 @@ class SessionCalls:
         """One session, by its id or the beginning of it: what was read, kept, skipped and why, injected and used; its cost.
 
         `kept`, `known` and `refused` hold single statements in the order of the log, those of each day dream together;
-        `skipped` counts all that was passed over, by reason. A memory that is gone has no content.
+        `skipped` counts all that was passed over, by reason. A memory that is gone has no content. The text of what was
+        not kept is read from the session's log: it is empty when the log is gone, or memory is off there.
         """
         name = self._named(params.required("session"))
         params.done()
         runs = self._state.runs(name, RUNS_OF_A_SESSION)
-        decided = self._state.verdicts(name)
         head = _head(self._state.session(name), name, runs)
+        decided = self._with_text(self._state.verdicts(name), head)
         return {
             **head,
             "project_name": self._registry.known().get(head["project"], ""),
@@ -68,6 +75,21 @@ class SessionCalls:
             **self._uses(name),
             "runs": [asdict(run) | {"skipped": dict(run.skipped)} for run in reversed(runs)],
         }
+
+    def _with_text(self, decided: Sequence[Verdict], head: Mapping[str, Any]) -> list[Verdict]:
+        lines = {verdict.line for verdict in decided if verdict.line}
+        turns: Mapping[int, Sequence[Turn]] = {}
+        if lines and head["transcript"] and not head["off"] and not self._state.is_off(head["project"]):
+            with suppress(TranscriptError):
+                turns = turns_of_lines(Path(head["transcript"]), lines)
+        return [replace(verdict, text=self._text(verdict, turns)) for verdict in decided]
+
+    def _text(self, verdict: Verdict, turns: Mapping[int, Sequence[Turn]]) -> str:
+        said = shown_text(verdict, turns.get(verdict.line, ()))
+        item = self._service.get(verdict.memory) if verdict.outcome != REFUSED and verdict.memory else None
+        if item is not None and item.status is Status.BLACKLISTED:
+            return ""
+        return one_line(item.content) if item is not None and (not verdict.chars or not said) else said
 
     def _named(self, given: str) -> str:
         """The session with this id, or the only one whose id begins so."""

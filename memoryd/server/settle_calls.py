@@ -109,7 +109,7 @@ class SettleCalls:
         item = self._service.get(result.memory) if result.memory else None
         why = result.reason or ("settled by the session's model" if result.status == "kept" else "dropped by the session's model")
         kind, source = (item.kind.value, item.source.value) if item else ("", "")
-        return Verdict(_OUTCOMES[result.status], why, item.content if item else result.statement, result.memory, kind, source)
+        return Verdict(_OUTCOMES[result.status], why, memory=result.memory, kind=kind, source=source)
 
 
 def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> Answer:

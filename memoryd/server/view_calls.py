@@ -86,6 +86,9 @@ class ViewCalls:
         return {"id": item.id, "transcript": item.evidence.transcript, "turns": turns, "reason": reason}
 
     def _turns(self, evidence: Evidence, session: str, around: int) -> tuple[list[dict[str, Any]], str]:
+        record = self._state.session(session)
+        if record is not None and (record.off or self._state.is_off(record.project)):
+            return [], "Memory is switched off there, so the log is not opened."
         if not evidence.transcript or not evidence.lines:
             return [], "No line of a log is noted for this memory."
         if not self._is_known_log(evidence.transcript, session):

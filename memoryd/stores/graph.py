@@ -73,6 +73,10 @@ class GraphStore:
         """Read every page; raises IndexDamagedError when one is bad."""
         self._db.check()
 
+    def scrub(self) -> None:
+        """Overwrite what is left of deleted and replaced items."""
+        self._db.scrub(["word"])
+
     # Writing
 
     def write(self, item: MemoryItem) -> str:

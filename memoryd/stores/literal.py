@@ -133,6 +133,10 @@ class LiteralIndex:
         except FileNotFoundError:
             return False
 
+    def scrub(self) -> None:
+        """Overwrite what is left of deleted and replaced texts."""
+        self.db.scrub(["words", "grams"])
+
     def close(self) -> None:
         """Close the file."""
         self.db.close()

@@ -230,6 +230,21 @@ class MarkdownStore:
         with self._exclusive():
             self._use(lambda index: self._delete(index, id))
 
+    def purge(self, id: str) -> bool:
+        """Delete the item's file and all copies in the trash; whether there were any."""
+        with self._exclusive():
+            found = False
+            while self.get(id) is not None:  # a file that was put aside since it holds the same id takes its place
+                self.delete(id)
+                found = True
+            return self._trash.erase(id) or found
+
+    def scrub(self) -> None:
+        """Overwrite what the index still holds of deleted and replaced texts, and bring `inverted_index.json` up to date."""
+        with self._exclusive():
+            self.flush()
+            self._use(LiteralIndex.scrub)
+
     def restore(self, id: str) -> MemoryItem | None:
         """Bring the newest trashed copy back. A memory that is still there is left as it is and returned.
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from memoryd.db import Database, Row
 from memoryd.protocols import FloatArray
-from memoryd.stores.hnsw import HnswMirror, Identity, hnsw_available, load_mirror, new_mirror, save_mirror
+from memoryd.stores.hnsw import HnswMirror, Identity, hnsw_available, load_mirror, new_mirror, remove_mirror, save_mirror
 from memoryd.stores.matrix import FLOAT_BYTES, VectorMatrix
 from memoryd.stores.vectors import from_blobs
 
@@ -131,6 +131,11 @@ class Mirrors:
             save_mirror(mirror, self._ann_path, self._identity(state))
             self._ann, self._matrix, self._ann_tried = mirror, None, True
             return len(mirror)
+
+    def drop_ann(self) -> None:
+        """Delete the HNSW file and let go of all vectors in memory; `rebuild_ann` makes the file again."""
+        self.clear()
+        remove_mirror(self._ann_path)
 
     def ann_missing(self) -> bool:
         """See VectorStore.ann_missing."""

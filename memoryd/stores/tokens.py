@@ -105,6 +105,10 @@ class TokenStore:
         """Read every page; raises IndexDamagedError when one is bad."""
         self._db.check()
 
+    def scrub(self) -> None:
+        """Overwrite what is left of deleted and replaced entries."""
+        self._db.scrub()
+
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
         """Encode and store, 64 a transaction; what is stored with the same text and context keeps its vectors.
 

@@ -46,6 +46,14 @@ class Trash:
         move(copy, self._root / relative)
         remove_empty_parents(copy, self._folder)
 
+    def erase(self, id: str) -> bool:
+        """Delete every copy of this memory; whether there was one."""
+        found = [path for path, relative in self._copies(f"*{SUFFIX}") if id in path.name or self._id(path, relative) == id]
+        for path in found:
+            path.unlink(missing_ok=True)
+            remove_empty_parents(path, self._folder)
+        return bool(found)
+
     def _copies(self, pattern: str) -> Iterator[tuple[Path, str]]:
         for path in sorted(self._folder.rglob(pattern)):
             if path.is_file():

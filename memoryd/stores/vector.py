@@ -112,6 +112,13 @@ class VectorStore:
         """Read every page; raises IndexDamagedError when one is bad."""
         self._db.check()
 
+    def scrub(self) -> None:
+        """Overwrite what is left of deleted and replaced items; the HNSW file goes, since nothing can be cut out of it."""
+        with self._lock:
+            for table in (self._statements, self._keys):
+                table.mirrors.drop_ann()
+        self._db.scrub()
+
     # Writing
 
     def write(self, item: MemoryItem) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from memoryd import verdicts
+from memoryd.daydream.decided import decided, shown_text
+from memoryd.db import Database
 from memoryd.ledger import How
 from memoryd.state import Cursor, Run, State
 from memoryd.testing import FakeClock
+from memoryd.types import Refused, Source, Turn, TurnKind
 from memoryd.verdicts import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, Verdict
 
 
@@ -26,7 +30,7 @@ def test_verdicts_come_back_in_the_order_of_the_log_run_by_run(state: State) -> 
     finish(state, Verdict(REFUSED, "weak", "later", line=9), Verdict(KEPT, "rule", "earlier", line=2))
     finish(state, Verdict(REFUSED, "weak", "of the next piece", line=1))
     finish(state, Verdict(REFUSED, "weak", "of another session"), session="s2")
-    assert [v.text for v in state.verdicts("s1")] == ["earlier", "later", "of the next piece"]
+    assert [v.line for v in state.verdicts("s1")] == [2, 9, 1]
 
 
 def test_a_session_keeps_a_bounded_number_and_refused_ones_go_first(state: State) -> None:
@@ -35,7 +39,7 @@ def test_a_session_keeps_a_bounded_number_and_refused_ones_go_first(state: State
         finish(state, *(Verdict(REFUSED, "weak", f"text {n}") for n in range(100)))
     left = state.verdicts("s1")
     assert len(left) == MOST_OF_A_SESSION
-    assert left[0].text == "the kept one"
+    assert left[0].outcome == KEPT
 
 
 def test_all_sessions_together_are_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,17 +49,48 @@ def test_all_sessions_together_are_bounded(state: State, monkeypatch: pytest.Mon
     assert [bool(state.verdicts(f"s{number}")) for number in range(5)] == [False, False, True, True, True]
 
 
-def test_a_long_text_is_cut(state: State) -> None:
-    finish(state, Verdict(REFUSED, "length", "word " * 1000))
-    assert len(state.verdicts("s1")[0].text) <= TEXT_CHARS
+def test_no_text_of_a_statement_is_stored_only_where_it_stands(state: State, tmp_path: Path) -> None:
+    finish(state, Verdict(REFUSED, "weak", "Zebras like the harbour.", line=4, part=1, start=7, chars=24))
+    (verdict,) = state.verdicts("s1")
+    assert (verdict.text, verdict.line, verdict.part, verdict.start, verdict.chars) == ("", 4, 1, 7, 24)
+    assert not [path for path in tmp_path.rglob("*") if b"Zebras" in path.read_bytes()]
 
 
-def test_nothing_of_a_purged_memory_stays_also_not_its_words_elsewhere(state: State) -> None:
-    finish(state, Verdict(KEPT, "rule", "The key lies in the safe.", "mem_000000000001"), Verdict(KEPT, "rule", "Other."))
-    finish(state, Verdict(REFUSED, "weak", "The key lies in the safe."), session="s2")
+def test_a_statement_is_shown_as_it_stands_in_the_turn_and_cut_when_it_is_long() -> None:
+    turns = [Turn(TurnKind.USER, "First. Second one. Third.", line=3), Turn(TurnKind.ASSISTANT, "word " * 1000, line=3)]
+    told = decided(
+        [], [Refused("Second one.", "weak", Source.USER, 3), Refused("not word for word", "weak", Source.USER, 3)], turns
+    )
+    assert [shown_text(verdict, turns) for verdict in told] == ["Second one.", "First. Second one. Third."]
+    assert len(shown_text(Verdict(REFUSED, "length", line=3, part=1), turns)) <= TEXT_CHARS
+    assert shown_text(told[0], []) == "", "the log is gone"
+
+
+def test_a_database_of_the_version_before_loses_its_prompts_and_statements(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    state = State(path, FakeClock())
+    finish(state, Verdict(KEPT, "rule", memory="mem_000000000001", line=2))
+    state.close()
+    old = Database(path)
+    old.execute("ALTER TABLE verdict ADD COLUMN text TEXT DEFAULT ''")
+    for name in ("part", "start", "chars"):
+        old.execute(f"ALTER TABLE verdict DROP COLUMN {name}")
+    old.execute("UPDATE verdict SET text = 'Zebras like the harbour.'")
+    context = orjson.dumps({"v": 1, "turns": [{"text": "Zebras again"}], "held": {"text": "Zebras queued"}, "cwd": "/w"}).decode()
+    old.execute("UPDATE cursor SET context = ?", (context,))
+    old.execute("DELETE FROM _migrations WHERE name LIKE '%_no_text_%'")
+    old.close()
+    state = State(path, FakeClock())
+    assert not [file for file in tmp_path.rglob("*") if b"Zebras" in file.read_bytes()], "also while it is open"
+    assert orjson.loads(state.cursor("t").context)["cwd"] == "/w"
+    assert state.verdicts("s1")[0].memory == "mem_000000000001"
+    state.close()
+
+
+def test_nothing_of_a_purged_memory_stays(state: State) -> None:
+    finish(state, Verdict(KEPT, "rule", memory="mem_000000000001", line=1), Verdict(KEPT, "rule", line=2))
     state.ledger.erase("mem_000000000001")
-    assert [v.text for v in state.verdicts("s1")] == ["Other."]
-    assert state.verdicts("s2") == []
+    assert [v.line for v in state.verdicts("s1")] == [2]
 
 
 def test_uses_are_found_by_session(state: State) -> None:

@@ -372,7 +372,9 @@ def test_what_must_not_be_read_is_passed_over_with_the_reason(tmp_path: Path, re
     world.state.set_off("p1", reason == "project off")
     world.state.set_session_off("s1", reason == "session off")
     (run,) = world.run(log)
-    assert run.skipped[reason] == 5
+    assert run.skipped[reason] == (5 if reason == "own run" else 1), (
+        "a log that is off is not opened, so its turns are not counted"
+    )
     assert world.store.items == {}
     assert world.run(log) == []
     world.state.close()
