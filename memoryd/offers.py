@@ -143,11 +143,6 @@ class Offers:
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ?", (project,))
         return {row[2]: Entry(*row) for row in rows}
 
-    def answered(self, project: str) -> frozenset[str]:
-        """Sessions of the project whose model settled something that they were offered."""
-        rows = self._db.execute("SELECT DISTINCT given_to FROM offered WHERE project = ? AND outcome <> ''", (project,))
-        return frozenset(row[0] for row in rows)
-
     # Answers
 
     def close(self, entry: Entry, outcome: str, memory: str = "") -> None:

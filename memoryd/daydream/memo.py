@@ -108,8 +108,9 @@ class Memo:
         if parent:
             code = short_hash(parent)
             end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
-        else:  # the first prompt was edited
-            end = 0 if self.chained and self.path and self.path[0][0] == "p" else -1
+        else:  # The first prompt was edited. After several prompts it is a fresh start in the same log, which takes nothing back.
+            prompts = sum(mark[0] == "p" for mark in self.path)
+            end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
         if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
             return set()
         left = {mark[1:] for mark in self.path[end:]}

@@ -61,6 +61,7 @@ class Line:
     item: MemoryItem
     short: str
     known: MemoryItem | None = None
+    of_this_session: bool = True
 
 
 def reader_is_session(settings: Settings) -> bool:
@@ -105,16 +106,11 @@ class Offering:
         return [hit.item for hit in self._service.search(query, LOOKED_AT) if hit.item.project == project]
 
     def _left_over(self, session: str, project: str, event: str, number: int) -> str:
-        """Candidates of sessions that are over: those never offered, and those of offers that nobody answered. Once each."""
-        offered, answered = self._state.offers.offered(project), self._state.offers.answered(project)
-        over: dict[str, bool] = {}
-        left = []
-        for item in self._candidates(project):
-            if item.session == session or not over.setdefault(item.session, self._is_over(item.session)):
-                continue
-            entry = offered.get(item.id)
-            if entry is None or (not entry.outcome and entry.given_to == item.session and item.session not in answered):
-                left.append(item)
+        """Candidates of sessions that are over and that no session was offered yet."""
+        offered = self._state.offers.offered(project)
+        waiting = [item for item in self._candidates(project) if item.session != session and item.id not in offered]
+        over = {name for name in {item.session for item in waiting} if self._is_over(name)}
+        left = [item for item in waiting if item.session in over]
         return self._give(left, session, project, event, number, START_NOTE)
 
     def _is_over(self, session: str) -> bool:
@@ -128,7 +124,7 @@ class Offering:
         if not chosen:
             return ""
         names = self._state.offers.name(project, [item.id for item in chosen])
-        lines = [Line(item, names[item.id], self._nearest(item)) for item in chosen]
+        lines = [Line(item, names[item.id], self._nearest(item), item.session == session) for item in chosen]
         text, shown = block(lines, note, BUDGET)
         entries = [
             Entry(line.short, project, line.item.id, line.item.session, session, "", line.known.id if line.known else "")
@@ -214,6 +210,6 @@ def _text(lines: Sequence[Line], note: str, characters: int) -> str:
 
 
 def _shown(line: Line, characters: int) -> str:
-    who = "user" if line.item.source is Source.USER else "you"
+    who = "user" if line.item.source is Source.USER else "you" if line.of_this_session else "agent"
     near = f" [known {line.known.id}: {shorten(harmless(line.known.content), NEAR_CHARACTERS)}]" if line.known else ""
     return f"{line.short} {who}: {shorten(harmless(line.item.content), characters)}{near}"

@@ -156,6 +156,11 @@ def test_the_first_prompt_may_be_edited_too(log: Log, reader: Reader) -> None:
     assert reader.user_texts(*lines) == [("prompt", "Use spaces.")]
 
 
+def test_a_fresh_start_in_the_same_log_takes_nothing_back(log: Log, reader: Reader) -> None:
+    lines = chained(log, ("Use tabs.", -1), ("OK.", 0), ("Use pnpm.", 1), ("OK, pnpm.", 2), ("What do you know?", -1))
+    assert [turn.text for turn in reader.turns(*lines)] == ["Use tabs.", "OK.", "Use pnpm.", "OK, pnpm.", "What do you know?"]
+
+
 def test_tools_that_run_side_by_side_leave_no_branch(log: Log, reader: Reader) -> None:
     first = log.user("Go")
     calls = log.tool_use("a", "Bash", command="x") | {"parentUuid": first["uuid"]}

@@ -87,7 +87,11 @@ class Desk:
 
     def offered(self, block: str) -> dict[str, str]:
         """Id and text of the lines of a block."""
-        rows = [line for line in block.splitlines() if line[:4].isalnum() and (" user: " in line or " you: " in line)]
+        rows = [
+            line
+            for line in block.splitlines()
+            if line[:4].isalnum() and any(f" {who}: " in line for who in ("user", "you", "agent"))
+        ]
         return {row.split(" ", 1)[0]: row.split(": ", 1)[1] for row in rows}
 
     def only(self) -> str:

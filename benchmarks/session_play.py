@@ -1,0 +1,378 @@
+"""Plays the session reader over recorded sessions: what a session's own model is offered, and what its answers keep.
+
+    python -m benchmarks.session_play prepare FOLDER LOG [LOG …]     steps through the logs, writes one file for each offer
+    python -m benchmarks.session_play finish FOLDER                  feeds the answers through the product, prints what is kept
+
+`prepare` does what the product would: the log grows prompt by prompt, each turn is read by the offline reader when it
+ends, and with a prompt (at most every third) the hook hands out an offer. FOLDER/NAME/NN.md holds for each offer the
+conversation since the one before (shortened, without secrets), the prompt, and the exact text that the product adds to
+it; FOLDER/TOOL.md what a model knows of the tool `settle` in every session. The last file of a session, if any, is what
+its project's next session is offered at its start; that session has seen nothing of this one.
+
+Whoever plays the model reads TOOL.md once, then the files of a session in order, knows nothing else, and writes for each
+NN.md a file NN.json beside it: the JSON arguments of the call of `settle`, such as
+
+    {"items": [{"id": "a3f9", "keep": true, "content": "…", "kind": "fix", "asked_as": ["…"]}, {"id": "07bc", "keep": false}],
+     "own": [{"content": "…", "kind": "environment"}]}
+
+An offer without an answer counts as ignored: it keeps nothing. All offers of a session are made before the first answer
+is known, so a line may name something that an answer before has kept already; drop it then.
+
+`finish` applies the answers in order by the product's own `settle` and prints, for each session, tokens given, offers,
+results, and the memories that are active then (`origin`: offline, settled or own). FOLDER/memories.json holds the
+memories alone, as `benchmarks.judging` takes them. It may be run again: it works on a copy.
+With `--series` all logs are consecutive sessions of one project and share their memory (in the order given).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.config import Settings, load_settings
+from memoryd.daydream.render import render
+from memoryd.daydream.transcript import ReadLimits, read_all
+from memoryd.server.api import Api
+from memoryd.server.tools import BY_NAME, INSTRUCTIONS
+from memoryd.state import State
+from memoryd.types import Passage, Turn, TurnKind
+
+SHOWN_TOKENS = 9_000
+PROMPT_CHARACTERS = 8_000
+PROMPTS = frozenset({"prompt", "queue"})
+NEXT = "next-session"
+HOME, COPY, META = "home", "played", "blocks.json"
+
+
+class PlayClock:
+    """Follows the times in the logs; never goes back."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2020, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        """The time in the log."""
+        return self._now
+
+    def reach(self, moment: datetime | None) -> None:
+        """Move on to a moment, by a second at least."""
+        self._now = max(self._now + timedelta(seconds=1), moment or self._now)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A recorded session."""
+
+    path: Path
+    turns: tuple[Turn, ...]
+    session: str
+    cwd: str
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.stem
+
+    def prompts(self) -> Iterator[Turn]:
+        """What the user typed at the prompt: what fires the hook."""
+        last = 0
+        for turn in self.turns:
+            if turn.kind is TurnKind.USER and turn.via in PROMPTS and not turn.sidechain and turn.line > last:
+                last = turn.line
+                yield turn
+
+
+def load(path: Path) -> Log:
+    """Read a log whole."""
+    pieces = list(read_all(path, limits=ReadLimits(tokens=10**9)))
+    turns = tuple(turn for piece in pieces for turn in piece.turns)
+    session = next((piece.session for piece in pieces if piece.session), path.stem)
+    return Log(path, turns, session, next((piece.cwd for piece in pieces if piece.cwd), ""))
+
+
+def typed(turn: Turn) -> str:
+    """The prompt as the hook gets it."""
+    return f"{turn.detail} {turn.text}" if turn.detail.startswith("/") else turn.text
+
+
+class Stage:
+    """A scratch home with one project folder, in which sessions are stepped through."""
+
+    def __init__(self, home: Path, folder: Path, clock: PlayClock, rank: str | None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.settings: Settings = load_settings({}, home=str(home), rank=rank)
+        self.clock = clock
+        self.api = Api(self.settings, clock)
+        self.api.warm()
+
+    def event(self, name: str, session: str, transcript: Path, **fields: str) -> str:
+        """What a hook hands to the session."""
+        payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": str(transcript), **fields}
+        answer = self.api.hook(name, payload, {})
+        context = orjson.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "") if answer else ""
+        return str(context)
+
+    def read(self, name: str, session: str, transcript: Path) -> None:
+        """The log has grown: read it as after the hook of this name."""
+        payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": str(transcript)}
+        self.api.drain_spool_record(name, payload, {})
+        while (wait := self.api.tick()) is not None and wait <= 0:
+            pass
+
+    def close(self) -> None:
+        """Let go of the home."""
+        self.api.close()
+
+
+def offer_in(context: str) -> str:
+    """The block to settle out of what a hook added, or empty."""
+    start = context.find('<memoryd-recall reason="to settle">')
+    return context[start:] if start >= 0 else ""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One offer as it was made: its text, the conversation that it is about, and the prompt that it came with."""
+
+    text: str
+    turns: tuple[Turn, ...] = ()
+    prompt: str = ""
+    number: int = 0
+
+
+def step(log: Log, stage: Stage, transcript: Path) -> Iterator[Offer]:
+    """Walk through a session as the product sees it."""
+    lines = log.path.read_bytes().splitlines(keepends=True)
+    stage.event("SessionStart", log.session, transcript, source="startup")
+    done = 0
+    for number, prompt in enumerate(log.prompts(), 1):
+        transcript.write_bytes(b"".join(lines[: prompt.line - 1]))
+        if prompt.line > 1:
+            stage.read("Stop", log.session, transcript)
+        stage.clock.reach(prompt.at)
+        text = offer_in(stage.event("UserPromptSubmit", log.session, transcript, prompt=typed(prompt)))
+        if text:
+            yield Offer(text, tuple(turn for turn in log.turns if done <= turn.line < prompt.line), typed(prompt), number)
+            done = prompt.line
+    transcript.write_bytes(b"".join(lines))
+    stage.clock.reach(log.turns[-1].at if log.turns else None)
+    stage.read("SessionEnd", log.session, transcript)
+    stage.clock.reach(stage.clock.now() + timedelta(hours=1))
+    text = offer_in(stage.event("SessionStart", f"{NEXT}-{log.name}", transcript.with_name("next.jsonl"), source="startup"))
+    if text:
+        yield Offer(text)
+    stage.event("SessionEnd", f"{NEXT}-{log.name}", transcript.with_name("next.jsonl"))
+
+
+def sheet(log: Log, offer: Offer, number: int) -> str:
+    """What whoever plays the model reads for one offer."""
+    head = f"# {log.name}, offer {number}\n\nAnswer into {number:02d}.json beside this file. See TOOL.md.\n"
+    if not offer.number:
+        return f"{head}\n## A new session of the project starts. You saw nothing of the last. Memory adds:\n\n{offer.text}\n"
+    shown = render(Passage(offer.turns, cwd=log.cwd), SHOWN_TOKENS)
+    prompt = offer.prompt[:PROMPT_CHARACTERS]
+    return (
+        f"{head}\n## The conversation since the last offer (shortened; the model has it whole)\n\n{shown}\n"
+        f"\n## Now the user sends prompt {offer.number}\n\n{prompt}\n\n## Memory adds to it\n\n{offer.text}\n"
+    )
+
+
+def tool_page() -> str:
+    """What a model is told of memory in every session."""
+    spec = BY_NAME["settle"]
+    schema = json.dumps(spec.input_schema, indent=1, ensure_ascii=False)
+    return (
+        "# You play the assistant of the session\n\nYou work on the user's prompt as ever; only your call of `settle` counts, "
+        "beside that work. Write its arguments as JSON into NN.json for each NN.md, in order. Know nothing but these files.\n\n"
+        f"## What the server says about itself\n\n{INSTRUCTIONS}\n\n## settle\n\n{spec.description}\n\n```json\n{schema}\n```\n"
+    )
+
+
+def prepare(folder: Path, logs: Sequence[Path], *, series: bool, rank: str | None) -> list[dict[str, Any]]:
+    """Make all offers; a summary for each session."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "TOOL.md").write_text(tool_page(), "utf-8")
+    clock, out = PlayClock(), []
+    for path in logs:
+        log = load(path)
+        place = folder / log.name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        base = folder / "series" if series else place
+        clock = clock if series else PlayClock()
+        stage = Stage(base / HOME, base / "code" / (Path(log.cwd).name or "project"), clock, rank)
+        try:
+            rows = []
+            for number, offer in enumerate(step(log, stage, place / f"{log.session}.jsonl"), 1):
+                (place / f"{number:02d}.md").write_text(sheet(log, offer, number), "utf-8")
+                rows.append({"number": number, "prompt": offer.number})
+        finally:
+            stage.close()
+        prompts = sum(1 for _ in log.prompts())
+        meta = {
+            "log": str(path.absolute()),
+            "session": log.session,
+            "series": series,
+            "rank": rank,
+            "prompts": prompts,
+            "offers": rows,
+        }
+        (place / META).write_text(json.dumps(meta, indent=1), "utf-8")
+        out.append({"name": log.name, "prompts": prompts, "offers": len(rows)})
+    return out
+
+
+def finish(folder: Path) -> dict[str, Any]:
+    """Apply the answers and tell what is kept."""
+    sessions, memories = [], []
+    places = sorted(path.parent for path in folder.glob(f"*/{META}"))
+    homes: dict[Path, list[Path]] = {}
+    for place in places:
+        meta = json.loads((place / META).read_text("utf-8"))
+        homes.setdefault(folder / "series" if meta["series"] else place, []).append(place)
+    for base, played in homes.items():
+        shutil.rmtree(base / COPY, ignore_errors=True)
+        shutil.copytree(base / HOME, base / COPY)
+        (code,) = (base / "code").iterdir()
+        for place in played:
+            session, kept = _finish_one(base, code, place)
+            sessions.append(session)
+            memories += kept
+    (folder / "memories.json").write_text(json.dumps(memories, indent=1, ensure_ascii=False), "utf-8")
+    return {"sessions": sessions, "totals": _totals(sessions, memories), "memories": memories}
+
+
+def _finish_one(base: Path, code: Path, place: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    meta = json.loads((place / META).read_text("utf-8"))
+    log = load(Path(meta["log"]))
+    clock = PlayClock()
+    clock.reach((log.turns[-1].at or clock.now()) + timedelta(days=1) if log.turns else None)
+    stage = Stage(base / COPY, code, clock, meta["rank"])
+    state = State(stage.settings.paths.state_db, clock)
+    origins: dict[str, str] = {}
+    results, ignored = [], 0
+    try:
+        for row in meta["offers"]:
+            answer = _answer(place / f"{row['number']:02d}.json")
+            if answer is None:
+                ignored += 1
+                continue
+            session = log.session if row["prompt"] else f"{NEXT}-{log.name}"
+            stage.clock.reach(None)
+            stage.event("Notification", session, place / f"{session}.jsonl")
+            state.touch_session(session, _project(state, log.session), str(code), str(place / f"{session}.jsonl"))
+            told = stage.api.call("settle", {**answer, "caller": "model", "cwd": str(code)})
+            for result in told["results"]:
+                results.append({"offer": row["number"], **result})
+                if result["status"] == "kept":
+                    origins[result["memory"]] = "own" if result["id"] == "own" else "settled"
+        given = state.offers.of_session(log.session) + state.offers.of_session(f"{NEXT}-{log.name}")
+        kept = _kept(stage, log, origins)
+    finally:
+        state.close()
+        stage.close()
+    tokens = [entry[2] for entry in given]
+    told_session = {
+        "name": log.name,
+        "prompts": meta["prompts"],
+        "offers": len(given),
+        "ignored": ignored,
+        "tokens": sum(tokens),
+        "most_tokens": max(tokens, default=0),
+        "shown": sum(entry[3] for entry in given),
+        "results": results,
+    }
+    return told_session, kept
+
+
+def _project(state: State, session: str) -> str:
+    record = state.session(session)
+    return record.project if record else ""
+
+
+def _answer(path: Path) -> dict[str, Any] | None:
+    if not path.exists() or not path.read_text("utf-8").strip():
+        return None
+    value = json.loads(path.read_text("utf-8"))
+    if not isinstance(value, dict):
+        raise SystemExit(f"{path}: expected an object with items and own.")
+    return value
+
+
+def _kept(stage: Stage, log: Log, origins: Mapping[str, str]) -> list[dict[str, Any]]:
+    lines = {turn.uuid: turn.line for turn in log.turns if turn.uuid}
+    sessions = {log.session, f"{NEXT}-{log.name}"}
+    listed = stage.api.call("list_memories", {"project": "all", "limit": 1000})["memories"]
+    out = []
+    for brief in reversed(listed):
+        if brief["session"] not in sessions:
+            continue
+        memory = stage.api.call("get_memory", {"id": brief["id"]})["memory"]
+        uuids = memory["evidence"]["lines"]
+        out.append(
+            {
+                "session": log.name,
+                "content": memory["content"],
+                "kind": memory["kind"],
+                "polarity": memory["polarity"],
+                "source": memory["source"],
+                "origin": origins.get(memory["id"], "offline"),
+                "lines": [lines[uuid] for uuid in uuids if uuid in lines],
+                "asked_as": memory.get("asked_as", []),
+                "id": memory["id"],
+            }
+        )
+    return out
+
+
+def _totals(sessions: Sequence[Mapping[str, Any]], memories: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    by_origin = {name: sum(m["origin"] == name for m in memories) for name in ("offline", "settled", "own")}
+    statuses: dict[str, int] = {}
+    for session in sessions:
+        for result in session["results"]:
+            statuses[result["status"]] = statuses.get(result["status"], 0) + 1
+    tokens = sum(session["tokens"] for session in sessions)
+    return {
+        "sessions": len(sessions),
+        "prompts": sum(session["prompts"] for session in sessions),
+        "offers": sum(session["offers"] for session in sessions),
+        "ignored": sum(session["ignored"] for session in sessions),
+        "tokens": tokens,
+        "tokens_per_session": round(tokens / len(sessions), 1) if sessions else 0,
+        "results": statuses,
+        "memories": by_origin,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    made = commands.add_parser("prepare", help="make the offers")
+    made.add_argument("folder", type=Path)
+    made.add_argument("logs", type=Path, nargs="+")
+    made.add_argument("--series", action="store_true", help="consecutive sessions of one project, which share their memory")
+    made.add_argument("--rank", help="ranking of the scratch homes (bm25 is quickest)")
+    played = commands.add_parser("finish", help="feed the answers through the product")
+    played.add_argument("folder", type=Path)
+    options = parser.parse_args(arguments)
+    if options.command == "prepare":
+        answer: Any = prepare(options.folder, options.logs, series=options.series, rank=options.rank)
+    else:
+        answer = finish(options.folder)
+    sys.stdout.write(json.dumps(answer, indent=1, ensure_ascii=False) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
