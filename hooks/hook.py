@@ -66,7 +66,11 @@ def _connect_tcp(rest, seconds):
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     link.settimeout(seconds)
     link.connect(("127.0.0.1", int(port)))
-    link.sendall(b"token " + token + b"\n")
+    try:
+        _load("proof").exchange(link, int(port), token, seconds)
+    except (TimeoutError, _socket.timeout):  # not BusyError: who says nothing may be anybody
+        raise NoDaemonError("what listens at the daemon's port does not prove itself") from None
+    link.settimeout(seconds)
     return link
 
 
@@ -114,7 +118,7 @@ def ask(home, event, data, deadline):
     link = connect(home, max(deadline - monotonic(), 0.01))
     try:
         link.sendall(b"memoryd/1 hook %s %d\n" % (event.encode("ascii"), len(data)) + data)
-        return _checked(_read_to_end(link, deadline).strip())
+        return _checked(_read_to_end(link, deadline).strip(), event, link.family)
     except (TimeoutError, _socket.timeout):
         raise BusyError("no answer in time") from None
     except OSError as error:
@@ -132,9 +136,11 @@ def _read_to_end(link, deadline):
     raise NoDaemonError("the answer has no end")
 
 
-def _checked(answer):
+def _checked(answer, event, family):
     if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
         raise NoDaemonError("what answers is not memoryd")  # a stranger's words must not reach the session
+    if answer and family == _socket.AF_INET:
+        return _load("proof").own_answer(answer, event)
     return answer
 
 
@@ -172,13 +178,13 @@ def _read_input_in_time():
     return body
 
 
-def _load_rare():
+def _load(name):
+    """A module beside this one that is needed rarely."""
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path.insert(0, here)
+    if here not in sys.path:
+        sys.path.insert(0, here)
     sys.dont_write_bytecode = True  # the plugin's folder may be read-only, or a repository
-    import rare
-
-    return rare
+    return __import__(name)
 
 
 def spool_or_log(home, event, data):
@@ -186,7 +192,7 @@ def spool_or_log(home, event, data):
     try:
         spool(home, event, data)
     except OSError as error:
-        _load_rare().log(home, event, f"not spooled: {error}")
+        _load("rare").log(home, event, f"not spooled: {error}")
 
 
 def _deliver(home, event, data, start):
@@ -219,9 +225,9 @@ def handle(event, env, start):
         except (NoDaemonError, BusyError) as error:
             problem = error
     if problem is not None:
-        answer = _load_rare().recover(event, env, body, problem)
+        answer = _load("rare").recover(event, env, body, problem)
     elif event == "SessionStart" and os.path.exists(env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"):
-        answer = _load_rare().announce(env, answer)
+        answer = _load("rare").announce(env, answer)
     if answer:
         os.write(1, answer + b"\n")
 
@@ -236,7 +242,7 @@ def main(arguments, env):
     try:
         handle(event, env, start)
     except Exception as error:  # noqa: BLE001 - a session must never see a fault of its memory
-        _load_rare().log(home_folder(env), event, repr(error))
+        _load("rare").log(home_folder(env), event, repr(error))
 
 
 if __name__ == "__main__":

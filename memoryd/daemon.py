@@ -15,7 +15,9 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from memoryd import __version__
@@ -23,11 +25,12 @@ from memoryd.config import Settings
 from memoryd.errors import DaemonError, MemorydError
 from memoryd.files import make_private_dir, try_lock
 from memoryd.logs import start_log, stop_log
+from memoryd.paths import Paths
 from memoryd.schedule import Scheduler
 from memoryd.server.connection import Connections
 from memoryd.server.contract import ApiLike, Slot
 from memoryd.server.core import Core
-from memoryd.server.endpoint import BACKLOG, Endpoint, holder_pid, listen, publish, withdraw
+from memoryd.server.endpoint import BACKLOG, Endpoint, daemons_of, holder_pid, listen, publish, withdraw
 from memoryd.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -43,6 +46,16 @@ GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
 FIRST_ANSWERS_SECONDS = 0.25
 SWITCH_SECONDS = 0.001  # hooks get the interpreter sooner from a thread that computes (the default is 0.005)
+HOME_CHECK_SECONDS = 1.0
+PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
+PAUSE_SECONDS = 0.02
+SHORTAGE_SECONDS = 5.0
+NOTHING_TO_RETRY = 2  # as for a wrong setting: the same would come of another start
+LEAST_FILES = 64  # a daemon at rest has about 30 open
+MANY_FILES = 4_096
+# Models and libraries are mapped, not held: a daemon at rest maps 1,400 MB, of which 200 are in memory.
+LEAST_SPACE = 1_600 * 2**20
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOBUFS})
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
 
@@ -54,18 +67,24 @@ def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Calla
 
     A second daemon for the same home says so on standard error and ends with 0. `make_api` and all it
     loads run in the background after the socket listens; `ready` is called when clients can connect.
-    1 means: the API could not be made, or the daemon can't listen.
+    1 means: the API could not be made, or the daemon can't listen; 2: the system's limits are too low.
     """
     paths = settings.paths
     try:
+        if problem := too_little():
+            sys.stderr.write(f"memoryd can't start: {problem}\n")
+            return NOTHING_TO_RETRY
+        fresh = not paths.daemon_lock.exists()
         lock = try_lock(paths.daemon_lock)
         if lock is None:
             sys.stderr.write(f"memoryd runs already (pid {holder_pid(paths) or 'unknown'}).\n")
             return 0
         with lock:
+            if fresh:
+                _await_predecessors(paths)
             _note_pid(lock)
             paths.start_problem.unlink(missing_ok=True)
-            return _run_locked(settings, make_api, clock, ready)
+            return _run_locked(settings, make_api, clock, ready, lock)
     except OSError as error:
         _logger.exception("can't start")
         fix = "free some space" if error.errno in _FULL else "run 'memoryd doctor'"
@@ -76,15 +95,22 @@ def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Calla
     return 1
 
 
-def _run_locked(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None) -> int:
+def _run_locked(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None, lock: IO[bytes]) -> int:
     handler = start_log(settings.paths.logs / LOG_NAME, settings.log_level)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        return asyncio.run(_Daemon(settings, make_api, clock).run(ready))
+        return asyncio.run(_Daemon(settings, make_api, clock, lock).run(ready))
     finally:
         sys.setswitchinterval(interval)
         stop_log(handler)
+
+
+def _await_predecessors(paths: Paths) -> None:
+    """Let a daemon end whose home folder was deleted and made again: it holds the lock of a file that is gone."""
+    deadline = time.monotonic() + PREDECESSOR_SECONDS
+    while set(daemons_of(paths) or ()) - {os.getpid()} and time.monotonic() < deadline:
+        time.sleep(PAUSE_SECONDS)
 
 
 def _note_pid(lock: IO[bytes]) -> None:
@@ -95,7 +121,8 @@ def _note_pid(lock: IO[bytes]) -> None:
 
 
 class _Daemon:
-    def __init__(self, settings: Settings, make_api: MakeApi, clock: Clock) -> None:
+    def __init__(self, settings: Settings, make_api: MakeApi, clock: Clock, lock: IO[bytes]) -> None:
+        self._lock = lock
         self._settings = settings
         self._paths = settings.paths
         self._make_api = make_api
@@ -104,14 +131,16 @@ class _Daemon:
         self._code = 0
         self._door: Door | None = None
         self._opening = asyncio.Lock()
+        self._displaced = False
 
     async def run(self, ready: Callable[[], None] | None) -> int:
         self._stopped = asyncio.Event()
-        self._core = Core(self._settings, self._clock, self._stop)
+        asyncio.get_running_loop().set_exception_handler(_on_loop_fault)
+        self._core = Core(self._settings, self._clock, self._stop, lambda: self._why_displaced() == "")
         self._core.open_console = self._open_console
         make_private_dir(self._paths.spool)
         listener, endpoint = listen(self._paths, tcp=self._settings.listen == "tcp")
-        connections = Connections(self._core, endpoint.token)
+        connections = Connections(self._core, endpoint)
         server = await _serve(connections, listener)
         publish(self._paths, endpoint)
         self._core.listening = endpoint.public()
@@ -119,7 +148,8 @@ class _Daemon:
         _logger.info("memoryd %s listens on %s (pid %d)", __version__, endpoint.public(), os.getpid())
         if ready is not None:
             ready()
-        tasks = [asyncio.create_task(self._guard(work)) for work in (self._prepare(), self._watch_spool(), self._watch_lease())]
+        duties = (self._prepare, self._watch_spool, self._watch_lease, self._watch_home)
+        tasks = [asyncio.create_task(self._guard(duty)) for duty in duties]
         await self._stopped.wait()
         server.close()
         await self._end(connections, endpoint, tasks)
@@ -151,14 +181,24 @@ class _Daemon:
             except NotImplementedError:  # Windows
                 signal.signal(number, lambda *_, name=name: loop.call_soon_threadsafe(self._stop, name))
 
-    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
-        """A duty of the daemon that fails ends the daemon: the next client starts a sound one."""
-        try:
-            await work
-        except Exception:
-            _logger.exception("a duty of the daemon failed")
-            self._code = 1
-            self._stop("a duty failed")
+    async def _guard(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A duty of the daemon that fails ends the daemon, and the next client starts a sound one.
+
+        One that only lacks open files, memory or threads for a moment is taken up again.
+        """
+        while True:
+            try:
+                await duty()
+            except Exception as error:
+                if not _is_shortage(error) or (duty == self._prepare and self._core.api_or_none is not None):
+                    _logger.exception("a duty of the daemon failed")
+                    self._code = 1
+                    self._stop("a duty failed")
+                    return
+                self._core.report("daemon", f"short of resources, tries again: {error}")
+                await asyncio.sleep(SHORTAGE_SECONDS)
+            else:
+                return
 
     async def _prepare(self) -> None:
         """Make the API, then load what is heavy."""
@@ -241,9 +281,26 @@ class _Daemon:
                     await core.poked.wait()
             if core.spool.changed():
                 return
-            if not self._paths.daemon_lock.exists():  # another daemon would start beside this one, which nobody can find
-                self._stop("its home folder was deleted")
-                return
+
+    async def _watch_home(self) -> None:
+        """End at once when home or installation is gone: another daemon would start beside this one, which nobody can find."""
+        while not (why := self._why_displaced()):
+            await asyncio.sleep(HOME_CHECK_SECONDS)
+        self._displaced = True
+        self._stop(why)
+
+    def _why_displaced(self) -> str:
+        """Why this daemon must not go on, or empty. The lock counts only as long as it is the file that others would lock."""
+        try:
+            ours, there = os.fstat(self._lock.fileno()), self._paths.daemon_lock.stat()
+        except FileNotFoundError:
+            return "its home folder was deleted"
+        except (OSError, ValueError):  # too many open files, or the lock is closed at the end
+            return ""
+        if (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino):
+            return "its home folder was deleted and made again"
+        gone = next((path for path in (Path(__file__), Path(sys.executable)) if not path.exists()), None)
+        return f"its installation was removed ({gone})" if gone else ""
 
     async def _watch_lease(self) -> None:
         core, loop = self._core, asyncio.get_running_loop()
@@ -258,6 +315,9 @@ class _Daemon:
             await asyncio.sleep(left)
 
     async def _end(self, connections: Connections, endpoint: Endpoint, tasks: list[asyncio.Task[None]]) -> None:
+        if self._displaced and self._why_displaced().startswith("its home"):
+            await self._end_displaced(connections, tasks)
+            return
         withdraw(self._paths, endpoint)
         if self._door is not None:
             await self._door.close()
@@ -273,12 +333,63 @@ class _Daemon:
             await self._close(api)
         _logger.info("stopped")
 
+    async def _end_displaced(self, connections: Connections, tasks: list[asyncio.Task[None]]) -> None:
+        """Whatever is at our paths now belongs to another daemon: nothing is written, nothing removed."""
+        if self._door is not None:
+            await self._door.close()
+        await connections.close(0.0)
+        for task in tasks:
+            task.cancel()
+        self._scheduler.stop()
+        await in_thread(lambda: self._core.worker.stop(0.0), "stop")
+
     async def _close(self, api: ApiLike) -> None:
         try:
             async with asyncio.timeout(GRACE_SECONDS):
                 await in_thread(lambda: self._core.guarded("close", api.close), "close")
         except (TimeoutError, MemorydError):
             _logger.warning("the API did not close cleanly")
+
+
+def _is_shortage(error: Exception) -> bool:
+    """Whether it may be otherwise in a moment: too many open files, no memory, no more threads."""
+    no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
+
+
+def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """One line for a lack of open files, which asyncio tells of every second; else what asyncio does."""
+    error = context.get("exception")
+    if isinstance(error, Exception) and _is_shortage(error):
+        _logger.warning("can't accept connections for now: %s", error)
+    else:
+        loop.default_exception_handler(context)
+
+
+def too_little() -> str:
+    """What the process is allowed too little of to run a daemon, with the cure; empty when it is enough.
+
+    As many open files as allowed are made use of, up to MANY_FILES.
+    """
+    if sys.platform == "win32":
+        return ""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, MANY_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    if soft != resource.RLIM_INFINITY and soft < LEAST_FILES:
+        return f"only {soft} open files are allowed. Fix: allow at least {LEAST_FILES}, e.g. 'ulimit -n 1024'."
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space != resource.RLIM_INFINITY and space < LEAST_SPACE:
+        return (
+            f"only {space // 2**20} MiB of address space are allowed. "
+            f"Fix: allow at least {LEAST_SPACE // 2**20} MiB, e.g. 'ulimit -v unlimited'."
+        )
+    return ""
 
 
 def _load_door() -> type[Door]:

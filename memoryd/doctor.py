@@ -17,7 +17,7 @@ from memoryd.db import Database
 from memoryd.dream.journal import Journal, Step
 from memoryd.errors import MemorydError
 from memoryd.files import read_tail, try_lock
-from memoryd.paths import Paths
+from memoryd.server.endpoint import daemons_of
 
 LOW_DISK_BYTES = 500 * 2**20
 OLD_CLIENT = (2, 0, 0)
@@ -176,30 +176,6 @@ def _processes(settings: Settings) -> Iterator[Check]:
     if found is not None:
         pids = ", ".join(map(str, found)) or "none"
         yield Check("processes", len(found) <= MANY_DAEMONS, f"daemons of this home: {pids}", "End the surplus ones with kill.")
-
-
-def daemons_of(paths: Paths) -> list[int] | None:
-    """Process ids of daemons of this home; None where the platform doesn't tell."""
-    if sys.platform != "linux":
-        return None
-    home = f"MEMORYD_HOME={paths.home}".encode()
-    out = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if _runs_daemon(words) and home in (folder / "environ").read_bytes().split(b"\0"):
-                out.append(int(folder.name))
-        except OSError:
-            continue  # it ended, or belongs to somebody else
-    return out
-
-
-def _runs_daemon(words: list[bytes]) -> bool:
-    """`python -m memoryd.server`, or `memoryd daemon` however it is called; a command with options only talks to one."""
-    named = any(word == b"memoryd" or word.endswith(b"/memoryd") for word in words)
-    return b"memoryd.server" in words or (named and words[-2:-1] == [b"daemon"])
 
 
 def _client(settings: Settings) -> Iterator[Check]:

@@ -1,4 +1,8 @@
-"""An HTTP server on loopback in the daemon's own event loop. The only importer of uvicorn."""
+"""An HTTP server on loopback in the daemon's own event loop. The only importer of uvicorn.
+
+Any user of the machine can connect to it, so strangers are bounded before anybody knows who they are: a request must be
+whole in time, and connections beyond a number take the place of the one that has waited longest.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,16 @@ import socket
 from collections.abc import Iterator
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memoryd.console.safety import MAX_HEAD_BYTES, AsgiApp
 
 LOOPBACK = "127.0.0.1"
-BACKLOG = 64
+BACKLOG = 16  # asyncio accepts as many at once before anything else may close them
 AT_ONCE = 64
+MOST_CONNECTIONS = 48
+# From the first byte (or the connection) to the last byte of a request; a browser on loopback needs milliseconds.
+REQUEST_SECONDS = 8.0
 KEEP_ALIVE_SECONDS = 5
 GRACE_SECONDS = 1
 POLL_SECONDS = 0.01
@@ -24,6 +32,61 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Signals stay the daemon's."""
         yield
+
+
+class _Bounded(H11Protocol):
+    """One connection, with a limit of time for each request and its share of a limited number."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room if there is none, and expect a request."""
+        self._since = self.loop.time()
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._make_room()
+        self._expect_request()
+
+    def _make_room(self) -> None:
+        others = [one for one in self.connections if isinstance(one, _Bounded) and one is not self]
+        idle = [one for one in others if not one.is_answered()] or [one for one in others if one.flow.write_paused]
+        oldest = min(idle, key=lambda one: one.since(), default=self)
+        self.connections.discard(oldest)
+        oldest.transport.abort()
+
+    def since(self) -> float:
+        """When the connection was made."""
+        return self._since
+
+    def is_answered(self) -> bool:
+        """Whether a whole request is being answered."""
+        return self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+
+    def _expect_request(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser; the time for this request runs until it is whole."""
+        if not self.is_answered():
+            self._expect_request()
+        super().data_received(data)
+        if self.is_answered():
+            self._forget_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 def bind(port: int) -> socket.socket:
@@ -42,7 +105,7 @@ class Listener:
         config = uvicorn.Config(
             app,
             lifespan="off",
-            http="h11",
+            http=_Bounded,
             ws="none",
             loop="none",
             log_config=None,

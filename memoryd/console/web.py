@@ -69,6 +69,8 @@ class Web:
 
     async def _open(self, request: Request) -> Response:
         """Trade a ticket for a session. A ticket that is no good looks like no session at all."""
+        if _is_preview(request):  # a ticket is good once, and for the person alone
+            return Response(status_code=204, headers=dict(_NO_STORE))
         token = self._sessions.redeem(_ticket(request))
         if token is None:
             return self._locked()
@@ -148,6 +150,12 @@ class Web:
         """End this session; the cookie is worthless from now on."""
         self._sessions.end_session(context.session)
         return Reply(self._around.templates.render("locked.html", {"theme": "auto"}))
+
+
+def _is_preview(request: Request) -> bool:
+    """Whether somebody only looks ahead: HEAD, or a page that the browser fetches before it is asked for."""
+    purpose = request.headers.get("sec-purpose") or request.headers.get("purpose") or ""
+    return request.method != "GET" or "prefetch" in purpose.lower() or "preview" in purpose.lower()
 
 
 def _ticket(request: Request) -> str:

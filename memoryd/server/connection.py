@@ -7,6 +7,8 @@ import contextlib
 import hmac
 import logging
 import os
+import re
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
@@ -16,6 +18,7 @@ import orjson
 from memoryd import __version__
 from memoryd.errors import InputError, MemorydError
 from memoryd.server.core import Core
+from memoryd.server.endpoint import NONCE_BYTES, Endpoint, proof
 from memoryd.server.hook_events import MAX_RECORD_BYTES
 from memoryd.server.lines import Incoming
 from memoryd.server.threads import in_thread
@@ -31,15 +34,16 @@ IDLE_SECONDS = 60.0
 WRITE_SECONDS = 10.0
 SETTLE_SECONDS = 0.05  # in which finished requests write their answers
 NOT_ASCII_FIX = "Send a first line such as 'memoryd/1 ping'."
+_HELLO = re.compile(rb"hello [0-9a-f]{32}")
 _logger = logging.getLogger(__name__)
 
 
 class Connections:
-    """Accepts clients. `token` is asked for over TCP, empty on a Unix socket."""
+    """Accepts clients. Over TCP both sides prove that they know the endpoint's token."""
 
-    def __init__(self, core: Core, token: str) -> None:
+    def __init__(self, core: Core, endpoint: Endpoint) -> None:
         self._core = core
-        self._token = token.encode("ascii")
+        self._endpoint = endpoint
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,15 +68,25 @@ class Connections:
         try:
             if self._core.connections > MAX_CONNECTIONS:
                 raise InputError("Too many connections.", fix="Close some clients; see 'memoryd doctor'.")
-            if self._token and not await self._is_trusted(connection):
-                raise InputError("Wrong token.", fix="Read run/endpoint under memoryd's home.")
+            if self._endpoint.token and not await self._is_trusted(connection):
+                raise InputError(
+                    "Wrong token.", fix="Read run/endpoint under memoryd's home; see docs/design/daemon-protocol.md."
+                )
             await connection.serve()
         except MemorydError as error:
             await connection.send(f"error {error}\n".encode())
 
     async def _is_trusted(self, connection: Connection) -> bool:
-        line = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
-        return hmac.compare_digest(line or b"", b"token " + self._token)
+        """Prove ourselves to the client's nonce, then ask the same of it. The token itself crosses the wire in neither way."""
+        endpoint, nonce = self._endpoint, secrets.token_hex(NONCE_BYTES)
+        hello = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
+        if hello is None or not _HELLO.fullmatch(hello):
+            return False
+        theirs = hello.split(b" ")[1].decode("ascii")
+        await connection.send(f"proof {nonce} {proof(endpoint.token, 'daemon', endpoint.port, theirs, nonce)}\n".encode())
+        answer = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
+        expected = f"proof {proof(endpoint.token, 'client', endpoint.port, theirs, nonce)}"
+        return hmac.compare_digest(answer or b"", expected.encode())
 
     async def close(self, timeout: float) -> None:
         """Let requests in flight end within `timeout` seconds, then cut all connections."""

@@ -49,10 +49,14 @@ def rss_bytes() -> int:
 class Core:
     """Answers for the daemon. All methods but `report` and `drain_one` belong to the event loop.
 
-    `stop` asks the daemon to end. A call waits until the API exists; `set_api` or `fail_api` comes once.
+    `stop` asks the daemon to end; `owns_home` tells whether the home folder is still the one that it was started for.
+    A call waits until the API exists; `set_api` or `fail_api` comes once.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, stop: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, stop: Callable[[str], None], owns_home: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._owns_home = owns_home
         self.settings = settings
         self.stop = stop
         self.worker = BackgroundWorker(self._tick, self.report_error)
@@ -164,6 +168,8 @@ class Core:
         api = self._ready
         if api is None:
             raise DaemonError("The daemon is not ready yet.")
+        if not self._owns_home():  # the record is the new daemon's
+            raise DaemonError("The home folder is another one by now.")
         self.guarded(f"spooled {event}", lambda: api.drain_spool_record(event, record.payload, record.options))
 
     def _tick(self) -> float | None:

@@ -6,12 +6,15 @@ The endpoint file is written after the socket listens, so a client that reads it
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import os
 import secrets
 import socket
 import stat
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +26,8 @@ from memoryd.text import digest
 SOCKET_NAME = "daemon.sock"
 MAX_SOCKET_PATH_BYTES = 100  # 104 on macOS and 108 on Linux, with the closing zero byte
 LOOPBACK = "127.0.0.1"
+NONCE_BYTES = 16
+MAX_PROOF_BYTES = 256
 BACKLOG = 1024  # a burst of hooks must not be turned away
 
 
@@ -51,11 +56,11 @@ def parse_endpoint(line: str) -> Endpoint:
     port, _, token = rest.partition(" ")
     if kind == "tcp" and port.isdigit() and 0 < int(port) < 65536 and token:
         return Endpoint(port=int(port), token=token)
-    raise DaemonError("The endpoint file makes no sense.", fix="Delete run/endpoint under memoryd's home; it is written anew.")
+    raise DaemonError("The endpoint file is malformed.", fix="Delete run/endpoint under memoryd's home; it is written anew.")
 
 
 def read_endpoint(paths: Paths) -> Endpoint | None:
-    """The endpoint that the running daemon wrote, or None. Raises DaemonError when the file makes no sense."""
+    """The endpoint that the running daemon wrote, or None. Raises DaemonError when the file is malformed."""
     try:
         line = paths.endpoint.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -65,8 +70,17 @@ def read_endpoint(paths: Paths) -> Endpoint | None:
     return parse_endpoint(line)
 
 
+def proof(token: str, side: str, port: int, ours: str, theirs: str) -> str:
+    """What `side` ("daemon" or "client") shows the other over TCP: that it knows the token, which is never sent.
+
+    `ours` and `theirs` are the nonces of client and daemon. hooks/proof.py does the same with bytes.
+    """
+    message = f"memoryd/1 {side} {port} {ours} {theirs}"
+    return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()
+
+
 def connect(endpoint: Endpoint, timeout: float) -> socket.socket:
-    """A connected socket; over TCP the token is sent already. Raises OSError."""
+    """A connected socket; over TCP both sides have proved that they know the token. Raises OSError."""
     if endpoint.path:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(timeout)
@@ -77,8 +91,31 @@ def connect(endpoint: Endpoint, timeout: float) -> socket.socket:
             raise
         return connection
     connection = socket.create_connection((LOOPBACK, endpoint.port), timeout)
-    connection.sendall(f"token {endpoint.token}\n".encode("ascii"))
+    try:
+        _prove(connection, endpoint, time.monotonic() + timeout)
+        connection.settimeout(timeout)
+    except OSError:
+        connection.close()
+        raise
     return connection
+
+
+def _prove(connection: socket.socket, endpoint: Endpoint, deadline: float) -> None:
+    nonce = secrets.token_hex(NONCE_BYTES)
+    connection.sendall(f"hello {nonce}\n".encode("ascii"))
+    data = b""
+    while not data.endswith(b"\n") and len(data) <= MAX_PROOF_BYTES:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        if not (chunk := connection.recv(MAX_PROOF_BYTES)):
+            break
+        data += chunk
+    words = data.decode("ascii", "replace").split()
+    if len(words) != 3 or not hmac.compare_digest(
+        words[2].encode(), proof(endpoint.token, "daemon", endpoint.port, nonce, words[1]).encode()
+    ):
+        raise ConnectionRefusedError("what listens at the daemon's port is not memoryd")
+    answer = proof(endpoint.token, "client", endpoint.port, nonce, words[1])
+    connection.sendall(f"proof {answer}\n".encode("ascii"))
 
 
 def listen(paths: Paths, *, tcp: bool) -> tuple[socket.socket, Endpoint]:
@@ -157,3 +194,27 @@ def holder_pid(paths: Paths) -> int | None:
     except OSError:
         return None
     return int(text) if text.isdigit() else None
+
+
+def daemons_of(paths: Paths) -> list[int] | None:
+    """Process ids of daemons of this home; None where the platform doesn't tell."""
+    if sys.platform != "linux":
+        return None
+    home = f"MEMORYD_HOME={paths.home}".encode()
+    out = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if _runs_daemon(words) and home in (folder / "environ").read_bytes().split(b"\0"):
+                out.append(int(folder.name))
+        except OSError:
+            continue  # it ended, or belongs to somebody else
+    return out
+
+
+def _runs_daemon(words: list[bytes]) -> bool:
+    """`python -m memoryd.server`, or `memoryd daemon` however it is called; a command with options only talks to one."""
+    named = any(word == b"memoryd" or word.endswith(b"/memoryd") for word in words)
+    return b"memoryd.server" in words or (named and words[-2:-1] == [b"daemon"])

@@ -36,7 +36,7 @@ def read_request(link: socket.socket) -> tuple[bytes, bytes]:
     link.settimeout(BOUND_SECONDS)
     stream = link.makefile("rb")
     first = stream.readline()
-    if first.startswith(b"token "):
+    if first.startswith(b"proof "):
         first += stream.readline()
     words = first.split()
     record = stream.read(int(words[-1])) if b"hook" in words else b""

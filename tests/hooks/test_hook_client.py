@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import socket
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.server.endpoint import proof
 from tests.hooks.conftest import Hooks
 from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon, read_request
 
@@ -116,22 +119,54 @@ def test_the_home_of_the_plugin_option_is_used(hooks: Hooks, tmp_path: Path) -> 
 
 def test_the_daemon_is_reached_over_loopback_with_its_token(hooks: Hooks) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    answer = ANSWER.replace(b"SessionStart", b"UserPromptSubmit")
     requests = []
 
     def serve() -> None:
         link, _ = listener.accept()
         with link:
+            hello = link.recv(100).split()
+            link.sendall(f"proof {'5' * 32} {proof('abc123', 'daemon', port, hello[1].decode(), '5' * 32)}\n".encode())
+            requests.append(hello[0])
             requests.append(read_request(link)[0])
-            link.sendall(ANSWER)
+            link.sendall(b'{"decision":"block",' + answer[1:])
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    (hooks.home / "run").mkdir(parents=True)
+    (hooks.home / "run" / "endpoint").write_text(f"tcp {port} abc123\n")
+    with listener:
+        assert json.loads(hooks.run("UserPromptSubmit")) == json.loads(answer)
+        thread.join(BOUND_SECONDS)
+    assert requests[0] == b"hello"
+    first, second = requests[1].splitlines()
+    assert first.startswith(b"proof ") and b"abc123" not in first
+    assert second.startswith(b"memoryd/1 hook UserPromptSubmit ")
+
+
+@pytest.mark.parametrize("says", [b"", ANSWER, b"proof x y\n", b"proof " + b"5" * 32 + b" " + b"6" * 64 + b"\n" + ANSWER])
+def test_a_stranger_at_the_port_of_a_dead_daemon_is_neither_told_nor_believed(hooks: Hooks, says: bytes) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    heard = []
+
+    def serve() -> None:
+        link, _ = listener.accept()
+        with link:
+            heard.append(link.recv(1000))
+            link.sendall(says)
+            link.settimeout(0.3)
+            with contextlib.suppress(OSError):
+                heard.append(link.recv(10_000))
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     (hooks.home / "run").mkdir(parents=True)
     (hooks.home / "run" / "endpoint").write_text(f"tcp {listener.getsockname()[1]} abc123\n")
     with listener:
-        assert hooks.run("UserPromptSubmit") == ANSWER + b"\n"
+        assert hooks.run("UserPromptSubmit") == b""
         thread.join(BOUND_SECONDS)
-    assert requests[0].startswith(b"token abc123\nmemoryd/1 hook UserPromptSubmit ")
+    assert b"abc123" not in b"".join(heard) and b"prompt" not in b"".join(heard)
 
 
 def test_nothing_is_compiled_into_the_plugin_folder(hooks: Hooks) -> None:

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from memoryd.logs import LIMIT_BYTES, start_log, stop_log
+from memoryd.logs import FLOOD_LINES, LIMIT_BYTES, start_log, stop_log
 
 
 @pytest.fixture
@@ -44,3 +44,14 @@ def test_a_large_log_is_rotated_into_private_files(log):
     rotated = log.with_name("daemon.log.1")
     assert rotated.exists() and stat.S_IMODE(rotated.stat().st_mode) == 0o600
     assert log.stat().st_size < LIMIT_BYTES
+
+
+def test_a_line_that_repeats_does_not_fill_the_log(log, monkeypatch):
+    for n in range(500):
+        logging.getLogger("memoryd.x").warning("can't accept: %s", n)
+        logging.getLogger("memoryd.y").warning("another %s", "line") if n == 400 else None
+    assert log.read_text().count("can't accept") == FLOOD_LINES
+    assert "another line" in log.read_text()
+    monkeypatch.setattr("memoryd.logs.FLOOD_SECONDS", 0)
+    logging.getLogger("memoryd.x").warning("can't accept: %s", "again")
+    assert "can't accept: again [480 more like this were left out]" in log.read_text()

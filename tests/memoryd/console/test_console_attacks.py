@@ -8,11 +8,12 @@ import pytest
 from auditing import harm
 
 from memoryd.codec import item_to_dict
-from memoryd.console.listener import Listener, bind
+from memoryd.console.listener import MOST_CONNECTIONS, Listener, bind
 from memoryd.console.markdown import render
 from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
 from memoryd.errors import ConflictError
 from memoryd.types import EPOCH, MemoryItem
+from tests.waiting import until
 
 HOST = "127.0.0.1:4242"
 ORIGIN = f"http://{HOST}"
@@ -344,3 +345,61 @@ def test_raw_requests_that_bend_the_protocol_get_nowhere(port):
 def test_it_listens_on_loopback_only():
     with bind(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def closed(connections):
+    """How many of the connections were closed by the other side."""
+    count = 0
+    for connection in connections:
+        connection.setblocking(False)
+        try:
+            while connection.recv(65_536):
+                continue
+            count += 1
+        except BlockingIOError:
+            continue
+        except OSError:
+            count += 1
+    return count
+
+
+def test_half_requests_neither_fill_the_house_nor_stay(port, monkeypatch):
+    monkeypatch.setattr("memoryd.console.listener.REQUEST_SECONDS", 0.3)
+    half = []
+    for begin in (b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", b"\r\n\r\n\r\n") * 50:
+        connection = socket.create_connection(("127.0.0.1", port), 60)
+        connection.sendall(begin)
+        half.append(connection)
+    request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % port
+    assert talk(port, request).split(b" ")[1] == b"401"
+    assert len(half) > 2 * MOST_CONNECTIONS
+    until(lambda: closed(half) == len(half))
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(port, monkeypatch):
+    monkeypatch.setattr("memoryd.console.listener.REQUEST_SECONDS", 0.3)
+    us = b"127.0.0.1:%d" % port
+    head = b"POST /theme HTTP/1.1\r\nHost: " + us + b"\r\nOrigin: http://" + us + b"\r\nContent-Length: 9\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        connection.sendall(head)
+        until(lambda: closed([connection]) == 1)
+
+
+def test_a_second_request_on_a_connection_has_its_limit_too(port, monkeypatch):
+    monkeypatch.setattr("memoryd.console.listener.REQUEST_SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 401")
+        connection.sendall(b"GET / HT")
+        connection.settimeout(60)
+        while connection.recv(65_536):
+            continue
+
+
+@pytest.mark.parametrize(
+    ("method", "headers"), [("HEAD", {}), ("GET", {"sec-purpose": "prefetch;prerender"}), ("GET", {"purpose": "prefetch"})]
+)
+def test_looking_ahead_does_not_use_a_ticket_up(console, method, headers):
+    ticket = console.sessions.issue()
+    console.client.request(method, "/open", params={"ticket": ticket}, headers=headers)
+    assert console.client.get("/open", params={"ticket": ticket}).status_code == 303

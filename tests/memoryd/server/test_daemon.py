@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import shutil
 import socket
@@ -16,11 +17,12 @@ from fake_api import FakeApi
 
 from memoryd.client import Client
 from memoryd.clock import SystemClock
-from memoryd.daemon import run_daemon
+from memoryd.daemon import _on_loop_fault, run_daemon
 from memoryd.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
+from memoryd.paths import Paths
 from memoryd.server.contract import Slot
 from memoryd.server.core import Core
-from memoryd.server.endpoint import LOOPBACK, connect, read_endpoint
+from memoryd.server.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
 from memoryd.types import EPOCH
 from tests.waiting import HANGS_SECONDS, until
 
@@ -333,6 +335,30 @@ def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
     until(daemon.client.is_running)
 
 
+@pytest.mark.parametrize("says", [b"", b"proof " + b"a" * 32 + b" " + b"b" * 64 + b"\n", b"pong 9.9.9 1\n", b"x" * 100_000])
+def test_over_tcp_a_stranger_at_the_port_learns_neither_token_nor_request(tmp_path, says):
+    paths = Paths(tmp_path)
+    heard = []
+    with socket.create_server((LOOPBACK, 0)) as stranger:
+
+        def serve():
+            link, _ = stranger.accept()
+            with link:
+                heard.append(link.recv(10_000))
+                link.sendall(says)
+                link.settimeout(0.3)
+                with contextlib.suppress(OSError):
+                    heard.append(link.recv(10_000))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        publish(paths, Endpoint(port=stranger.getsockname()[1], token="c0ffee" * 8))
+        with pytest.raises(DaemonUnavailable):
+            Client(paths).call("recall", {"query": "the secret plan"}, timeout=HANGS_SECONDS)
+        thread.join(HANGS_SECONDS)
+    assert b"c0ffee" not in b"".join(heard) and b"secret plan" not in b"".join(heard)
+
+
 def test_over_tcp_only_the_token_lets_in(run):
     with run(listen="tcp") as daemon:
         endpoint = read_endpoint(daemon.paths)
@@ -341,12 +367,17 @@ def test_over_tcp_only_the_token_lets_in(run):
         for greeting in (
             b"memoryd/1 ping\n",
             b"token wrong\nmemoryd/1 ping\n",
-            b"token \nmemoryd/1 ping\n",
+            b"token " + endpoint.token.encode() + b"\nmemoryd/1 ping\n",
+            b"hello \nmemoryd/1 ping\n",
             b"GET / HTTP/1.1\r\n\r\n",
         ):
             with socket.create_connection((LOOPBACK, endpoint.port), HANGS_SECONDS) as connection:
                 connection.sendall(greeting)
                 assert connection.recv(1000).startswith(b"error Wrong token")
+        with socket.create_connection((LOOPBACK, endpoint.port), HANGS_SECONDS) as connection:
+            connection.sendall(b"hello " + b"0" * 32 + b"\nproof " + b"0" * 64 + b"\nmemoryd/1 ping\n")
+            answer = b"".join(iter(lambda: connection.recv(1000), b""))
+            assert answer.startswith(b"proof ") and b"error Wrong token" in answer and b"pong" not in answer
         assert endpoint.token not in (daemon.paths.logs / "daemon.log").read_text()
 
 
@@ -435,8 +466,67 @@ def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
 
 
 def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
-    monkeypatch.setattr("memoryd.daemon.SPOOL_POLL_SECONDS", 0.02)
+    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 0.02)
     with run() as running:
         until(lambda: shutil.rmtree(running.paths.home, ignore_errors=True) or not running.paths.home.exists())
         running.thread.join(HANGS_SECONDS)
         assert not running.thread.is_alive()
+
+
+def test_a_daemon_whose_home_was_deleted_and_made_again_ends_and_leaves_the_new_one_alone(run, monkeypatch):
+    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 0.02)
+    with run() as old:
+        moved = old.paths.home.with_name("moved")
+        old.paths.home.rename(moved)
+        with run() as new:
+            old.thread.join(HANGS_SECONDS)
+            assert not old.thread.is_alive()
+            assert new.client.call("x") == {"ok": True}
+            assert not (moved / "run" / "endpoint").exists() or (moved / "run" / "endpoint").is_file()
+
+
+def test_a_daemon_takes_no_event_of_a_home_that_is_not_its_own(run, monkeypatch):
+    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 60)
+    monkeypatch.setattr("memoryd.daemon.SPOOL_POLL_SECONDS", 0.02)
+    with run() as daemon:
+        daemon.client.call("x")
+        daemon.paths.daemon_lock.unlink()
+        daemon.paths.daemon_lock.touch()
+        record = daemon.paths.spool / f"{1:020}-1.Stop"
+        record.write_bytes(b'\n{"n": 1}')
+        until(lambda: any(fault["where"] == "spool" for fault in daemon.client.call("daemon_info")["errors"]))
+        assert record.exists()
+
+
+def test_a_daemon_whose_installation_was_removed_ends(run, monkeypatch, tmp_path):
+    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 0.02)
+    with run() as daemon:
+        monkeypatch.setattr("memoryd.daemon.sys.executable", str(tmp_path / "gone" / "python"))
+        daemon.thread.join(HANGS_SECONDS)
+        assert not daemon.thread.is_alive()
+        assert not daemon.paths.endpoint.exists()
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("can't start new thread")])
+def test_a_moment_without_open_files_ends_no_duty(run, monkeypatch, error):
+    monkeypatch.setattr("memoryd.daemon.SHORTAGE_SECONDS", 0.02)
+    failures = [error] * 3
+    plain = Core.occupied
+
+    async def occupied(self, lease):
+        if failures:
+            raise failures.pop()
+        return await plain(self, lease)
+
+    monkeypatch.setattr(Core, "occupied", occupied)
+    with run(lease_minutes=0.0001) as daemon:
+        daemon.thread.join(HANGS_SECONDS)
+        assert not failures and daemon.code == 0
+
+
+def test_accepting_without_open_files_is_told_in_one_line(caplog):
+    loop = asyncio.new_event_loop()
+    context = {"message": "socket.accept() out of system resource", "exception": OSError(errno.EMFILE, "Too many open files")}
+    _on_loop_fault(loop, context)
+    loop.close()
+    assert [record.exc_info for record in caplog.records] == [None]

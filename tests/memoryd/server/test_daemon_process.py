@@ -183,3 +183,23 @@ def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
         },
     )
     assert inherited == {"PATH": "/bin", "CLAUDE_CONFIG_DIR": "/c", "MEMORYD_HOME": str(settings.home)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ("RLIMIT_NOFILE, (32, 32)", "32 open files"),
+        ("RLIMIT_AS, (400_000_000, 400_000_000)", "381 MiB of address"),
+    ],
+)
+def test_limits_under_which_no_daemon_can_live_are_said_at_once(settings, limits, says):
+    script = (
+        "import resource, sys\nfrom memoryd.client import ensure_daemon\nfrom memoryd.config import load_settings\n"
+        "from memoryd.errors import MemorydError\n"
+        f"resource.setrlimit(resource.{limits})\n"
+        "try:\n    ensure_daemon(load_settings({}, home=sys.argv[1]))\nexcept MemorydError as error:\n    print(error)\n"
+    )
+    command = [sys.executable, "-c", script, str(settings.home)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_SECONDS, check=False)
+    assert says in done.stdout and "ulimit" in done.stdout
