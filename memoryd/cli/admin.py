@@ -45,6 +45,7 @@ def status(context: Context, /) -> None:
         ("embedder", f"{index['embedder']}, {index['waiting_for_vectors']} waiting {index['embedder_error']}"),
         ("router", f"{result['router']['used']}: {result['router']['reason']}"),
         ("reader", f"{result['reader']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
+        ("offers", _offers(result["offers"])),
         ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
         ("dreams", _dreams(result["dreams"])),
     ]
@@ -61,6 +62,14 @@ def _dreams(dreams: dict[str, Any]) -> str:
     waiting = dreams["proposals"] + dreams["undecided"]
     told = f"last {dreams['last_run'][:16] or 'never'}" + (f", {waiting} wait for you: memoryd proposals" if waiting else "")
     return f"{told} {dreams['last_error']}".strip()
+
+
+def _offers(offers: dict[str, Any]) -> str:
+    """What sessions' own models were offered to settle, what it took of their context, and what came of it."""
+    if not offers["offers"]:
+        return f"none in {offers['days']} days"
+    settled = f"{offers['settled']} of {offers['shown']} settled: {offers['kept']} kept, {offers['dropped']} dropped"
+    return f"{offers['offers']} in {offers['days']} days, {offers['tokens']} tokens; {settled}; {offers['own']} added"
 
 
 def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
