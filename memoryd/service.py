@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memoryd import candidates
 from memoryd.config import Settings
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import EmbeddingError, NotFoundError
@@ -269,6 +270,11 @@ class Orchestrator:
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
         """The route that was taken and its hits."""
         asked = query if query.now else replace(query, now=self._clock.now())
+        route, hits = self._explained(asked, k)
+        now = asked.now or self._clock.now()
+        return route, [hit for hit in hits if asked.as_of is not None or not candidates.is_faded(hit.item, now)]
+
+    def _explained(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
         if asked.backend is not Backend.MARKDOWN or self._loaded:  # asked by words alone: no waiting for a model to load
             with self._embedding():
                 found = self.ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
@@ -422,14 +428,19 @@ class Orchestrator:
         *,
         project: str,
         k: int = 8,
-        statuses: tuple[Status, ...] = (Status.ACTIVE, Status.BLACKLISTED, Status.SUPERSEDED),
+        statuses: tuple[Status, ...] = tuple(Status),
     ) -> list[MemoryItem]:
         """The memories closest to a statement, for telling whether it is known, newer or forbidden.
 
         Behind them come those whose files a person deleted, as blacklisted ones that `get` does not know.
         """
-        query = Query(text=content, project=project, statuses=statuses, backend=Backend.HYBRID)
-        return [*(hit.item for hit in self.search(query, k)), *self._hand_work.forbidden(content, project)]
+        settled = tuple(status for status in statuses if status is not Status.CANDIDATE)
+        query = Query(text=content, project=project, statuses=settled, backend=Backend.HYBRID)
+        found = [hit.item for hit in self.search(query, k)]
+        waiting = replace(query, statuses=(Status.CANDIDATE,))
+        if len(settled) < len(statuses) and self.count(waiting):
+            found += [hit.item for hit in self.search(waiting, k)]  # apart: there are many, and they must not hide the others
+        return [*found, *self._hand_work.forbidden(content, project)]
 
     def compare(self, old: Said, new: Said) -> Comparison:
         """What a statement is to an older one, by words and, with the bundled embedder, by meaning."""
@@ -438,6 +449,26 @@ class Orchestrator:
         except EmbeddingError as error:
             self._embedder_error = str(error)
             return RULES.compare(old, new)
+
+    # Candidates
+
+    def make_room(self, project: str) -> None:
+        """Remove the least promising candidates of a project that has too many."""
+        query = Query(project=project, statuses=(Status.CANDIDATE,))
+        if self.count(query) > candidates.MOST:
+            for item in candidates.surplus(self.markdown.page(query, 2 * candidates.MOST)):
+                self.delete(item.id)
+
+    def fade_candidates(self) -> int:
+        """Remove the candidates whose time is over, of all projects; returns how many. Their files go to the trash."""
+        before = self._clock.now() - candidates.LIFETIME
+        query = Query(statuses=(Status.CANDIDATE,), created_before=before)
+        faded = 0
+        while items := self.markdown.page(query, candidates.MOST):
+            for item in items:
+                self.delete(item.id)
+            faded += len(items)
+        return faded
 
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
         """Memories linked with this one, nearest first."""

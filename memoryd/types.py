@@ -275,6 +275,7 @@ class Candidate:
 
     `status` is active or candidate. `asked_as` are the memory's keys. `repeats`, `replaces` and `closes` are ids of known
     memories: those that it says again (or confirms), those that no longer hold because of it, and todos that are done.
+    `revises` are earlier statements of the same session, by their text, that the speaker takes back with it.
     """
 
     content: str
@@ -296,6 +297,7 @@ class Candidate:
     repeats: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
+    revises: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

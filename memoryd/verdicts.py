@@ -1,4 +1,4 @@
-"""What day dreams decided about single statements: kept, known already or refused, and why.
+"""What day dreams decided about single statements: kept, proposed, known already or refused, and why.
 
 Part of the state database (see `state`), written together with the run that it belongs to. No text is kept, only where
 it stands in the session's log. Bounded: so many per session, so many in all; refused ones go first. Times are ISO strings.
@@ -13,6 +13,7 @@ from memoryd.db import Database
 
 KEPT = "kept"
 KNOWN = "known"
+PROPOSED = "proposed"
 REFUSED = "refused"
 TEXT_CHARS = 300
 MOST_OF_A_SESSION = 400
@@ -24,7 +25,7 @@ MOST = 20_000
 class Verdict:
     """One statement of a session. `memory` is the memory that says it or that it was refused for, if any.
 
-    `outcome` is kept, known or refused. `line` is the log's, 0 when unknown; `said_at` empty when
+    `outcome` is kept, proposed (a candidate), known or refused. `line` is the log's, 0 when unknown; `said_at` empty when
     unknown. `run` is the id of the day dream. `part`, `start` and `chars` say which of the line's turns holds the
     statement and where in it; `chars` is 0 when it does not stand there word for word. `text` is not stored.
     """

@@ -11,7 +11,7 @@ from memoryd.clock import to_iso
 from memoryd.daydream.keeping import Outcome
 from memoryd.daydream.reconcile import Action
 from memoryd.text import one_line, shorten
-from memoryd.types import Candidate, Refused, Turn
+from memoryd.types import Candidate, Refused, Status, Turn
 from memoryd.verdicts import Verdict
 
 # Refused statements that one piece may put on record; the counts by reason hold all.
@@ -62,7 +62,8 @@ def shown_text(verdict: Verdict, turns: Sequence[Turn]) -> str:
 
 
 def _of_outcome(candidate: Candidate, outcome: Outcome) -> Verdict:
-    kind = _OUTCOMES.get(outcome.action, verdicts.KEPT)
+    written = verdicts.PROPOSED if candidate.status is Status.CANDIDATE and outcome.action is Action.NEW else verdicts.KEPT
+    kind = _OUTCOMES.get(outcome.action, written)
     why = candidate.reason if outcome.action is Action.NEW else f"{outcome.action}: {outcome.reason}"
     return Verdict(
         kind,

@@ -16,7 +16,7 @@ from memoryd.daydream.extractors import ENDPOINT, limits_for
 from memoryd.daydream.gate import admissible, is_own_run, summed
 from memoryd.daydream.model_extract import messages_for
 from memoryd.daydream.privacy import redacted_passage
-from memoryd.daydream.reconcile import Action, reconcile, to_item
+from memoryd.daydream.reconcile import UNKNOWN_SESSION, Action, reconcile, to_item
 from memoryd.daydream.references import resolve
 from memoryd.daydream.related import choose_related
 from memoryd.daydream.transcript import Piece, read_all
@@ -91,8 +91,11 @@ class _Draft:
 
     def add(self, candidate: Candidate, passage: Passage) -> dict[str, int]:
         """Take the candidate in; the reason when it, or an earlier one, is left out."""
+        for id in [id for id, (one, _) in self._items.items() if one.content in candidate.revises]:
+            del self._items[id]
         known = {id: item for id, (_, item) in self._items.items()}
-        decision, references = reconcile(candidate, list(known.values())), resolve(candidate, known)
+        session = passage.session or UNKNOWN_SESSION
+        decision, references = reconcile(candidate, list(known.values()), session=session), resolve(candidate, known)
         if decision.action is Action.REFUSED:
             return {decision.action.value: 1}
         decision = references.decision or decision

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from memoryd.daydream.memo import short_hash
 from memoryd.daydream.provenance import commit_for
-from memoryd.daydream.reconcile import Action, Decision, reconcile, to_item
+from memoryd.daydream.reconcile import UNKNOWN_SESSION, Action, Decision, reconcile, to_item
 from memoryd.daydream.references import References, resolve
 from memoryd.protocols import Clock, MemoryStore
 from memoryd.statements import Comparison, Said
@@ -41,6 +41,10 @@ class KeepingStore(MemoryStore, Protocol):
         """Bring back what was superseded."""
         ...
 
+    def make_room(self, project: str) -> None:
+        """Remove the least promising candidates of a project that has too many."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -65,7 +69,9 @@ class Keeper:
         With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
         """
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
-        decision = reconcile(candidate, [item for item in near if not self._is_said_anew(candidate, item)], self._store.compare)
+        others = [item for item in near if not self._is_said_anew(candidate, item)]
+        session = passage.session or UNKNOWN_SESSION
+        decision = self._revision(candidate, passage) or reconcile(candidate, others, self._store.compare, session)
         if decision.action is Action.REFUSED:
             return Outcome(decision.action, decision.target, reason=decision.reason)
         references = self._references(candidate, passage)
@@ -80,7 +86,7 @@ class Keeper:
         now = self._clock.now()
         item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
         if decision.action is Action.CONFIRMS:
-            self._confirm(decision.target, item)
+            self._confirm(decision.target, item, outright=candidate.status is not Status.CANDIDATE)
             self._close(id for id in references.ended if id != decision.target)
             return Outcome(decision.action, decision.target, reason=decision.reason)
         return self._write(replace(item, id=id, pinned=pinned), decision, references)
@@ -102,14 +108,31 @@ class Keeper:
         item = replace(item, links=tuple(dict.fromkeys([*item.links, *links])))
         if not ended:
             action = Action.CONTRADICTS if references.disputed else decision.action
-            return Outcome(action, self._store.write(item), reason=decision.reason or ("disputed" if references.disputed else ""))
+            written = self._store.write(item)
+            if item.status is Status.CANDIDATE:
+                self._store.make_room(item.project)
+            return Outcome(action, written, reason=decision.reason or ("disputed" if references.disputed else ""))
         id = self._store.supersede(ended[0], item)
         self._close(ended[1:])
         return Outcome(Action.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
 
-    def _confirm(self, id: str, item: MemoryItem) -> None:
-        """A candidate file becomes a memory, in the words of whoever confirmed it."""
+    def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
+        """A statement of this session that its speaker takes back is replaced, whatever the wording."""
+        by_user = candidate.source is Source.USER
+        for text in candidate.revises:
+            head = text.rstrip("…")
+            for item in self._store.near(text, project=passage.project, k=NEIGHBOURS):
+                ours = item.session == (passage.session or UNKNOWN_SESSION) and (item.source is Source.USER) == by_user
+                if ours and item.status is Status.ACTIVE and not item.pinned and item.content.startswith(head):
+                    return Decision(Action.SUPERSEDES, item.id, "taken back in the same session")
+        return None
+
+    def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
+        """A candidate file becomes a memory; said outright, in the words of whoever said so."""
         old = self._store.get(id)
+        if not outright:
+            self._store.update(id, status=Status.ACTIVE)
+            return
         lines = dict.fromkeys([*(old.evidence.lines if old else ()), *item.evidence.lines])
         self._store.update(
             id,

@@ -35,6 +35,7 @@ from memoryd.state import Cursor, Job, Run, State
 from memoryd.types import Candidate, Passage, Status, Usage
 from memoryd.verdicts import REFUSED, Verdict
 
+WRITES = (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS)
 log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
 LIVE_CURSORS = 64
@@ -265,8 +266,11 @@ class DayDream:
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
         feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
-        written = sum(actions[action] for action in (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS))
-        skipped = summed(piece.skipped, extraction.skipped, counts(refused), {"refused": actions[Action.REFUSED]})
+        proposed = sum(c.status is Status.CANDIDATE and outcome.action is Action.NEW for c, outcome in outcomes)
+        written = sum(actions[action] for action in WRITES) - proposed
+        skipped = summed(
+            piece.skipped, extraction.skipped, counts(refused), {"refused": actions[Action.REFUSED], "proposed": proposed}
+        )
         run = replace(
             run,
             kept=written,

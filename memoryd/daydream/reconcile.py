@@ -13,6 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from memoryd.daydream.answer import restrain
+from memoryd.daydream.heuristic.moment import asks, binds
 from memoryd.entities import find_entities
 from memoryd.statements import RULES, Comparison, Relation, Said, adds, rephrases
 from memoryd.types import (
@@ -29,6 +30,7 @@ from memoryd.types import (
     Status,
 )
 
+UNKNOWN_SESSION = "unknown"
 TOMBSTONE_SIMILARITY = 0.75
 REPHRASED_SIMILARITY = 0.5
 _AUTHORITY: Mapping[Source, int] = MappingProxyType(
@@ -66,11 +68,42 @@ class Decision:
 Compare = Callable[[Said, Said], Comparison]
 
 
-def reconcile(candidate: Candidate, known: Sequence[Hit | MemoryItem], compare: Compare = RULES.compare) -> Decision:
-    """Compare a candidate with its neighbours, nearest first; the order among them matters only for ties."""
+def reconcile(
+    candidate: Candidate, known: Sequence[Hit | MemoryItem], compare: Compare = RULES.compare, session: str = ""
+) -> Decision:
+    """Compare a candidate with its neighbours, nearest first; the order among them matters only for ties.
+
+    What only looks promising replaces nothing: at most it confirms what another `session` proposed.
+    """
     items = [entry.item if isinstance(entry, Hit) else entry for entry in known]
-    found = [(item, relation(item, candidate, compare)) for item in items]
-    return _refused(candidate, found) or _known(candidate, found) or _against_active(candidate, found)
+    pairs = [(item, relation(item, candidate, compare)) for item in items]
+    settled = [pair for pair in pairs if pair[0].status is not Status.CANDIDATE]
+    decided = _refused(candidate, settled) or _known(candidate, settled)
+    if decided is None and candidate.status is not Status.CANDIDATE:
+        decided = _against_active(candidate, settled)
+    if decided is not None and (decided.action is not Action.NEW or decided.refined):
+        return decided
+    waiting = [pair for pair in pairs if pair[0].status is Status.CANDIDATE]
+    return _waiting(candidate, waiting, session) or Decision(Action.NEW)
+
+
+def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Decision | None:
+    """What an earlier proposal that says the same becomes: active, if it is said outright or in a second session."""
+    for item, comparison in found:
+        same = comparison.relation is Relation.SAME
+        reread = bool(set(candidate.uuids) & set(item.evidence.lines))
+        if candidate.status is not Status.CANDIDATE:
+            if same:
+                return Decision(Action.CONFIRMS, item.id, "said outright")
+        elif reread or (same and (not session or item.session == session)):
+            if same or _rephrases(item, candidate, REPHRASED_SIMILARITY):
+                return Decision(Action.KNOWN, item.id, "proposed already")
+        elif same:
+            # The same order of the moment is given in many sessions; that makes no memory of it.
+            lasting = not (binds(candidate.content) or asks(candidate.content))
+            action = Action.CONFIRMS if lasting else Action.KNOWN
+            return Decision(action, item.id, "said in a second session" if lasting else "proposed already")
+    return None
 
 
 def said(statement: MemoryItem | Candidate) -> Said:
@@ -209,16 +242,16 @@ def to_item(
         polarity=candidate.polarity,
         scope=candidate.scope,
         project=passage.project,
-        session=passage.session or "unknown",
+        session=passage.session or UNKNOWN_SESSION,
         source=candidate.source,
         confidence=min(1.0, max(0.0, candidate.confidence)),
+        status=candidate.status,
+        asked_as=candidate.asked_as,
         tags=candidate.tags,
         entities=entities,
         links=links,
         created_at=now,
         valid_from=candidate.at or now,
-        status=candidate.status,
-        asked_as=candidate.asked_as,
         evidence=Evidence(passage.transcript, candidate.uuids, commit, candidate.paths or _paths_in(entities)),
     )
 

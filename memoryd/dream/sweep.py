@@ -119,6 +119,7 @@ class Sweep:
             return report
 
     def _run(self, trigger: str) -> Report:
+        self._service.fade_candidates()
         draft, inspection = self._draft(self._service_items())
         applied = self._applier.apply(draft.changes, Kind.DREAM, trigger)
         self.proposals.replace(draft.proposals, draft.undecided)

@@ -53,6 +53,7 @@ _STATUS_OF_ACTION = {
     Action.KNOWN: "known",
     Action.REFUSED: "refused",
     Action.SUPERSEDES: "superseded",
+    Action.CONFIRMS: "new",
 }
 
 

@@ -1,17 +1,19 @@
-"""From a kept unit to a candidate: kind, polarity, wording, evidence."""
+"""From what was found to a Candidate: kind, polarity, wording, evidence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from types import MappingProxyType
+from typing import TypedDict
 
-from memoryd.daydream.heuristic.explicit import about_person, is_correction
+from memoryd.daydream.heuristic.acts import Act
+from memoryd.daydream.heuristic.findings import Finding
 from memoryd.daydream.heuristic.score import Weights, probability
-from memoryd.daydream.heuristic.select import Scored
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.heuristic.wording import stated
-from memoryd.types import Candidate, Kind, Polarity, Scope, Source
+from memoryd.types import Candidate, Kind, Polarity, Scope, Source, Status, Turn
 
 _PATH = re.compile(
     r"(?<![\w/:.@-])(?:[~.]{0,2}/)?(?:[\w.@-]+/)*[\w@-]+(?:\.[\w-]+)*\.(?:[a-z]{1,5}\d?)(?![\w/(])|"
@@ -43,6 +45,18 @@ _OPENS_WITH_DO = re.compile(
     r"immer|toujours|siempre|всегда|务必|记住)\b",
     re.IGNORECASE,
 )
+_PERSON = re.compile(
+    r"\b(?:(?:answer|reply|respond|talk|speak|write to me|explain)\w* (?:to me |me )?(?:in|with|briefly|shortly)|"
+    r"emojis?|I (?:always |really )?prefer|my name|call me|I (?:work|am working) (?:on|with)|"
+    r"antworte|réponds|responde|отвечай|tone|verbose|concise(?:ly)?|short answers)\b|用中文|用英文|回答我|表情",
+    re.I,
+)
+_OF_PROJECT = re.compile(
+    r"\b(?:this|the|our|we) (?:project|repo|repository|code ?base|app|service|module|package)\b|`[^`]+`|\w+/\w+|"
+    r"\w+\.\w{1,4}\b|这个项目|项目",
+    re.I,
+)
+SALIENT = -1.2
 _DECIDES = frozenset({"norm", "alternative", "proposal", "correction", "via answer"})
 # What is said to the user for a cue; cues of mere form are not named.
 _REASONS: Mapping[str, str] = MappingProxyType(
@@ -75,44 +89,88 @@ _REASONS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def candidate(scored: Scored, weights: Weights) -> Candidate:
-    """The candidate of a kept unit."""
-    unit = scored.unit
-    kind = kind_of(unit, scored.sure)
-    chance = 0.9 if scored.sure else probability(scored.score)
+def about_person(text: str) -> bool:
+    """Whether a rule is about how to deal with this person, in any project."""
+    return bool(_PERSON.search(text)) and not _OF_PROJECT.search(text)
+
+
+def of_act(act: Act, turn: Turn) -> Candidate:
+    """The candidate of an act of memory of the user."""
+    wish = act.kind in (Kind.RULE, Kind.PREFERENCE)
+    return Candidate(
+        content=act.text,
+        kind=act.kind,
+        polarity=act.polarity,
+        source=Source.USER,
+        confidence=0.95 if act.kind is Kind.RULE else 0.9,
+        importance=3 if wish or act.kind is Kind.DECISION else 2,
+        scope=Scope.USER if wish and about_person(act.text) else Scope.PROJECT,
+        reason=act.reason,
+        **_evidence(act.text, turn),
+    )
+
+
+def of_finding(finding: Finding, turn: Turn) -> Candidate:
+    """The candidate of what the assistant found."""
+    return Candidate(
+        content=finding.text,
+        kind=finding.kind,
+        polarity=finding.polarity,
+        source=Source.AGENT_STEP,
+        confidence=0.8,
+        importance=3,
+        reason="root cause with its cure" if finding.kind is Kind.FIX else "dead end with its reason",
+        **_evidence(finding.text, turn),
+    )
+
+
+def proposal(unit: Unit, score: float, weights: Weights) -> Candidate:
+    """A statement that looks promising. Its confidence is its salience: the chance that it is worth keeping."""
+    kind = kind_of(unit)
     trusted = unit.by_user and not unit.pasted
     return Candidate(
         content=stated(unit),
         kind=kind,
         polarity=polarity_of(unit, kind),
         source=Source.USER if trusted else Source.AGENT_STEP,
-        confidence=round(min(0.95, (0.6 if trusted else 0.45) + 0.4 * chance), 2),
-        importance=importance_of(kind, scored),
-        lines=(unit.turn.line,) if unit.turn.line else (),
-        uuids=(unit.turn.uuid,) if unit.turn.uuid else (),
-        paths=tuple(dict.fromkeys(_PATH.findall(unit.text)))[:8],
-        scope=Scope.USER if scored.sure and about_person(unit.text) else Scope.PROJECT,
-        at=unit.turn.at,
-        reason=reason_of(unit, weights, scored.sure),
+        confidence=round(min(0.95, max(0.01, probability(score))), 3),
+        importance=2 if score > SALIENT else 1,
+        reason=reason_of(unit, weights),
+        status=Status.CANDIDATE,
+        **_evidence(unit.text, unit.turn),
     )
 
 
-def kind_of(unit: Unit, sure: bool) -> Kind:
+class _Evidence(TypedDict):
+    lines: tuple[int, ...]
+    uuids: tuple[str, ...]
+    paths: tuple[str, ...]
+    at: datetime | None
+
+
+def _evidence(text: str, turn: Turn) -> _Evidence:
+    return {
+        "lines": (turn.line,) if turn.line else (),
+        "uuids": (turn.uuid,) if turn.uuid else (),
+        "paths": tuple(dict.fromkeys(_PATH.findall(text)))[:8],
+        "at": turn.at,
+    }
+
+
+def kind_of(unit: Unit) -> Kind:
     """The kind by the strongest sort of cue. Pasted and assistant text never becomes a rule."""
-    return _kind_by_user(unit, sure) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
+    return _kind_by_user(unit) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
 
 
-def _kind_by_user(unit: Unit, sure: bool) -> Kind:
+def _kind_by_user(unit: Unit) -> Kind:
     has = unit.cues.__contains__
-    if is_correction(unit.text):
-        return _state_of(unit)
-    if _TODO.search(unit.text) and not sure:
+    if _TODO.search(unit.text):
         return Kind.TODO
     if has("wish") and not has("standing rule"):
         return Kind.PREFERENCE
-    if _CHOOSES.match(unit.text) and not sure:
+    if _CHOOSES.match(unit.text):
         return Kind.DECISION
-    if sure or has("standing rule") or has("prohibition"):
+    if has("standing rule") or has("prohibition"):
         return Kind.RULE
     if unit.cues & _DECIDES:
         return Kind.DECISION
@@ -142,16 +200,8 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
     return Polarity.DONT if "prohibition" in unit.cues and not opens_with_do else Polarity.DO
 
 
-def importance_of(kind: Kind, scored: Scored) -> int:
-    """3 for rules and for what is very likely kept, 1 for what just passed."""
-    if scored.sure or kind is Kind.RULE or scored.score > 0.3:
-        return 3
-    return 2 if scored.score > -1.2 else 1
-
-
-def reason_of(unit: Unit, weights: Weights, sure: bool) -> str:
+def reason_of(unit: Unit, weights: Weights) -> str:
     """Up to three cues that spoke most for it, in words."""
     table = weights.user if unit.by_user else weights.agent
     best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))
-    said = (["stated as a rule"] if sure else []) + [_REASONS[c] for c in best]
-    return ", ".join(list(dict.fromkeys(said))[:3]) or "specific statement"
+    return ", ".join(list(dict.fromkeys(_REASONS[c] for c in best))[:3]) or "specific statement"

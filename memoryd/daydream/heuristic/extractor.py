@@ -1,43 +1,48 @@
-"""The extractor that needs no model."""
+"""The reader that needs no model: acts of memory become active, what else looks promising is proposed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
-from memoryd.daydream.heuristic.candidates import candidate
+from memoryd.daydream.heuristic.acts import Act, acts_of
+from memoryd.daydream.heuristic.candidates import of_act, of_finding, proposal
 from memoryd.daydream.heuristic.episodes import Episode, episodes
-from memoryd.daydream.heuristic.explicit import is_correction, is_rule, names_cause
+from memoryd.daydream.heuristic.findings import findings, is_echo, names_cause, takes_back
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
-from memoryd.daydream.heuristic.select import Limits, Scored, choose
+from memoryd.daydream.heuristic.select import best, room
+from memoryd.daydream.heuristic.sentences import Statement, statements, without_quoted
 from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.unfit import unfit
-from memoryd.daydream.heuristic.units import Unit, agent_units, user_units
+from memoryd.daydream.heuristic.units import PASTE_CHARS, Unit, agent_units, user_units
+from memoryd.daydream.secret_rules import MARK
 from memoryd.text import keywords
-from memoryd.types import Candidate, Extraction, Passage
+from memoryd.types import Candidate, Extraction, Passage, Polarity, Source, Turn, TurnKind
 
-# Log odds for what is worded so plainly: set beforehand, too rare in the labelled logs to be fitted.
-PLAIN = 1.0
+# How many findings of the assistant one prompt may leave active; the last ones are nearest to what was found to hold.
+MOST_FINDINGS = 2
+# So many letters decide whether two words are forms of one.
+STEM = 5
 
 
 class HeuristicExtractor:
-    """Cue words, weighed (protocols.Extractor). Deterministic, offline, without state.
+    """Reads what the user and the assistant say (protocols.Extractor). Deterministic, offline, without state.
 
-    Looks only at what the user and the assistant say; tool output is never read for candidates.
+    Tool output is never read for statements, only for whether a step failed.
     """
 
-    def __init__(self, weights: Weights = DEFAULT, limits: Limits | None = None) -> None:
+    def __init__(self, weights: Weights = DEFAULT) -> None:
         self._weights = weights
-        self._limits = limits or Limits()
 
     @property
     def name(self) -> str:
-        """The extractor is called `heuristic`."""
-        return "heuristic"
+        """The reader is called `offline`."""
+        return "offline"
 
     def extract(self, passage: Passage) -> Extraction:
-        """Candidates in the order of their evidence; an empty passage gives none.
+        """Statements in the order of their evidence; an empty passage gives none.
 
         A passage in which the user speaks often is judged as if each answer had been read when it ended, but for what
         was refuted since: so a log gives the same at once as while its session goes on.
@@ -47,41 +52,125 @@ class HeuristicExtractor:
         units = [list(passage_units([part], skipped)) for part in parts]
         flat = [unit for group in units for unit in group]
         wrong = {id(flat[index]) for index in refuted(flat, parts)}
-        given = [frozenset(keywords(text)) for text in passage.given]
-        kept: list[Scored] = []
-        last = 0
+        session = _Session(passage)
         for part, group in zip(parts, units, strict=True):
-            scored = [self._scored(unit) for unit in _standing(group, wrong, skipped)]
-            last = part.last_line or last + len(part.user) + len(part.rest)
-            kept += choose(scored, last, self._limits, skipped, [*given, *(one.unit.words for one in kept)])
+            session.read_user(part)
+            session.read_assistant(part)
+            scored = [(self._weights.of(unit), unit) for unit in group if id(unit) not in wrong]
+            for unit in group:
+                if id(unit) in wrong:
+                    skipped.add(unit, "refuted")
+            session.propose(
+                (
+                    proposal(unit, score, self._weights)
+                    for score, unit in best(scored, session.words(), room(session.proposed), skipped)
+                )
+            )
+        return Extraction(session.statements(), MappingProxyType(skipped.counts), self.name, refused=skipped.nearest())
+
+
+class _Session:
+    """What a session has given so far, and what of that was taken back."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.proposed = len(passage.given)
+        self._given = passage.given
+        self._kept: list[Candidate] = []
+        self._said_before = _acts([t for t in passage.context if t.kind is TurnKind.USER and not t.sidechain][-1:])
+
+    def words(self) -> list[frozenset[str]]:
+        """The key words of each statement."""
+        return [frozenset(keywords(text)) for text in (*self._given, *(one.content for one in self._kept))]
+
+    def statements(self) -> tuple[Candidate, ...]:
+        """All that stands, in order, each once."""
         found: dict[str, Candidate] = {}
-        for one in kept:
-            said = candidate(one, self._weights)
-            found.setdefault(said.content, said)  # a rule that is said again
-        return Extraction(tuple(found.values()), MappingProxyType(skipped.counts), self.name, refused=skipped.nearest())
+        for one in self._kept:
+            found.setdefault(one.content, one)
+        return tuple(found.values())
 
-    def _scored(self, unit: Unit) -> Scored:
-        plain = unit.by_user and not unit.pasted
-        score = self._weights.of(unit) + (PLAIN if _is_plain(unit) else 0.0)
-        return Scored(unit, score, plain and (is_rule(unit.text) or is_correction(unit.text)))
+    def propose(self, candidates: Iterable[Candidate]) -> None:
+        """Take proposals in."""
+        new = list(candidates)
+        self._kept += new
+        self.proposed += len(new)
+
+    def read_user(self, part: Episode) -> None:
+        """Take in what the user wants to hold from now on; a new wording of what they just said replaces it."""
+        acts = _acts(part.user, part.before)
+        for act, turn in acts:
+            old = [said.text for said, _ in self._said_before if act.revises and _is_new_wording(act, said)]
+            known = {one.content for one in self._kept}
+            self._kept = [one for one in self._kept if one.content not in old]
+            self._kept.append(replace(of_act(act, turn), revises=tuple(text for text in old if text not in known)))
+        if part.user:
+            self._said_before = acts
+
+    def read_assistant(self, part: Episode) -> None:
+        """Take in what the assistant found and what it took back."""
+        turns = [turn for turn in part.rest if turn.kind in (TurnKind.ASSISTANT, TurnKind.TOOL_RESULT)]
+        last = max((n for n, turn in enumerate(turns) if turn.kind is TurnKind.ASSISTANT), default=-1)
+        found: list[Candidate] = []
+        for number, turn in enumerate(turns):
+            if turn.kind is not TurnKind.ASSISTANT or is_echo(turn.text):
+                continue
+            parts = statements(turn.text)
+            revised: list[str] = []
+            for text in (one.text for one in parts if takes_back(one.text)):
+                found = [one for one in found if not _is_wrong_cause(one.content, text)]
+                revised += self._take_back(text)
+            new = _found_to_hold(turn, parts, turns[:number], turns[number + 1 :], final=number == last)
+            found += [replace(one, revises=tuple(revised)) for one in new]
+        self._kept += found[-MOST_FINDINGS:]
+
+    def _take_back(self, text: str) -> list[str]:
+        """Drop the causes that a sentence of the assistant takes back; those that were written before, by their text."""
+        wrong = [one for one in self._kept if one.source is not Source.USER and _is_wrong_cause(one.content, text)]
+        self._kept = [one for one in self._kept if one not in wrong]
+        return [given for given in self._given if _is_wrong_cause(given, text)]
 
 
-def _is_plain(unit: Unit) -> bool:
-    """A cause that the assistant labels as such, or an option that the user chose."""
-    return unit.turn.via == "answer" and ": " in unit.turn.text if unit.by_user else names_cause(unit.text)
+def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
+    """The user's acts of memory in some turns. An answer to a question of the client, and pasted text, hold none."""
+    out: list[tuple[Act, Turn]] = []
+    for turn in turns:
+        if turn.via != "answer" and len(turn.text) <= PASTE_CHARS:
+            texts = [one.text for one in statements(without_quoted(turn.text)) if MARK not in one.text]
+            out += [(act, turn) for act in acts_of(texts, before.text if before else "")]
+    return out
 
 
-def _standing(units: Iterable[Unit], wrong: Collection[int], skipped: Skipped) -> Iterator[Unit]:
-    """The units that were not refuted; `wrong` holds the identities of those that were."""
-    for unit in units:
-        if id(unit) in wrong:
-            skipped.add(unit, "refuted")
-        else:
-            yield unit
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word[:STEM] for word in keywords(text))
+
+
+def _is_new_wording(act: Act, said: Act) -> bool:
+    """Whether a correction words a wish of the message before it in another way: the same subject, and not the opposite."""
+    return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(_stems(act.text) & _stems(said.text))
+
+
+def _is_wrong_cause(claim: str, taken_back: str) -> bool:
+    """Whether a claim names a cause that a later sentence takes back."""
+    return names_cause(claim) and bool(_stems(claim) & (_stems(taken_back) - _CAUSE_STEMS))
+
+
+_CAUSE_STEMS = frozenset({"root", "cause", "wrong", "real", "actua", "earli", "previ", "prob", "issue"})
+
+
+def _found_to_hold(
+    turn: Turn, parts: Sequence[Statement], before: Sequence[Turn], after: Sequence[Turn], *, final: bool
+) -> Iterator[Candidate]:
+    """The findings of a turn after which nothing failed: with their cure, or said at the end of the work."""
+    tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
+    if not tools or (after and any(t.error for t in tools[-1:])):
+        return
+    for one in findings(parts):
+        if MARK not in one.text and (one.complete or final):
+            yield of_finding(one, turn)
 
 
 def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
-    """The units that may be kept, in order; notes in `skipped` why others may not."""
+    """The units that may be proposed, in order; notes in `skipped` why others may not."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
             reason = unfit(unit)

@@ -1,89 +1,45 @@
-"""Which units are kept: the strongest, each thing once, few per message, and as many as the session has room for."""
+"""Which statements are proposed: the most promising, each thing once, and no more than a reader can judge."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.units import Unit
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What is kept each time the user has spoken and got an answer.
-
-    A session of n lines has room for about `start + per_root * sqrt(n)` memories, less those that it gave already: long
-    sessions hold more, but fewer per line. `bar` is the least log odds; where there is room for less than one memory it
-    rises by `steep` times the log of the lack, so that a very good statement is kept all the same.
-    Two units are the same when the key words of one lie in the other's by `within`, or their token F1 is `alike`.
-    """
-
-    bar: float = -1.45
-    start: float = 0.25
-    per_root: float = 0.12
-    steep: float = 0.3
-    per_turn: int = 2
-    within: float = 0.8
-    alike: float = 0.35
-
-    def room(self, last: int, given: int = 0) -> float:
-        """How many more memories the session has room for after its line `last`, when it gave so many."""
-        return self.start + self.per_root * math.sqrt(last) - given
-
-    def raised(self, room: float) -> float:
-        """The bar for a passage with that room."""
-        return self.bar + self.steep * max(0.0, math.log(1.0 / max(room, LEAST_ROOM)))
+# A model that settles proposals reads eight per three prompts of the user; measured in docs/quality.md.
+PER_PROMPT, PER_THREE = 3, 8
+# Log odds below which nothing is proposed: on labelled logs it costs no recall, and leaves the room to later prompts.
+LEAST = -2.7
+# Two statements are the same when the key words of one lie in the other's by `WITHIN`, or their token F1 is `ALIKE`.
+WITHIN, ALIKE = 0.8, 0.5
 
 
-LEAST_ROOM = 0.05
+def room(proposed: int) -> int:
+    """How many statements may be proposed of the next prompt, when the session has proposed so many: three, three, two."""
+    return min(PER_PROMPT, PER_THREE - proposed % PER_THREE)
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A unit with its log odds. `sure`: stated so plainly that limits don't hold for it."""
-
-    unit: Unit
-    score: float
-    sure: bool = False
-
-
-def choose(
-    scored: Sequence[Scored], last: int, limits: Limits, skipped: Skipped, given: Sequence[frozenset[str]] = ()
-) -> list[Scored]:
-    """The kept ones in the order of their place. Notes in `skipped` why others were left out.
-
-    `last` is the number of the last line that they come from, `given` are the key words of what the session gave before.
-    """
-    room = limits.room(last, len(given))
-    places, bar = max(1, math.ceil(room) if room < 2 else round(room)), limits.raised(room)
-    kept: list[Scored] = []
-    for one in sorted(scored, key=lambda s: (not s.sure, -s.score)):
-        reason = _repeats(one, kept, given, limits) or ("" if one.sure else _refusal(one, kept, bar, places, limits))
-        if reason:
-            skipped.add(one.unit, reason, one.score)
+def best(
+    scored: Iterable[tuple[float, Unit]], known: Sequence[frozenset[str]], most: int, skipped: Skipped
+) -> list[tuple[float, Unit]]:
+    """The best `most`, the best first. `known` are the key words of what the session gave before."""
+    out: list[tuple[float, Unit]] = []
+    words = list(known)
+    for score, unit in sorted(scored, key=lambda pair: -pair[0]):
+        if any(same(unit.words, other) for other in words):
+            skipped.add(unit, "repeated", score)
+        elif score < LEAST:
+            skipped.add(unit, "weak", score)
+        elif len(out) >= most:
+            skipped.add(unit, "enough of this prompt", score)
         else:
-            kept.append(one)
-    order = {id(s): index for index, s in enumerate(scored)}
-    return sorted(kept, key=lambda s: order[id(s)])
+            out.append((score, unit))
+            words.append(unit.words)
+    return out
 
 
-def _repeats(one: Scored, kept: Sequence[Scored], given: Sequence[frozenset[str]], limits: Limits) -> str:
-    """A sure statement may repeat what was given: it may confirm or correct that."""
-    others = [k.unit.words for k in kept] + ([] if one.sure else list(given))
-    return "repeated" if any(same(one.unit.words, words, limits) for words in others) else ""
-
-
-def _refusal(one: Scored, kept: Sequence[Scored], bar: float, places: int, limits: Limits) -> str:
-    if one.score < bar:
-        return "weak"
-    if sum(k.unit.turn is one.unit.turn for k in kept) >= limits.per_turn:
-        return "enough of this message"
-    return "enough of this passage" if len(kept) >= places else ""
-
-
-def same(a: frozenset[str], b: frozenset[str], limits: Limits) -> bool:
+def same(a: frozenset[str], b: frozenset[str]) -> bool:
     """Whether two sets of key words stand for the same statement."""
     both = len(a & b)
-    return both > 0 and (both >= limits.within * min(len(a), len(b)) or 2 * both >= limits.alike * (len(a) + len(b)))
+    return both > 0 and (both >= WITHIN * min(len(a), len(b)) or 2 * both >= ALIKE * (len(a) + len(b)))

@@ -49,6 +49,11 @@ def without_code(text: str) -> str:
     return "\n".join(out)
 
 
+def without_quoted(text: str) -> str:
+    """The text without lines that quote ("> …"): what stands there is somebody else's."""
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith((">", "+++", "---")))
+
+
 def plain(text: str) -> str:
     """One line without emphasis marks, link targets and pictures; `code` ticks stay."""
     return one_line(_EMOJI.sub("", _MARKS.sub("", _LINK.sub(r"\1", text))))

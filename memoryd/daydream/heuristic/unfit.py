@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
+from memoryd.daydream.heuristic.acts import is_rule, quotes_a_rule
 from memoryd.daydream.heuristic.cues import USER_CUES
-from memoryd.daydream.heuristic.explicit import asks, asks_whether_not, is_aside, is_farewell, is_rule, quotes_a_rule
 from memoryd.daydream.heuristic.sentences import size
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.secret_rules import MARK
@@ -20,6 +21,42 @@ _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "re
 _LASTING_QUESTION = _LASTING - {"reason", "condition"}
 # With one of these a question of the user says what is wanted ("why not X instead of Y?").
 _TELLING = frozenset({"alternative", "wish", "prohibition", "standing rule"})
+
+
+_FAREWELL = re.compile(
+    r"^(?:ok(?:ay)?|great|perfect|good|so|well|thanks?(?: you)?|thx|danke|merci|gracias|спасибо|谢谢|[\s,.!])*"
+    r"(?:that'?s (?:it|all|enough)|that is (?:it|all)|(?:good|see|talk) (?:night|you|to you)|bye|i'?m done|we'?re done|done for|"
+    r"das war'?s|bis morgen|c'est tout|eso es todo|на сегодня всё|это всё|就这样|今天就到这)",
+    re.IGNORECASE,
+)
+
+
+def is_farewell(text: str) -> bool:
+    """Whether the text only ends the session ("that's it for today")."""
+    return size(text) <= 10 and bool(_FAREWELL.match(text))
+
+
+def asks(text: str) -> bool:
+    """Whether the text ends as a question."""
+    return text.rstrip().endswith(("?", "？"))
+
+
+_WHETHER_NOT = re.compile(
+    r"\b(?:should|could|would|can|do|does|did|is|are|was|were|has|have|had|will|must)n['’]?t "
+    r"(?:the|a|an|this|that|these|those|it|we|you|they|there|I|he|she|our|your|my)\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"[(（][^()（）]*[)）][.。!?！？]?")
+
+
+def asks_whether_not(text: str) -> bool:
+    """Whether the text is a question with its negation in front ("shouldn't the cache be reused?"): that forbids nothing."""
+    return asks(text) and not re.search(r"\bwhy\b", text, re.IGNORECASE) and bool(_WHETHER_NOT.search(text))
+
+
+def is_aside(text: str) -> bool:
+    """Whether all of the text stands in one pair of brackets: a remark on something else."""
+    return bool(_ASIDE.fullmatch(text.strip()))
 
 
 def unfit(unit: Unit) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memoryd.daydream.heuristic import cues
+from memoryd.daydream.heuristic.acts import is_rule
 from memoryd.daydream.heuristic.choices import decided, offered, only_permits, picked
 from memoryd.daydream.heuristic.episodes import Episode
-from memoryd.daydream.heuristic.explicit import is_rule
 from memoryd.daydream.heuristic.sentences import Statement, joined, size, statements
 from memoryd.text import keywords
 from memoryd.types import Turn, TurnKind

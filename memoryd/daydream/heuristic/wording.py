@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 
+from memoryd.daydream.heuristic.acts import LEAST_WORDS, worded
 from memoryd.daydream.heuristic.choices import picked, without_marks
-from memoryd.daydream.heuristic.explicit import asks, is_correction
-from memoryd.daydream.heuristic.sentences import sentences, size, statements
+from memoryd.daydream.heuristic.sentences import sentences, size
+from memoryd.daydream.heuristic.unfit import asks
 from memoryd.daydream.heuristic.units import Unit
-from memoryd.text import CJK
 
-LEAST_WORDS = 5
 # Longer than this a message says more than which option it picks.
 PICK_WORDS = 9
 _WANTED = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
@@ -33,25 +32,6 @@ _LABEL = re.compile(
     r"finding|insight|takeaway|tl;?dr|fyi|note|erkenntnis|wichtig|hinweis|constat|вывод|важно|结论|关键发现|注意)\s*[:：—–]\s*",
     re.IGNORECASE,
 )
-# A denial that stands apart ("No, …"); "No tests may …" is none.
-_DENIAL = re.compile(
-    r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
-    r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
-    r"^(?:不对?|不是的?|错了?)[，,。！!]\s*",
-    re.IGNORECASE,
-)
-_PRONOUN = re.compile(r"^(?:it|that|this)(?P<is>'s|s)?\b(?! (?:is|was) not\b)", re.IGNORECASE)
-_WRONG_VALUE = re.compile(
-    r"\b(?:not|instead of|rather than|no longer)(?: (?:on|at|in|to|from|the|a|an|with|by|called|named))*"
-    r" `?(?P<value>[\w./:-]*\w)`?",
-    re.IGNORECASE,
-)
-# "The staging database runs on 5432": what a claim is about, up to its verb.
-_ABOUT = re.compile(
-    r"^(?P<about>(?:the|our|your|this|its) [\w`'/. -]{2,60}?) (?:is|are|was|were|runs?|listens?|lives?|lies|uses?|points?|"
-    r"stands?|sits?|comes?|goes|works?|needs?|starts?|reads?|writes?|has|stores?|expects?)\b",
-    re.IGNORECASE,
-)
 
 
 def stated(unit: Unit) -> str:
@@ -59,8 +39,6 @@ def stated(unit: Unit) -> str:
     if unit.turn.via == "answer":
         return worded(unit.text)
     text = without_questions(chosen(unit.text) if unit.by_user else unit.text)
-    if unit.by_user and is_correction(text):
-        text = corrected(text, unit.before)
     return worded(without_opener(text, wanted=bool(unit.by_user and unit.cues & _WANTED)))
 
 
@@ -75,43 +53,6 @@ def without_opener(text: str, wanted: bool) -> str:
     rest = _LABEL.sub("", text)
     rest = _HEDGE.sub("", rest) if wanted else rest
     return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= LEAST_WORDS else text
-
-
-def corrected(text: str, before: str) -> str:
-    """A correction without its denial, and with the thing that it is about, as the corrected text `before` names it."""
-    match = _DENIAL.match(text)
-    rest = text[match.end() :] if match else text
-    if size(rest) < LEAST_WORDS - 1:
-        return text
-    pronoun = _PRONOUN.match(rest)
-    about = _about(rest, before) if pronoun else ""
-    if pronoun is None:
-        return rest
-    if not about:
-        return text
-    return f"{about}{' is' if pronoun['is'] else ''}{rest[pronoun.end() :]}"
-
-
-def _about(correction: str, before: str) -> str:
-    """The subject of the last claim that holds the value which the correction calls wrong, or empty."""
-    wrong = _WRONG_VALUE.search(correction)
-    if not wrong:
-        return ""
-    value = re.compile(rf"(?<![\w.]){re.escape(wrong['value'])}(?!\w)", re.IGNORECASE)
-    claims = [_ABOUT.match(claim.text) for claim in statements(before) if value.search(claim.text)]
-    subjects = [match["about"] for match in claims if match]
-    return f"{subjects[-1][:1].upper()}{subjects[-1][1:]}" if subjects else ""
-
-
-def worded(text: str) -> str:
-    """As a sentence: a capital letter unless it starts with a name in code, a full stop."""
-    text = text.strip().rstrip(" :：,;，；-—")
-    head = text[:1]
-    if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
-        text = head.upper() + text[1:]
-    if not text or text[-1] in ".!?。！？…`\"')":
-        return text
-    return text + ("。" if CJK.match(text[-1]) else ".")
 
 
 def without_questions(text: str) -> str:

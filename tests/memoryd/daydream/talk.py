@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.types import Candidate, Passage, Turn, TurnKind
+from memoryd.types import Candidate, Passage, Status, Turn, TurnKind
 
 KINDS = {
     "U": TurnKind.USER,
@@ -28,6 +28,11 @@ def talk(*lines: str, first: int = 1) -> tuple[Turn, ...]:
 def found(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Candidate]:
     """What the extractor proposes."""
     return list(HeuristicExtractor().extract(Passage(tuple(turns), tuple(context))).candidates)
+
+
+def active(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Candidate]:
+    """What the extractor keeps as active."""
+    return [one for one in found(turns, context) if one.status is Status.ACTIVE]
 
 
 def contents(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> str:

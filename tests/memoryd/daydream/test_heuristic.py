@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memoryd.daydream.heuristic import HeuristicExtractor, cues
 from memoryd.daydream.heuristic.episodes import episodes
 from memoryd.protocols import Extractor
-from memoryd.types import Kind, Passage, Polarity, Scope, Source, Turn, TurnKind
+from memoryd.types import Kind, Passage, Polarity, Scope, Source, Status, Turn, TurnKind
 from tests.memoryd.daydream.talk import contents, found, talk
 
 RULE = "always run the linter before you push"
@@ -31,12 +31,12 @@ CAUSE = talk(
 
 def test_it_is_an_extractor() -> None:
     extractor: Extractor = HeuristicExtractor()
-    assert extractor.name == "heuristic"
+    assert extractor.name == "offline"
 
 
 def test_an_empty_passage_gives_nothing() -> None:
     answer = HeuristicExtractor().extract(Passage(()))
-    assert answer.candidates == () and dict(answer.skipped) == {} and answer.extractor == "heuristic"
+    assert answer.candidates == () and dict(answer.skipped) == {} and answer.extractor == "offline"
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_an_empty_passage_gives_nothing() -> None:
         ("Always use pnpm in this repository, never npm.", Kind.RULE, Polarity.DO),
         ("Never commit without signing.", Kind.RULE, Polarity.DONT),
         ("from now on keep the changelog up to date", Kind.RULE, Polarity.DO),
-        ("don't touch the generated files again", Kind.RULE, Polarity.DONT),
-        ("please remember that the staging database is read-only", Kind.RULE, Polarity.DO),
+        ("don't touch the generated files, ever", Kind.RULE, Polarity.DONT),
+        ("please remember that the staging database is read-only", Kind.ENVIRONMENT, Polarity.DO),
         ("I prefer tabs over spaces", Kind.PREFERENCE, Polarity.DO),
         ("Ab jetzt immer auf Deutsch antworten.", Kind.RULE, Polarity.DO),
         ("Désormais, écris les tests avant le code.", Kind.RULE, Polarity.DO),
@@ -59,7 +59,7 @@ def test_a_rule_stated_outright_is_kept(said: str, kind: Kind, polarity: Polarit
     (one,) = found(talk(f"U: {said}"))
     assert (one.kind, one.polarity, one.source) == (kind, polarity, Source.USER)
     assert one.lines == (1,) and one.uuids == ("u1",)
-    assert "stated as a rule" in one.reason and one.confidence >= 0.9
+    assert one.status is Status.ACTIVE and one.reason and one.confidence >= 0.9
 
 
 @pytest.mark.parametrize("said", ["Always answer in German.", "never use emojis", "I prefer short answers"])

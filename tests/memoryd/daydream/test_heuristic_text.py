@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.daydream.heuristic import HeuristicExtractor
+from memoryd.daydream.heuristic.acts import is_correction, worded
 from memoryd.daydream.heuristic.episodes import episodes
-from memoryd.daydream.heuristic.explicit import is_correction, is_farewell
 from memoryd.daydream.heuristic.extractor import passage_units
 from memoryd.daydream.heuristic.refuted import refuted
-from memoryd.daydream.heuristic.select import Limits
+from memoryd.daydream.heuristic.select import room
 from memoryd.daydream.heuristic.sentences import sentences, size, statements
 from memoryd.daydream.heuristic.skipped import Skipped
-from memoryd.daydream.heuristic.wording import worded
-from memoryd.types import Kind, Passage, Polarity, Source
+from memoryd.daydream.heuristic.unfit import is_farewell
+from memoryd.types import Kind, Passage, Polarity, Source, Status
 from tests.memoryd.daydream.talk import contents, talk
 
 
@@ -129,24 +129,19 @@ def test_a_cause_is_not_refuted_by_its_cure() -> None:
     assert refuted(units, parts) == set()
 
 
-def test_what_a_session_gave_leaves_less_room_for_the_rest_of_it() -> None:
-    limits = Limits()
-    assert limits.room(900, given=8) == pytest.approx(limits.room(900) - 8)
-    assert limits.room(50) < limits.room(900)
-
-
-def test_where_there_is_little_room_the_bar_is_higher() -> None:
-    limits = Limits()
-    assert limits.raised(limits.room(2000, given=11)) > limits.bar
-    assert limits.raised(limits.room(2000)) == limits.bar
+def test_three_prompts_have_room_for_eight_proposals() -> None:
+    proposed = 0
+    for _ in range(9):
+        proposed += room(proposed)
+    assert proposed == 24
 
 
 def test_what_the_session_gave_before_is_not_proposed_again() -> None:
-    turns = talk("U: why does the login fail?", "A: The root cause is that `login.py` reads the token from `cache.json`.")
+    turns = talk("U: why does the login fail?", "A: The login reads its token from `cache.json`, which is never refreshed.")
     (first,) = HeuristicExtractor().extract(Passage(turns)).candidates
     again = HeuristicExtractor().extract(Passage(turns, given=(first.content,)))
     assert again.candidates == ()
-    assert [entry.reason for entry in again.refused if "root cause" in entry.text] == ["repeated"]
+    assert [entry.reason for entry in again.refused if "login reads" in entry.text] == ["repeated"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +180,7 @@ def test_a_correction_in_a_later_turn_is_kept_as_surely_as_in_a_whole_log() -> N
         "A: Understood, I will use port 5544.",
     )
     for passage in (Passage(turns), Passage(turns[2:], context=turns[:2])):
-        (kept,) = HeuristicExtractor().extract(passage).candidates
+        (kept,) = [one for one in HeuristicExtractor().extract(passage).candidates if one.status is Status.ACTIVE]
         assert (kept.kind, kept.polarity, kept.source) == (Kind.ENVIRONMENT, Polarity.KNOW, Source.USER)
 
 

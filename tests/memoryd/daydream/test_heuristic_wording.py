@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.daydream.heuristic.wording import chosen, corrected, without_opener, without_questions
+from memoryd.daydream.heuristic.acts import corrected
+from memoryd.daydream.heuristic.wording import chosen, without_opener, without_questions
 from memoryd.statements import Relation, relate
 from memoryd.types import Passage, Source
-from tests.memoryd.daydream.talk import contents, found, talk
+from tests.memoryd.daydream.talk import active, contents, talk
 
 CLAIM = "A: I checked the settings. The staging database listens on port 5432. I will use that."
 
@@ -27,7 +28,7 @@ CLAIM = "A: I checked the settings. The staging database listens on port 5432. I
     ],
 )
 def test_a_correction_is_kept_as_a_statement_that_names_its_subject(said: str, stated: str) -> None:
-    (kept,) = found(talk("U: start the app please", CLAIM, f"U: {said}"))
+    (kept,) = active(talk("U: start the app please", CLAIM, f"U: {said}"))
     assert kept.content == stated
     assert kept.source is Source.USER
 

@@ -1,0 +1,210 @@
+"""What the assistant found: a root cause with its cure, a dead end with its reason, and what it took back. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memoryd.daydream.heuristic.acts import worded
+from memoryd.daydream.heuristic.sentences import Statement, size
+from memoryd.text import shorten
+from memoryd.types import Kind, Polarity
+
+_I = re.IGNORECASE
+MAX_CHARS = 560
+# A cure is looked for in so many sentences after its cause.
+REACH = 3
+
+_LABEL = re.compile(
+    r"^(?:(?:so |and )?(?:the |found the |found it: ?the )?(?:actual |real |true |underlying )?(?:root cause|"
+    r"culprit)\b.{0,30}?(?:[:：—–-]|\bis\b|\bwas\b)|"
+    r"(?:cause|problem|issue|reason|diagnosis|why it (?:failed|broke|happened))\s*[:：—–]|(?:the )?(?:cause|"
+    r"reason) (?:is|was)\b|"
+    r"(?:die )?(?:grund)?ursache\b.{0,20}?(?:[:—–]|\bist\b|\bwar\b)|(?:la )?cause(?: racine)?\b.{0,20}?(?::|\best\b|"
+    r"\bétait\b)|(?:la )?causa(?: raíz| raiz)?\b.{0,20}?(?::|\bes\b|\bera\b|\bé\b)|"
+    r"(?:корневая )?причина\b.{0,20}?(?:[:—–]|\bв том\b|\bбыла\b)|根(?:本原)?因(?:是|在于|[:：])|(?:问题|失败|"
+    r"报错)?(?:的)?原因(?:是|在于|[:：])|原因は|원인은)",
+    _I,
+)
+_TROUBLE = (
+    r"slow\w*|fail\w*|crash\w*|break\w*|broke\w*|hang\w*|hung|error\w*|wrong|off by|missing|lost|leak\w*|timed? ?out|"
+    r"timeouts?|empty|duplicat\w*|stale|reject\w*|refus\w*|"
+    r"ignor\w*|corrupt\w*|flak\w*|not (?:work\w*|found|load\w*|start\w*|show\w*|fire\w*|sent|run\w*)|n't (?:work|load|"
+    r"start|show|fire|run|match|find|connect|appear|update)\w*|"
+    r"\b[45]\d\d\b|denied|blocked|unreachable|drift\w*|overflow\w*|logged out|undefined|null|race|deadlock\w*|"
+    r"too (?:long|big|large|many)|"
+    r"langsam|schlug|schlägt|fehl\w*|hängt|stürzt|lent\w*|échou\w*|plant\w*|bloqu\w*|lent[oa]|falla\w*|falló|falha\w*|"
+    r"falhou|travav?a|медленн\w*|пада\w*|упал\w*|ошибк\w*|завис\w*"
+)
+_BECAUSE = re.compile(
+    rf"\b(?:{_TROUBLE})\b[^.!?]{{0,160}}?(?:\b(?:because|since|due to)\b|\b(?:weil|wegen|da)\b|\b(?:parce qu\w*|car|"
+    rf"à cause)\b|\b(?:porque|ya que|debido a|devido a|pois)\b|"
+    r"(?:потому что|так как|из-за))|\b(?:was|were|is) caused by\b|"
+    r"(?:慢|失败|报错|崩溃|卡住|出错|丢失|不生效|超时)[^。]{0,60}(?:因为|由于)|(?:因为|由于)[^。]{2,80}(?:导致|"
+    r"所以)[^。]{0,40}(?:慢|失败|报错|崩溃|卡|错|丢|超时|不)|"
+    r"(?:遅い|失敗|エラー|落ち)[^。]{0,60}(?:ため|から|原因)|(?:ため|ので)[^。]{0,40}(?:失敗|エラー|遅|落ち)|(?:느린|"
+    r"실패|오류|에러)[^.]{0,60}(?:때문|원인)|때문에[^.]{0,40}(?:실패|느리|오류|에러)",
+    _I,
+)
+_CURE = re.compile(
+    r"\b(?:fix(?:es|ed)?(?: (?:it|this|that|the|by|with|in)|\s*[:：—–])|(?:the |that'?s the )?fix (?:is|was)\b|"
+    r"solv(?:es|ed) (?:it|this|the)|resolv(?:es|ed) (?:it|this|the|by)|(?:solution|workaround|cure|remedy)\s*(?:[:：—–]|"
+    r"is\b|was\b)|"
+    r"(?:it|this|that|which) now \w+|now (?:uses?|reads?|sums?|passes|waits|returns|closes|sends|checks|retries|sorts|"
+    r"writes|keeps|runs|sets|caches|loads|rounds|builds|works)\b|"
+    r"I (?:changed|replaced|switched|added|set|moved|pinned|raised|removed|wrapped|increased|rewrote|disabled|enabled|"
+    r"made|patched|upgraded|downgraded|renamed|excluded)\b|"
+    r"\w+ing (?:\S+ ){0,8}?(?:fixes|fixed|solves|solved|resolves|brings|brought|cuts|cut|helps|helped|avoids|cures|"
+    r"makes it)\b|(?:brings|brought|cuts?|drops?|dropped) (?:it|this|the \w+)(?: \w+)? (?:down )?(?:from|to)\b|"
+    r"works? (?:after|once)\b|with \S+ (?:it|they|"
+    r"everything) (?:works|passes|runs)|went (?:down )?from|"
+    r"behebt|behoben|gelöst|lösung|hilft|jetzt \w+t\b|corrige|corrigé|résout|résolu|règle le|solution|maintenant \w+|"
+    r"soluciona|solucionado|corregido|arregla\w*|se arregló|lo resuelve|ahora \w+|"
+    r"corrigido|resolve(?:u)?|agora \w+|исправл\w*|исправил\w*|решает|решено|помогает|помогло|теперь \w+)\b|修复|修好|"
+    r"解决|改为|改成|换成|改用后|加上.{0,20}后|現在は|修正|直り|直った|解決|수정|해결|고쳤",
+    _I,
+)
+_DEAD = re.compile(
+    r"\b(?:can(?:not|'t) be used|can(?:not|'t) use|does(?: not|n'?t) (?:work|support)|did(?: not|n'?t) work|won'?t work|"
+    r"is(?: not|n'?t) (?:possible|supported|compatible|usable)|not an option|"
+    r"dead end|ruled out|incompatible|impossible|funktioniert (?:hier )?nicht|geht (?:hier )?nicht|"
+    r"unterstützt .{0,30}nicht|ne (?:marche|fonctionne|supporte|convient) pas|impossible|"
+    r"no (?:funciona|sirve|soporta|se puede usar)|não (?:funciona|suporta|dá para usar|serve)|не (?:работает|подходит|"
+    r"поддерживает|годится))\b|行不通|用不了|不能用|无法使用|不支持|不可行|"
+    r"使えない|使えません|動きません|対応していない|サポートしていない|쓸 수 없|사용할 수 없|지원하지 않|안 됩니다",
+    _I,
+)
+_WHY = re.compile(
+    r"[:：—–] ?\S|\b(?:because|since|as it|as they|due to|weil|denn|da (?:es|sie|das)|parce qu\w*|car|porque|ya que|"
+    r"pois|потому что|так как|из-за)\b|因为|由于|ため|ので|から|때문",
+    _I,
+)
+_BACK = re.compile(
+    r"\b(?:revert(?:ed)?|went back|going back|rolled back|backed out|undid|switched back|abandon(?:ed)?|gave up|dropped|"
+    r"stay(?:ed|ing)? (?:on|with)|kept|instead|zurück(?:gesetzt|gerollt|genommen|gestellt)?|"
+    r"bin wieder|revenu|annulé|volví|revertí|he vuelto|voltei|reverti|откатил\w*|вернул\w*)\b|回退|回滚|撤回|退回|改回|"
+    r"換回|戻し|되돌",
+    _I,
+)
+_UNSURE = re.compile(
+    r"\b(?:might|may (?:be|have|need)|maybe|perhaps|probably|likely|possibly|could be|could have|seems?|appears?|"
+    r"i (?:think|suspect|believe|guess|assume)|hypothesis|theory|presumably|"
+    r"let me|let's|i'll|i will|i'm going to|should (?:now )?(?:fix|work|help)|would (?:fix|be)|if (?:the|this|that|it)|"
+    r"vielleicht|wahrscheinlich|vermutlich|könnte|ich werde|"
+    r"peut-être|probablement|sans doute|je vais|quizás|tal vez|probablemente|puede que|voy a|talvez|provavelmente|vou|"
+    r"возможно|вероятно|наверное|кажется|сейчас я|давай)\b|"
+    r"可能|也许|大概|应该是|似乎|让我|我来|我先|接下来|かもしれ|おそらく|たぶん|아마|것 같|[?？]\s*$",
+    _I,
+)
+_SPECIFIC = re.compile(
+    r"`[^`]+`|\d|[\w-]+[/_.]\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|(?<!^)(?<![.!?] )\b[A-Z]\w+|"
+    r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w+-\w+\b"
+)
+_TAKES_BACK = re.compile(
+    r"\b(?:(?:that|this|it|my (?:\w+ ){1,3}|the (?:earlier|previous|first) (?:\w+ ){1,2})(?:was|is|were|"
+    r"turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
+    r"i was (?:wrong|mistaken)|i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
+    r"n't) .{0,60}(?:after all|the (?:root )?cause)|"
+    r"not the (?:real |actual )?(?:root )?cause|red herring|das war falsch|ich lag falsch|doch nicht|"
+    r"je me suis trompée?|c'était (?:faux|une erreur)|finalement ce n'est pas|"
+    r"me equivoqué|estaba equivocad[oa]|era incorrecto|al final no|eu estava errad[oa]|estava errado|me enganei|"
+    r"я ошиб(?:ся|лась)|это было неверно|оказалось,? что (?:это )?не)\b|"
+    r"(?:之前|刚才)?(?:我)?(?:判断|说|搞|弄|分析)?错了|之前的(?:判断|分析|结论)(?:是错|有误|不对)|并不是(?:根因|原因)|"
+    r"間違って(?:い|ました)|誤りでした|잘못 (?:봤|짚|판단)|틀렸",
+    _I,
+)
+_ERROR_ECHO = re.compile(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
+
+
+# The assistant speaks to the user about what is to be done.
+_ORDERS = re.compile(
+    r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
+    r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
+    _I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding in one memory: what, and how it was cured or why it can't be done. `indexes` are its sentences."""
+
+    text: str
+    kind: Kind
+    polarity: Polarity
+    indexes: tuple[int, ...]
+    complete: bool
+
+
+def is_echo(text: str) -> bool:
+    """Whether a text of the assistant only repeats an error or data, not words of its own."""
+    return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
+
+
+def takes_back(text: str) -> bool:
+    """Whether a sentence takes back what was said before."""
+    return bool(_TAKES_BACK.search(text))
+
+
+def is_unsure(text: str) -> bool:
+    """Whether a sentence guesses or only plans."""
+    return bool(_UNSURE.search(text))
+
+
+def names_cause(text: str) -> bool:
+    """Whether a sentence says why something went wrong."""
+    return bool(_LABEL.match(text) or _BECAUSE.search(text))
+
+
+def findings(parts: Sequence[Statement]) -> Iterator[Finding]:
+    """Root causes with their cures and dead ends with their reasons in one text of the assistant."""
+    used: set[int] = set()
+    for index, part in enumerate(parts):
+        if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
+            continue
+        found = _dead_end(parts, index) or _cause(parts, index)
+        if found is not None:
+            used |= set(found.indexes)
+            yield found
+
+
+def _dead_end(parts: Sequence[Statement], index: int) -> Finding | None:
+    text = parts[index].text
+    match = _DEAD.search(text)
+    if not match or size(text) < 6 or text.lower().startswith(("it ", "this ", "that ", "they ")):
+        return None
+    after = index + 1
+    back = after < len(parts) and bool(_BACK.search(parts[after].text))
+    if not (_WHY.search(text[match.start() :]) or _BECAUSE.search(text)) or not (back or _BACK.search(text)):
+        return None
+    indexes = (index, after) if back else (index,)
+    return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
+
+
+def _cause(parts: Sequence[Statement], index: int) -> Finding | None:
+    text = parts[index].text
+    if not names_cause(text) or _ORDERS.match(text):
+        return None
+    indexes = [index]
+    cured = bool(_CURE.search(_after_cause(text)))
+    for number in range(index + 1, min(len(parts), index + 1 + REACH)):
+        if cured or is_unsure(parts[number].text):
+            break
+        indexes.append(number)
+        cured = bool(_CURE.search(parts[number].text))
+    if not cured:
+        indexes = [index]
+    whole = _joined(parts, indexes)
+    if not _SPECIFIC.search(whole):
+        return None
+    return Finding(whole, Kind.FIX, Polarity.KNOW, tuple(indexes), complete=cured)
+
+
+def _after_cause(text: str) -> str:
+    """What follows the first clause: the cure stands there, if it stands in the same sentence."""
+    return text[len(text) // 3 :]
+
+
+def _joined(parts: Sequence[Statement], indexes: Sequence[int]) -> str:
+    texts = [parts[number].text for number in indexes]
+    return shorten(" ".join(worded(text) for text in texts), MAX_CHARS)

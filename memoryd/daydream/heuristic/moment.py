@@ -1,0 +1,164 @@
+"""Words that bind a sentence to the moment, to one place, or to something pointed at. Pure functions.
+
+What carries such a word is meant for the task at hand, whatever else it says. English, German, French, Spanish,
+Portuguese, Russian, Chinese, Japanese and Korean.
+"""
+
+from __future__ import annotations
+
+import re
+
+_I = re.IGNORECASE
+# "from now on" looks like "now" and says the opposite; so does "not … any more", which ends what was.
+STANDING = re.compile(
+    r"\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|as of (?:now|today)|from this point (?:on|"
+    r"forward)|henceforth|"
+    r"(?:ab|von) (?:jetzt|nun|sofort|heute)(?: an)?(?! (?:auf|in) der)|künftig|in Zukunft|zukünftig|"
+    r"désormais|dorénavant|à partir de maintenant|à l'avenir|"
+    r"(?:de|a partir de) (?:ahora|hoy)(?: en adelante)?|en adelante|"
+    r"(?:a partir de|de) agora(?: em diante)?|daqui (?:em diante|para a frente)|"
+    r"отныне|впредь|(?:с|от) (?:этого момента|сегодняшнего дня)|с сегодняшнего дня|на будущее|в будущем)\b"
+    r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!再|会|希望)|今後|これから|앞으로|지금부터",
+    _I,
+)
+# Holds for hours or for the thing under the cursor; vetoes every act of memory.
+_HARD = re.compile(
+    r"^wait\b|\bwait(?=[,!.:])|\bno wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
+    r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
+    r"(?:until|till|by|before|after|over) (?:lunch|dinner|tomorrow|tonight|noon|monday|tuesday|wednesday|thursday|friday|"
+    r"the (?:meeting|call|demo|weekend|break))|"
+    r"in (?:\d+|a few|ten|five|two|a) ?(?:m|h|s|min(?:ute)?s?|sec(?:ond)?s?|hours?)|(?:at|for) the moment|"
+    r"for the time being|currently|"
+    r"this (?:time|once|one|way|thing)|that (?:one|way|thing|again)|th[eo]se (?:ones?|two)|the (?:other|second|third|"
+    r"last|previous|next|same|latter|former) "
+    r"(?:one|file|error|option|way|version|line|commit|branch|approach|thing|test|function|idea)|the (?:second|third|"
+    r"first|other) one|"
+    r"(?:see )?above|as before|so far|meanwhile|in the meantime|temporar(?:y|ily)|once more|one more time|never ?mind|"
+    r"for (?:this|that) (?:task|pr|change|commit|session|fix|call|run|step|file|test|one|feature|ticket|issue)|"
+    r"in (?:this|that) (?:pr|change|commit|session|run|step|file|function|test|case|task|branch|class|method|component|"
+    r"line|loop)|"
+    r"(?:ha){2,}h?|lo+l|lmao|rofl|jk|just kidding|kidding|ultra ?think|think (?:hard|harder|deeply))\b|[😂🤣😅😆😜😉]|"
+    r"\s[:;]-?[)DPp](?:\s|$)"
+    # German
+    r"|\b(?:jetzt|gerade|momentan|vorerst|erstmal|erst mal|noch nicht|nochmal|noch (?:ein)?mal|warte|heute|morgen|"
+    r"gestern|vorhin|diesmal|"
+    r"dieses mal|vor (?:dem|der) (?:mittag|essen|meeting|pause)|in \d+ (?:minuten|stunden)|(?:die|das|der|den|"
+    r"dem) (?:da|andere[nrms]?|hier)|"
+    r"nur (?:kurz|dieses)|siehe oben|wie eben|egal|vergiss es)\b"
+    # French
+    r"|\b(?:maintenant|pour l'instant|pour le moment|aujourd'hui|demain|hier soir|ce soir|ce matin|attends?|encore une fois|"
+    r"cette fois|(?:celui|celle|ceux)-(?:là|ci)|pas encore|avant (?:midi|le déjeuner)|l'autre|dans \d+ (?:minutes|"
+    r"heures)|tout de suite|ptdr|mdr)\b"
+    # Spanish and Portuguese
+    r"|\b(?:ahora mismo|ahora|por ahora|hoy|mañana por|esta (?:vez|tarde|mañana|noche)|espera|todavía|aún no|otra vez|de nuevo|"
+    r"ese de ahí|el otro|la otra|antes de comer|en \d+ (?:minutos|horas)|jaja\w*|agora|por enquanto|hoje|amanhã|ontem|"
+    r"espere?|ainda não|"
+    r"outra vez|de novo|desta vez|esse aí|o outro|a outra|em \d+ (?:minutos|horas)|antes do almoço|kkk+|rsrs)\b"
+    # Russian
+    r"|\b(?:сейчас|пока(?: что)?|сегодня|завтра|вчера|подожди\w*|погоди|ещё раз|еще раз|снова|опять|в этот раз|"
+    r"на этот раз|этот вот|"
+    r"друг(?:ой|ую|ое) (?:файл|вариант|функци\w+)|через \d+ (?:минут\w*|час\w*)|до обеда|пока не|временно|не сейчас|"
+    r"хаха\w*|лол)\b"
+    # Chinese, Japanese, Korean
+    r"|现在|暂时|目前|先别|先不要?|先把|先看|等一下|等等|等会|稍等|稍后|今天|明天|昨天|刚才|刚刚|这次|这回|这个文件|"
+    r"那个文件|另一个|另外那个|再试|再来一次|"
+    r"重新来|午饭前|下班前|分钟(?:后|内)|哈哈|呵呵|算了|没事了|以后再"
+    r"|今は|今日|明日|昨日|さっき|とりあえず|今回|ちょっと待って|待って|もう一度|また(?=同じ)|あとで|後で|分後|笑$|ｗ+$|まだ"
+    r"|지금은|지금 |오늘|내일|어제|아까|일단|이번(?:에는|만)|잠깐|기다려|다시 한번|나중에|분 (?:후|뒤)|ㅋㅋ|ㅎㅎ|아직",
+    _I,
+)
+# Points at something or at an order of steps. A rule stated outright may say so all the same ("always lint first").
+_SOFT = re.compile(
+    r"\b(?:first|again|still|already|here|there|once|just|below|soon|later|then|"
+    r"this (?!(?:project|repo(?:sitory)?|code ?base|monorepo|app|application|team|company|machine|workspace|package|"
+    r"service|product|library|"
+    r"organi[sz]ation|laptop|computer|server|host)\b)\w+|that (?=(?:file|function|class|test|line|error|change|commit|"
+    r"branch|button|page|call|method|"
+    r"endpoint|component|bug|issue|thing|part|code|table|query|script|step|way|option|approach|idea)\b)\w+|these|those|"
+    r"zuerst|hier|dort|wieder|dies(?:e[nrms]?)? (?!(?:projekt|repo\w*|team|rechner|maschine|app|codebasis)\b)\w+|"
+    r"d'abord|ici|encore|ce(?:tte|t)? (?!(?:projet|dépôt|équipe|machine|appli\w*|repo)\b)\w+|là-bas|"
+    r"primero|aquí|ahí|est[ea] (?!(?:proyecto|repo\w*|equipo|máquina|aplicación)\b)\w+|primeiro|aqui|ali|"
+    r"n?est[ea] (?!(?:projeto|repo\w*|time|equipe|máquina|aplicativo)\b)\w+|"
+    r"сначала|здесь|тут|уже|эт(?:от|у|о|а|ого|ой) (?!(?:проект|репозитори|команд|машин)\w*)\w+)\b"
+    r"|首先|先|这里|那里|这个(?!项目|仓库|团队|应用|代码库)|那个|还是|又|这段|ここ|そこ|まず|この(?!プロジェクト|"
+    r"リポジトリ|チーム|アプリ)|その|"
+    r"여기|거기|먼저|또|이 (?!프로젝트|저장소|팀|앱)|그 ",
+    _I,
+)
+_QUESTION = re.compile(
+    r"[?？]|^(?:why|what|how|(?:where|when) (?:is|are|was|were|do|does|did|will|can|could|should)|who|which|whose|is|"
+    r"are|was|were|does|"
+    r"do (?:you|we|they|i)|did|can|could|would|will|shall|should (?:we|i)|any (?:idea|chance|reason|way|news|thoughts)|"
+    r"have (?:you|we)|has|had|isn't|aren't|don't (?:you|we)|doesn't|didn't|won't|can't (?:you|we)|wouldn't|shouldn't|wdyt|"
+    r"remember (?:when|how|why|what|where|who|the time|that time|me)|"
+    r"warum|wieso|weshalb|was (?!wir)|wie (?!immer)|wo\b|wann|wer\b|welche\w*|ist (?:das|es|der|die)|kannst|könntest|"
+    r"hast du|gibt es|sollen wir|soll ich|"
+    r"pourquoi|comment\b|qu'est|est-ce|peux-tu|pouvez-vous|où\b|quel\w*|as-tu|"
+    r"por qué|cómo|qué|dónde|cuándo|puedes|podrías|hay\b(?! que)|¿|por que|como (?:é|faço|posso)|você pode|pode\b|"
+    r"почему|как\b|что\b|где\b|когда\b(?!.*(?:всегда|никогда))|зачем|можешь|можно ли|есть ли|"
+    r"为什么|怎么|什么|哪|能不能|能否|是否|可以.*吗|なぜ|どう|何|どこ|왜|어떻게|뭐|어디)|"
+    r"(?:吗|呢|么|嗎)[。！]?$|(?:ですか|ますか|かな|でしょうか)[。]?$|(?:나요|까요|니|냐|가요)[.。]?$",
+    _I,
+)
+# A complaint or an account of what happened: "it always fails" is no rule.
+_REPORT = re.compile(
+    r"\b(?:errors?|exceptions?|fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|bugs?|hangs?|stuck|wrong|"
+    r"doesn'?t (?:work|show|load|start|compile)|"
+    r"not working|didn'?t|isn'?t (?:working|showing)|traceback|undefined|weird|strange|annoying|seems?|looks like|"
+    r"happen(?:s|ed|ing)?|"
+    r"I (?:get|got|see|saw|have seen|am getting|tried|was|noticed|forgot|wanted)|we (?:get|got|see|saw|tried|were|"
+    r"noticed|just)|"
+    r"fehler|schlägt|stürzt|kaputt|falsch|geht nicht|funktioniert nicht|hängt|erreur|échoue|plante|cassé|marche pas|"
+    r"fonctionne pas|"
+    r"falla|fallan|error|errores|roto|no funciona|se cuelga|falha|quebrado|não funciona|erro|"
+    r"ошибк\w*|пада(?:ет|ют)|не работает|слома\w+|завис\w*|упал\w*)\b"
+    r"|报错|错误|失败|崩溃|不行|不对|出错|没反应|エラー|失敗|落ちる|壊れ|動かない|에러|오류|실패|깨져|안 ?돼|안 ?되",
+    _I,
+)
+_POINTS = re.compile(
+    r"\b(?:it|its|that|this|them|they|these|those|one|ones|thing|things|something|anything|everything|stuff|do|does|did|"
+    r"be|make|"
+    r"das|es|so|sie|ça|cela|eso|esto|lo|isso|isto|это|то|его)\b|[这那它其]个?|それ|これ|그거|이거",
+    _I,
+)
+
+
+# With "from now on" a time of the day is part of the rule.
+_WHEN = re.compile(
+    r"\b(?:until|till|by|before|after|over) (?:lunch|dinner|noon|monday|tuesday|wednesday|thursday|friday|"
+    r"the (?:meeting|call|demo|weekend|break))|"
+    r"\bvor (?:dem|der) (?:mittag|essen|meeting|pause)|\bavant midi|\bantes de comer|\bantes do almoço|до обеда|午饭前|下班前",
+    _I,
+)
+
+
+def without_standing(text: str) -> str:
+    """The text without "from now on" and the like, whose words would else bind it to the moment."""
+    rest = STANDING.sub(" ", text)
+    return _WHEN.sub(" ", rest) if rest != text else text
+
+
+def binds_hard(text: str) -> bool:
+    """Whether the text is bound to the moment or to what is pointed at, so that it is never an act of memory."""
+    return bool(_HARD.search(without_standing(text)))
+
+
+def binds(text: str) -> bool:
+    """Whether any word binds the text to the moment, also one that a rule stated outright may hold."""
+    rest = without_standing(text)
+    return bool(_HARD.search(rest) or _SOFT.search(rest))
+
+
+def asks(text: str) -> bool:
+    """Whether the text is a question or a request in the form of one."""
+    return bool(_QUESTION.search(text.strip()))
+
+
+def reports(text: str) -> bool:
+    """Whether the text tells what happened or what goes wrong."""
+    return bool(_REPORT.search(text))
+
+
+def only_points(text: str, content: int) -> bool:
+    """Whether a text of so many words of content is carried by words that only point ("never do that")."""
+    return content < 2 or (content < 3 and bool(_POINTS.search(text)))
