@@ -32,6 +32,7 @@ READERS = ("auto", "endpoint", "claude", "session", "offline")
 OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
 OLD_READERS: Mapping[str, str] = {"openai": "endpoint", "heuristic": "offline"}
 RANKS = ("maxsim", "hybrid", "bm25")
+NOTICES = ("new", "always", "off")
 LEVELS = ("debug", "info", "warning", "error")
 LISTENS = ("auto", "tcp")
 HOME = "home"
@@ -62,6 +63,7 @@ class Settings:
     recency_days: float = 90.0
     inject_session: bool = True
     inject_prompt: bool = True
+    start_notice: str = "new"
     session_budget: int = 600
     prompt_budget: int = 300
     tool_budget: int = 2_000
@@ -210,6 +212,12 @@ KEYS: dict[str, Key] = {
         Key("recency_days", "Tau of the recency term, in days.", _positive),
         Key("inject_session", "Whether SessionStart hands over governance.", _flag),
         Key("inject_prompt", "Whether a prompt gets relevant memories.", _flag),
+        Key(
+            "start_notice",
+            "One line for you at a session's start: new (when something was learnt), always or off.",
+            _choice(*NOTICES),
+            NOTICES,
+        ),
         Key("session_budget", "Most tokens injected at SessionStart.", _count),
         Key("prompt_budget", "Most tokens injected with a prompt.", _count),
         Key("tool_budget", "Most tokens in an MCP tool's answer.", _count),

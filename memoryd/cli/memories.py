@@ -123,14 +123,19 @@ def edit(context: Context, /, id: str, **changes: Any) -> None:
     if any(value not in (None, ()) for value in changes.values()):
         result = context.call("update_memory", id=id, **changes)
     else:
-        path = Path(context.call("get_memory", id=id)["path"])
-        click.edit(filename=str(path))
-        synced = context.call("sync")
-        if broken := [problem for problem in synced["broken"] if path.name in problem]:
-            raise InputError(broken[0], fix="Run the command again and mend the file; it was not touched.")
-        result = context.call("get_memory", id=id)
+        result = edit_in_editor(context, id)
     if not context.show(result):
         context.output.memories([result["memory"]])
+
+
+def edit_in_editor(context: Context, id: str) -> dict[str, Any]:
+    """Open the memory's file in $EDITOR; the memory as it is afterwards. Raises InputError for a file that can't be read."""
+    path = Path(context.call("get_memory", id=id)["path"])
+    click.edit(filename=str(path))
+    synced = context.call("sync")
+    if broken := [problem for problem in synced["broken"] if path.name in problem]:
+        raise InputError(broken[0], fix="Run the command again and mend the file; it was not touched.")
+    return context.call("get_memory", id=id)
 
 
 @click.command()

@@ -30,6 +30,11 @@ class Output:
         self._out = Console(highlight=False, soft_wrap=True)
         self._err = Console(stderr=True, highlight=False, soft_wrap=True)
 
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person can be asked: both standard input and output are a terminal."""
+        return self._out.is_terminal and sys.stdin.isatty()
+
     def json(self, value: Any) -> None:
         """Print one JSON value."""
         sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")

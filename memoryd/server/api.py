@@ -31,6 +31,7 @@ from memoryd.server.graph_calls import GraphCalls
 from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
+from memoryd.server.review_calls import ReviewCalls
 from memoryd.server.router_calls import RouterCalls
 from memoryd.server.session_calls import SessionCalls
 from memoryd.server.settings_calls import AT_START, SettingsCalls
@@ -84,6 +85,7 @@ ROUTER_METHODS = ("train_router", "show_router")
 SETTINGS_METHODS = ("settings", "change_settings")
 DREAM_METHODS = ("dream", "decide", "undo", "journal", "why", "proposals", "forget_project")
 SESSION_METHODS = ("sessions", "session_report")
+REVIEW_METHODS = ("review", "reviewed", "confirm")
 SETTLE_METHODS = ("settle",)
 MODEL_METHODS = frozenset(MEMORY_METHODS) - {"restore"} | {"memory_status", "dream", "settle"}
 
@@ -130,6 +132,8 @@ class Api:
         methods |= {name: getattr(dreams, name) for name in DREAM_METHODS}
         sessions = SessionCalls(self._service, self._state, self._registry)
         methods |= {name: getattr(sessions, name) for name in SESSION_METHODS}
+        reviews = ReviewCalls(self._service, self._state, memory, self._clock)
+        methods |= {name: getattr(reviews, name) for name in REVIEW_METHODS}
         views = ViewCalls(self._service, self._state, self._registry, memory, self._clock)
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}
         graphs = GraphCalls(self._service, memory)
@@ -140,7 +144,7 @@ class Api:
         methods |= {name: getattr(settling, name) for name in SETTLE_METHODS}
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
-        hooks = HookCalls(injector, self._state, settings, self._registry)
+        hooks = HookCalls(injector, self._state, settings, self._registry, self._service, self._clock)
         daydream = DayDream(self._service, self._state, settings, self._clock)
         return _Parts(settings, methods, hooks, injector, daydream, dreams)
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memoryd.clock import from_iso
 from memoryd.config import OPTION_PREFIX, Settings, load_settings
 from memoryd.daydream.gate import is_excluded
 from memoryd.errors import ConfigError
 from memoryd.project import ProjectRegistry
+from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector, SessionEvent, hook_output
+from memoryd.server.review_calls import count_waiting, last_look
+from memoryd.service import Orchestrator
 from memoryd.state import State
-from memoryd.types import Project
+from memoryd.types import EPOCH, Project
 
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
+_BEGINS = frozenset({"startup", "resume", ""})
 GOVERNANCE_SHOWN = "GovernanceShown"
 CATCH_UP_SESSIONS = 200
 
@@ -50,7 +56,17 @@ def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
 class HookCalls:
     """Answers SessionStart and UserPromptSubmit, and takes note of every event."""
 
-    def __init__(self, injector: Injector, state: State, settings: Settings, registry: ProjectRegistry) -> None:
+    def __init__(
+        self,
+        injector: Injector,
+        state: State,
+        settings: Settings,
+        registry: ProjectRegistry,
+        service: Orchestrator,
+        clock: Clock,
+    ) -> None:
+        self._service = service
+        self._clock = clock
         self._injector = injector
         self._state = state
         self._settings = settings
@@ -69,7 +85,8 @@ class HookCalls:
         asked = SessionEvent(event.session, project, event.source, event.prompt)
         if name == "UserPromptSubmit":
             return hook_output(name, self._injector.prompt(asked))
-        return hook_output(name, self._injector.session_start(asked), self._warning())
+        notice = self._notice(event, project)  # first: session_start makes this the project's last session
+        return hook_output(name, self._injector.session_start(asked), self._warning() or notice)
 
     def note(self, name: str, payload: Mapping[str, Any]) -> None:
         """Remember the event durably; a day dream is asked for where the transcript has grown."""
@@ -100,6 +117,23 @@ class HookCalls:
         for record in self._state.sessions(CATCH_UP_SESSIONS):
             if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
+
+    def _notice(self, event: _Event, project: Project) -> str:
+        """One line for the person on what was learnt since their last look, or that memory is at work."""
+        if event.source not in _BEGINS or self._settings.start_notice == "off":
+            return ""
+        since = max(last_look(self._state, project.id), self._last_start(event, project))
+        waiting = count_waiting(self._service, project.id, since, self._clock.now())
+        parts = [f"{waiting.new} new {'memory' if waiting.new == 1 else 'memories'}"] if waiting.new else []
+        parts += [f"{waiting.to_confirm} to confirm"] if waiting.to_confirm else []
+        if parts:
+            return f"memoryd: {', '.join(parts)} (memoryd review)"
+        return "memoryd: memory is on" if self._settings.start_notice == "always" else ""
+
+    def _last_start(self, event: _Event, project: Project) -> datetime:
+        records = self._state.sessions(CATCH_UP_SESSIONS)
+        earlier = (r.started_at for r in records if r.project == project.id and r.session != event.session)
+        return max((from_iso(at) for at in earlier if at), default=EPOCH)
 
     def _warning(self) -> str:
         """One line for the person when settings are broken or day dreams fail: silence would look like 'nothing to remember'."""

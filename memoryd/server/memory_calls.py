@@ -145,7 +145,7 @@ class MemoryCalls:
 
     def _hit(self, hit: Hit) -> dict[str, Any]:
         values = hit_to_dict(hit)
-        return {**_brief(hit.item), **{name: values[name] for name in ("score", "relevancy", "backend", "parts")}}
+        return {**brief(hit.item), **{name: values[name] for name in ("score", "relevancy", "backend", "parts")}}
 
     def get_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
         """One memory with everything known about it."""
@@ -173,7 +173,7 @@ class MemoryCalls:
         shown = found[:limit]
         total = self._service.count(query)
         return {
-            "memories": [_brief(item) for item in shown],
+            "memories": [brief(item) for item in shown],
             "total": total,
             "left_out": max(0, total - offset - len(shown)),
             "next": key_of(shown[-1]).to_text() if len(found) > limit else "",
@@ -217,7 +217,7 @@ class MemoryCalls:
         items = [hit.item for hit in self._service.search(query, 10 * k)]
         events = [event for item in items for event in _events(item) if _within(event[0], after, before)]
         events.sort(key=lambda event: (event[0], event[2].id), reverse=True)
-        shown = [{"at": to_iso(at), "change": change, **_brief(item)} for at, change, item in events[:k]]
+        shown = [{"at": to_iso(at), "change": change, **brief(item)} for at, change, item in events[:k]]
         return {"events": shown, "left_out": max(0, len(events) - len(shown))}
 
     def governance(self, params: Params, caller: Caller) -> dict[str, Any]:
@@ -229,7 +229,10 @@ class MemoryCalls:
             raise InputError("governance: which project?", fix="Pass project, or call from a project's folder.")
         chosen = self._injector.governance(project, budget)
         ids = {name: [item.id for item in getattr(chosen, name)] for name in ("know", "do", "dont")}
-        return {"project": project, "text": chosen.text, "ids": ids, "tokens": chosen.tokens, "left_out": chosen.left_out}
+        answer = {"project": project, "text": chosen.text, "ids": ids, "tokens": chosen.tokens, "left_out": chosen.left_out}
+        if caller.is_model:  # the text says it all
+            return answer
+        return answer | {"memories": {name: [brief(item) for item in getattr(chosen, name)] for name in ids}}
 
     # Changing
 
@@ -361,7 +364,7 @@ def _statuses(text: str) -> tuple[Status, ...]:
         raise InputError(f"status: '{text}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
 
 
-def _brief(item: MemoryItem) -> dict[str, Any]:
+def brief(item: MemoryItem) -> dict[str, Any]:
     """What a reader needs to judge a memory, without the bookkeeping."""
     values = item_to_dict(item)
     names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
@@ -371,7 +374,7 @@ def _brief(item: MemoryItem) -> dict[str, Any]:
 
 
 def _related(entry: Related) -> dict[str, Any]:
-    return {"via": entry.via.value, "path": list(entry.path), "score": round(entry.score, 4), "memory": _brief(entry.item)}
+    return {"via": entry.via.value, "path": list(entry.path), "score": round(entry.score, 4), "memory": brief(entry.item)}
 
 
 def _events(item: MemoryItem) -> list[tuple[datetime, str, MemoryItem]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.daydream.decided import shown_text
+from memoryd.daydream.opening import first_prompt
 from memoryd.daydream.transcript import turns_of_lines
 from memoryd.errors import NotFoundError, TranscriptError
 from memoryd.ledger import How
@@ -51,7 +52,7 @@ class SessionCalls:
         rows = [row for row in rows if not project or row["project"] == project]
         rows.sort(key=lambda row: str(row["last"]), reverse=True)
         names = self._registry.known()
-        shown = [row | {"project_name": names.get(row["project"], "")} for row in rows[:limit]]
+        shown = [row | {"project_name": names.get(row["project"], ""), "title": self._title(row)} for row in rows[:limit]]
         return {"sessions": shown, "left_out": max(0, len(rows) - limit)}
 
     def session_report(self, params: Params, caller: Caller) -> dict[str, Any]:
@@ -69,6 +70,7 @@ class SessionCalls:
         return {
             **head,
             "project_name": self._registry.known().get(head["project"], ""),
+            "title": self._title(head),
             "kept_statements": _with(decided, KEPT),
             "known_statements": _with(decided, KNOWN),
             "refused_statements": _with(decided, REFUSED),
@@ -90,6 +92,10 @@ class SessionCalls:
         if item is not None and item.status is Status.BLACKLISTED:
             return ""
         return one_line(item.content) if item is not None and (not verdict.chars or not said) else said
+
+    def _title(self, head: Mapping[str, Any]) -> str:
+        """The session's first prompt, read from its log; empty where memory is off, since that log is not opened."""
+        return "" if head["off"] or self._state.is_off(head["project"]) else first_prompt(head["transcript"])
 
     def _named(self, given: str) -> str:
         """The session with this id, or the only one whose id begins so."""

@@ -52,6 +52,6 @@ call, stored XSS in what it shows, axe-core, 390 and 1440 px, light and dark.
 from __future__ import annotations
 
 from memoryd.console.contract import Page
-from memoryd.console.pages import dreams, graph, home, memories, sessions, settings
+from memoryd.console.pages import dreams, graph, home, memories, review, sessions, settings
 
-PAGES: tuple[Page, ...] = (home.PAGE, memories.PAGE, graph.PAGE, sessions.PAGE, dreams.PAGE, settings.PAGE)
+PAGES: tuple[Page, ...] = (home.PAGE, review.PAGE, memories.PAGE, graph.PAGE, sessions.PAGE, dreams.PAGE, settings.PAGE)

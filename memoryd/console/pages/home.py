@@ -28,14 +28,24 @@ class Finding:
 
 async def show(ctx: Context) -> Reply:
     """The page. Each part fails by itself: Home is where one looks when something is wrong."""
-    overview, status, sessions, governance = await asyncio.gather(
+    overview, status, sessions, governance, waiting = await asyncio.gather(
         ctx.try_call("overview", project=ctx.project),
         ctx.try_call("memory_status"),
         _sessions(ctx),
         _governance(ctx),
+        ctx.try_call("review", project=ctx.project, limit=1),
     )
     health = [] if "error" in status else list(findings(status, ctx.project))
-    return await ctx.page("home.html", overview=overview, machine=status, health=health, sessions=sessions, governance=governance)
+    unseen = len(waiting.get("memories", ())) + waiting.get("left_out", 0)
+    shown: dict[str, Any] = {"overview": overview, "machine": status, "sessions": sessions, "governance": governance}
+    return await ctx.page("home.html", health=health, unseen=unseen, **shown)
+
+
+async def forget(ctx: Context) -> Reply:
+    """Forget one of the memories that the next session would be given."""
+    id = ctx.form.id("forget")
+    await ctx.call("forget", id=id)
+    return ctx.redirect("/", f"{id} is forgotten; 'restore' on its page brings it back.")
 
 
 async def _governance(ctx: Context) -> dict[str, Any] | None:
@@ -105,4 +115,4 @@ def _index(index: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("File", problem, "bad")
 
 
-PAGE = Page("home", (Route("/", show),), Nav("Home", "/", 10))
+PAGE = Page("home", (Route("/", show), Route("/forget", forget, ("POST",))), Nav("Home", "/", 10))

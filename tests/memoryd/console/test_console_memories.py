@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from memoryd.errors import StoreError
-from memoryd.types import Kind, LinkType, MemoryItem, Status
+from memoryd.types import Kind, LinkType, MemoryItem, Polarity, Status
 
 
 @pytest.fixture
@@ -64,7 +64,8 @@ def test_home_shows_the_governance_of_the_chosen_project_exactly_as_it_is_inject
 
 def test_one_part_of_home_that_fails_leaves_the_rest(console):
     console.answers |= {
-        name: StoreError("The disk is full.", fix="Free some space.") for name in ("overview", "memory_status", "sessions")
+        name: StoreError("The disk is full.", fix="Free some space.")
+        for name in ("overview", "memory_status", "sessions", "review")
     }
     answer = console.get("/")
     assert answer.status_code == 200
@@ -323,3 +324,14 @@ def test_a_fault_of_ours_is_a_page_and_is_reported(console):
     assert answer.status_code == 500
     assert "This is a fault of memoryd" in answer.text
     assert len(console.faults) == 1
+
+
+def test_home_lists_what_the_next_session_gets_and_forgets_one_of_them(real_console, remember, tmp_path):
+    (tmp_path / "shop").mkdir()
+    project = real_console.api.call("project_names", {"cwd": str(tmp_path / "shop")})["current"]
+    kept = remember("Always sign commits.", kind=Kind.RULE, polarity=Polarity.DO, project=project)
+    gone = remember("Never squash merges.", kind=Kind.RULE, polarity=Polarity.DONT, project=project)
+    text = real_console.get("/", project=project).text
+    assert f'href="/memories/{kept}"' in text and f'value="{gone}"' in text
+    real_console.post("/forget", forget=gone)
+    assert real_console.api.call("get_memory", {"id": gone})["memory"]["status"] == "blacklisted"

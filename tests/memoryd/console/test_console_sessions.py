@@ -8,6 +8,7 @@ import pytest
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 HEAD = {
     "session": "s1-hostile",
+    "title": HOSTILE,
     "project": HOSTILE,
     "project_name": HOSTILE,
     "last": "2026-01-02T10:00:00Z",

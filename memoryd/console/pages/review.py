@@ -1,0 +1,49 @@
+"""Inbox: what was learnt since the last look, to keep, forget or sort, many at once."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.errors import InputError
+from memoryd.types import Kind
+
+SHOWN = 100
+MOST = 200
+KEEP, FORGET, SORT, SEEN = "keep", "forget", "kind", "seen"
+
+
+async def index(ctx: Context) -> Reply:
+    """Memories that nobody has looked at, by session, newest first."""
+    everything = ctx.query.flag("everything")
+    found = await ctx.call("review", project=ctx.project, limit=SHOWN, everything=everything or None)
+    groups = [list(rows) for _, rows in groupby(found["memories"], key=lambda memory: memory["session"])]
+    return await ctx.page("review.html", found=found, groups=groups, everything=everything, kinds=list(Kind))
+
+
+async def decide(ctx: Context) -> Reply:
+    """Carry out the chosen button on the memories that were ticked."""
+    act = ctx.form.choice("act", (KEEP, FORGET, SORT, SEEN), "")
+    ids = ctx.form.texts("id", 40)[:MOST]
+    if act == SEEN:
+        await ctx.call("reviewed", project=ctx.project, until=ctx.form.required("until", limit=40))
+        return ctx.redirect("/review", "Everything up to then counts as seen.")
+    if not ids:
+        raise InputError("Nothing was chosen.", fix="Tick at least one memory.")
+    if act == KEEP:
+        await ctx.call("confirm", ids=ids)
+    elif act == FORGET:
+        for id in ids:
+            await ctx.call("forget", id=id)
+    elif act == SORT:
+        kind = ctx.form.choice("kind", [kind.value for kind in Kind], "")
+        for id in ids:
+            await ctx.call("update_memory", id=id, kind=kind)
+    else:
+        raise InputError("Do what?", fix="Use one of the buttons.")
+    done = {KEEP: "kept", FORGET: "forgotten", SORT: "changed"}[act]
+    return ctx.redirect("/review", f"{len(ids)} {'memory' if len(ids) == 1 else 'memories'} {done}.")
+
+
+ROUTES = (Route("/review", index), Route("/review", decide, ("POST",)))
+PAGE = Page("review", ROUTES, Nav("Inbox", "/review", 15))
