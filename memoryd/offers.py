@@ -73,6 +73,11 @@ def create_tables(db: Database) -> None:
     db.execute("CREATE INDEX offered_memory ON offered(memory)")
 
 
+def create_neighbours(db: Database) -> None:
+    """The step that brings the known memories beside candidates, found before a hook needs them."""
+    db.execute("CREATE TABLE neighbour (memory TEXT PRIMARY KEY, known TEXT, at TEXT)")
+
+
 _ENTRY = "short, project, memory, session, given_to, at, known, outcome"
 
 
@@ -122,7 +127,7 @@ class Offers:
         now = self._now()
         old = to_iso(self._clock.now() - timedelta(days=KEPT_DAYS))
         with self._db.unsynced(), self._db.transaction():
-            for table in ("offer", "offered", "settled"):
+            for table in ("offer", "offered", "settled", "neighbour"):
                 self._db.execute(f"DELETE FROM {table} WHERE at < ?", (old,))
             self._db.execute(
                 "INSERT INTO offer (session, project, at, event, prompt, tokens, shown) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -142,6 +147,21 @@ class Offers:
         """Every candidate that was offered in the project, by the memory's id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ?", (project,))
         return {row[2]: Entry(*row) for row in rows}
+
+    def set_neighbours(self, known: Mapping[str, str]) -> None:
+        """Note which known memory is nearest to each candidate; empty for none."""
+        now = self._now()
+        self._db.executemany(
+            "INSERT OR REPLACE INTO neighbour (memory, known, at) VALUES (?, ?, ?)", [(m, k, now) for m, k in known.items()]
+        )
+
+    def neighbours(self, memories: Iterable[str]) -> dict[str, str]:
+        """What is noted for these candidates."""
+        out: dict[str, str] = {}
+        for memory in memories:
+            rows = self._db.execute("SELECT known FROM neighbour WHERE memory = ?", (memory,))
+            out |= {memory: rows[0][0]} if rows else {}
+        return out
 
     # Answers
 

@@ -93,6 +93,12 @@ def m006_no_text_in_verdicts(db: Database) -> None:
     db.scrub_at_end()
 
 
+@SCHEMA.step
+def m007_neighbours_of_candidates(db: Database) -> None:
+    """Which known memory is shown beside a candidate."""
+    offers.create_neighbours(db)
+
+
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
 GATHERING = "gathering"
 

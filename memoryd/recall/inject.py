@@ -120,6 +120,10 @@ class Injector:
         owed = self._owed_governance(event)
         return "\n".join(filter(None, [owed, self._relevant(event), self._offer(event)]))
 
+    def prepare_offer(self, session: str, project: str) -> None:
+        """After a session's log was read: make ready what its next prompt may be offered."""
+        self._offering.prepare(session, project)
+
     def _offer(self, event: SessionEvent) -> str:
         """Only a prompt that the user typed counts: commands and notifications are none."""
         if not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):

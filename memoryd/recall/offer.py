@@ -6,7 +6,8 @@ keep or drop them with the tool `settle`. What is left when a session ends is sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,8 +19,9 @@ from memoryd.protocols import Clock
 from memoryd.recall.fence import TAG, harmless
 from memoryd.service import Orchestrator
 from memoryd.state import State
+from memoryd.statements import Relation, relate
 from memoryd.text import keywords, shorten, token_count
-from memoryd.types import Backend, MemoryItem, Query, Source, Status
+from memoryd.types import MemoryItem, Polarity, Query, Source, Status
 
 EVERY = 3
 SHOWN = 8
@@ -35,6 +37,9 @@ ALIKE = 0.6
 # A known memory is shown beside a candidate when they share this much; below, the hint misleads more than it helps.
 NEAR = 0.45
 NEAR_CHARACTERS = 40
+NEIGHBOURS = 5
+# More than are shown, since what is said next may push some of them down.
+PREPARED = 2 * SHOWN
 LEAST_CHARACTERS = 40
 # A session that said nothing for so long is over, whether its end was reported or not.
 SILENT_HOURS = 6
@@ -124,7 +129,8 @@ class Offering:
         if not chosen:
             return ""
         names = self._state.offers.name(project, [item.id for item in chosen])
-        lines = [Line(item, names[item.id], self._nearest(item), item.session == session) for item in chosen]
+        known = self._known_beside(chosen)
+        lines = [Line(item, names[item.id], known.get(item.id), item.session == session) for item in chosen]
         text, shown = block(lines, note, BUDGET)
         entries = [
             Entry(line.short, project, line.item.id, line.item.session, session, "", line.known.id if line.known else "")
@@ -133,14 +139,30 @@ class Offering:
         self._state.offers.record(entries, project=project, session=session, event=event, prompt=number, tokens=token_count(text))
         return text
 
-    def _nearest(self, item: MemoryItem) -> MemoryItem | None:
-        """The known memory that says nearly the same, found by words alone: a hook waits for no model."""
-        query = Query(text=item.content, project=item.project, backend=Backend.MARKDOWN, now=self._clock.now())
-        words = set(keywords(item.content))
-        for hit in self._service.search(query, 1):
-            if _likeness(words, set(keywords(hit.item.content))) >= NEAR:
-                return hit.item
-        return None
+    def prepare(self, session: str, project: str) -> None:
+        """Look up what is known beside the candidates that may be offered next: searches take longer than a hook may."""
+        if not self._is_wanted():
+            return
+        offered = self._state.offers.offered(project)
+        fresh = [item for item in self._candidates(project, session=session) if item.id not in offered]
+        likely = choose_lines(fresh, PREPARED)
+        done = self._state.offers.neighbours(item.id for item in likely)
+        self._state.offers.set_neighbours({item.id: self._nearest(item) for item in likely if item.id not in done})
+
+    def _nearest(self, item: MemoryItem) -> str:
+        """The id of the known memory that says nearly the same, or the opposite; empty when there is none."""
+        query = Query(text=item.content, project=item.project, now=self._clock.now())
+        words, dont = set(keywords(item.content)), item.polarity is Polarity.DONT
+        for hit in self._service.search(query, NEIGHBOURS):
+            found = relate(hit.item.content, item.content, known_dont=hit.item.polarity is Polarity.DONT, new_dont=dont)
+            if found is not Relation.DIFFERENT or _likeness(words, set(keywords(hit.item.content))) >= NEAR:
+                return hit.item.id
+        return ""
+
+    def _known_beside(self, items: Sequence[MemoryItem]) -> dict[str, MemoryItem]:
+        near = self._state.offers.neighbours(item.id for item in items)
+        found = {id: self._service.get(known) for id, known in near.items() if known}
+        return {id: item for id, item in found.items() if item is not None and item.status is Status.ACTIVE}
 
 
 def _likeness(a: set[str], b: set[str]) -> float:
@@ -150,37 +172,48 @@ def _likeness(a: set[str], b: set[str]) -> float:
 
 def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
     """The candidates to show, most promising first: no two alike, spread over turns, something of both speakers."""
-    waiting = sorted(items, key=lambda item: (-item.confidence, item.id))
-    chosen: list[MemoryItem] = []
+    choice = _Choice(items, most)
+    choice.take(min(LEAST_OF_EACH, most), by_user=True)
+    choice.take(min(LEAST_OF_EACH, most), by_user=False)
+    choice.take(most)
+    return sorted(choice.chosen, key=_promise)
 
-    def take(allowed: Callable[[MemoryItem], bool], places: int) -> None:
+
+def _promise(item: MemoryItem) -> tuple[float, float, str]:
+    """Order of candidates: the reader's judgement, then what was said last."""
+    return -item.confidence, -(item.valid_from or item.created_at).timestamp(), item.id
+
+
+class _Choice:
+    """Takes one candidate after another, and with each leaves out those that it makes superfluous."""
+
+    def __init__(self, items: Iterable[MemoryItem], most: int) -> None:
+        self.chosen: list[MemoryItem] = []
+        self._most = most
+        self._waiting = sorted(items, key=_promise)
+        self._words = {item.id: set(keywords(item.content)) for item in self._waiting}
+        self._of_line: Counter[str] = Counter()
+
+    def take(self, places: int, *, by_user: bool | None = None) -> None:
+        """Take so many at most, of one speaker if told."""
         for _ in range(places):
-            best = max(
-                (item for item in waiting if allowed(item) and not _is_shown(item, chosen)),
-                key=lambda item: item.confidence - SAME_TURN * _of_turn(item, chosen),
-                default=None,
-            )
-            if best is None or len(chosen) >= most:
+            allowed = [item for item in self._waiting if by_user is None or (item.source is Source.USER) is by_user]
+            if not allowed or len(self.chosen) >= self._most:
                 return
-            waiting.remove(best)
-            chosen.append(best)
+            self._add(max(allowed, key=lambda item: item.confidence - SAME_TURN * self._from_turn(item)))
 
-    take(lambda item: item.source is Source.USER, min(LEAST_OF_EACH, most))
-    take(lambda item: item.source is not Source.USER, min(LEAST_OF_EACH, most))
-    take(lambda item: True, most)
-    return sorted(chosen, key=lambda item: (-item.confidence, item.id))
+    def _add(self, best: MemoryItem) -> None:
+        self.chosen.append(best)
+        self._of_line.update(set(best.evidence.lines))
+        words = self._words[best.id]
+        self._waiting = [
+            item
+            for item in self._waiting
+            if item is not best and self._from_turn(item) < PER_TURN and _likeness(words, self._words[item.id]) < ALIKE
+        ]
 
-
-def _of_turn(item: MemoryItem, chosen: Sequence[MemoryItem]) -> int:
-    lines = set(item.evidence.lines)
-    return sum(bool(lines & set(other.evidence.lines)) for other in chosen)
-
-
-def _is_shown(item: MemoryItem, chosen: Sequence[MemoryItem]) -> bool:
-    if _of_turn(item, chosen) >= PER_TURN:
-        return True
-    words = set(keywords(item.content))
-    return any(_likeness(words, set(keywords(other.content))) >= ALIKE for other in chosen)
+    def _from_turn(self, item: MemoryItem) -> int:
+        return max((self._of_line[line] for line in item.evidence.lines), default=0)
 
 
 def block(lines: Sequence[Line], note: str, budget: int) -> tuple[str, list[Line]]:

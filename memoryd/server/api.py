@@ -247,7 +247,9 @@ class Api:
     def _dream(self, job: Job) -> None:
         self._working.set()
         try:
-            self._parts.daydream.run_job(job)
+            runs = self._parts.daydream.run_job(job)
+            if runs:
+                self._parts.injector.prepare_offer(runs[-1].session, runs[-1].project)
         except Exception as error:  # passed on; but first out of the way of the other jobs
             self._state.postpone_job(job, f"Reading failed unexpectedly ({type(error).__name__}); see logs/daemon.log.")
             raise

@@ -176,6 +176,7 @@ def test_of_two_alike_one_is_shown_and_both_speakers_have_their_places(desk: Des
 def test_the_known_memory_that_says_nearly_the_same_is_shown_with_the_line(desk: Desk) -> None:
     known = desk.user("remember", content="The staging database listens on port 5432.")["id"]
     desk.candidate("The staging database listens on port 5544 since the move.")
+    desk.api._parts.injector.prepare_offer("s1", desk.project)
     assert known in desk.prompt()
 
 
