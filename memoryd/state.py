@@ -99,6 +99,15 @@ def m007_neighbours_of_candidates(db: Database) -> None:
     offers.create_neighbours(db)
 
 
+@SCHEMA.step
+def m008_held(db: Database) -> None:
+    """Parts of logs that rules read while the model could not, and that wait for it."""
+    db.execute(
+        "CREATE TABLE held (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, due REAL, attempts INTEGER,"
+        " error TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)"
+    )
+
+
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
 GATHERING = "gathering"
 
@@ -132,6 +141,14 @@ class Job:
     due: float
     attempts: int
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A log from `cursor` on, which a model has still to read; rules have read it meanwhile."""
+
+    job: Job
+    cursor: Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +189,7 @@ class SessionRecord:
 
 _CURSOR = "transcript, session, offset, line, fingerprint, context"
 _JOB = "transcript, session, cwd, reason, generation, due, attempts, error"
+_HELD = "transcript, session, cwd, reason, due, attempts, error, offset, line, fingerprint, context"
 _SESSION = "session, project, cwd, transcript, started_at, ended_at, last_at, governed, off"
 _RUN = (
     "session, transcript, project, at, start, stop, turns, kept, known, skipped, error, extractor, model,"
@@ -277,6 +295,61 @@ class State:
             (due, reason, job.transcript, job.generation),
         )
 
+    # What waits for a model
+
+    def hold(self, job: Job, cursor: Cursor, error: str, due: float) -> None:
+        """Keep for a model what begins at the cursor; a log that waits already keeps its earlier place."""
+        values = (job.transcript, cursor.session or job.session, job.cwd, job.reason, due, 0, error)
+        self._db.execute(
+            f"INSERT INTO held ({_HELD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(transcript) DO UPDATE SET reason = excluded.reason, error = excluded.error",
+            (*values, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
+        )
+
+    def held(self) -> list[Held]:
+        """What waits for a model, next first."""
+        return [_held(row) for row in self._db.execute(f"SELECT {_HELD} FROM held ORDER BY due, transcript")]
+
+    def is_held(self, transcript: str) -> bool:
+        """Whether a part of the log waits for a model."""
+        return bool(self._db.value("SELECT 1 FROM held WHERE transcript = ?", (transcript,)))
+
+    def due_held(self) -> Held | None:
+        """What has waited longest for a model and may be tried now, or None."""
+        now = self._clock.now().timestamp()
+        rows = self._db.execute(f"SELECT {_HELD} FROM held WHERE due <= ? ORDER BY due, transcript LIMIT 1", (now,))
+        return _held(rows[0]) if rows else None
+
+    def postpone_held(self, held: Held, error: str, due: float) -> None:
+        """Try again later."""
+        self._db.execute(
+            "UPDATE held SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, held.job.transcript)
+        )
+
+    def release_held(self) -> None:
+        """All that waits for a model may be tried now."""
+        self._db.execute("UPDATE held SET due = 0, error = ''")
+
+    def finish_held(self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[Verdict] = ()) -> None:
+        """Record what a model did with a piece and move on to the cursor; None: nothing waits any more.
+
+        Where the model has read further than the rules, these need not read it too.
+        """
+        with self._db.transaction():
+            if cursor is None or cursor.offset >= self.cursor(cursor.transcript).offset:
+                self._db.execute("DELETE FROM held WHERE transcript = ?", (held.job.transcript,))
+            else:
+                self._db.execute(
+                    "UPDATE held SET attempts = 0, error = '', offset = ?, line = ?, fingerprint = ?, context = ?"
+                    " WHERE transcript = ?",
+                    (cursor.offset, cursor.line, cursor.fingerprint, cursor.context, held.job.transcript),
+                )
+            if cursor is not None and cursor.offset > self.cursor(cursor.transcript).offset:
+                self.set_cursor(cursor)
+            if run is not None:
+                self.record_run(run)
+                verdicts.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
+
     # Sessions and injections
 
     def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
@@ -368,6 +441,15 @@ class State:
         start = to_iso(from_iso(moment_iso))
         return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
 
+    def spent_since(self, moment_iso: str) -> Usage:
+        """Calls, tokens and dollars of models since then."""
+        rows = self._db.execute(
+            "SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),"
+            " coalesce(sum(cost_usd), 0.0) FROM run WHERE at >= ?",
+            (to_iso(from_iso(moment_iso)),),
+        )
+        return Usage(*rows[0])
+
     # Switches and notes
 
     def set_off(self, project: str, off: bool) -> None:
@@ -389,6 +471,11 @@ class State:
     def set_note(self, name: str, value: str) -> None:
         """Remember a small value."""
         self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
+
+
+def _held(row: tuple[Any, ...]) -> Held:
+    transcript, session, cwd, reason, due, attempts, error = row[:7]
+    return Held(Job(transcript, session, cwd, reason, 0, due, attempts, error), Cursor(transcript, session, *row[7:]))
 
 
 def _run(row: tuple[Any, ...]) -> Run:

@@ -12,13 +12,13 @@ from typing import Any
 from memoryd.codec import candidate_to_dict
 from memoryd.config import Settings
 from memoryd.daydream.decided import counts
-from memoryd.daydream.extractors import ENDPOINT, limits_for
+from memoryd.daydream.extractors import ASKS_A_MODEL, ENDPOINT, limits_for
 from memoryd.daydream.gate import admissible, is_own_run, summed
 from memoryd.daydream.model_extract import messages_for
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.reconcile import UNKNOWN_SESSION, Action, reconcile, to_item
 from memoryd.daydream.references import resolve
-from memoryd.daydream.related import choose_related
+from memoryd.daydream.related import choose_related, worth_asking
 from memoryd.daydream.transcript import Piece, read_all
 from memoryd.protocols import Extractor
 from memoryd.types import Candidate, MemoryItem, Message, Passage, Usage
@@ -35,6 +35,9 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
             skipped["own run"] += len(piece.turns)
         elif piece.turns:
             passage = _passage(piece, path, draft)
+            if extractor.name in ASKS_A_MODEL and not worth_asking(passage):
+                skipped["nothing said"] += len(piece.turns)
+                continue
             extraction = extractor.extract(passage)
             usage, model, handoff = usage + extraction.usage, extraction.model, extraction.handoff or handoff
             candidates, refused = admissible(extraction, piece.turns)
@@ -68,6 +71,8 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
         if not piece.turns or is_own_run(settings, piece.cwd, piece):
             continue
         passage = _passage(piece, path, draft)
+        if not worth_asking(passage):
+            continue
         yield messages_for(passage, settings.chunk_tokens)
         if extractor is not None:
             for candidate in admissible(extractor.extract(passage), piece.turns)[0]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from memoryd.config import Settings
 from memoryd.daydream.transcript import ReadLimits
 from memoryd.errors import InputError
+from memoryd.llm.logins import Logins
 from memoryd.protocols import Extractor
 from memoryd.types import Extraction, Passage
 
@@ -29,6 +30,14 @@ def choose(settings: Settings) -> str:
     if settings.openai_base_url or settings.openai_api_key:
         return ENDPOINT
     return CLAUDE if settings.use_claude else SESSION
+
+
+def models_of(settings: Settings) -> tuple[str, ...]:
+    """The models that may be asked, in order: `auto` asks Claude, if the user agreed, when the endpoint can't answer."""
+    chosen = choose(settings)
+    if chosen not in ASKS_A_MODEL:
+        return ()
+    return (chosen, CLAUDE) if settings.reader == "auto" and chosen == ENDPOINT and settings.use_claude else (chosen,)
 
 
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
@@ -64,13 +73,15 @@ def make_extractor(
     environ: Mapping[str, str] | None = None,
     record: Path | None = None,
     replay: Path | None = None,
+    name: str = "",
+    logins: Logins | None = None,
 ) -> Extractor:
-    """The chosen reader; its libraries are loaded here and not before. Raises ConfigError when a key is missing.
+    """The chosen reader, or the one of that name; its libraries are loaded here. Raises ConfigError when a key is missing.
 
     `record` is a folder for a model's answers, `replay` one from which they come instead of from the model; for
     these a reader that asks no model raises InputError.
     """
-    name = choose(settings)
+    name = name or choose(settings)
     if name not in ASKS_A_MODEL:
         if record or replay:
             raise InputError(f"The {name} reader asks no model.", fix="Add --reader endpoint or --reader claude.")
@@ -80,5 +91,5 @@ def make_extractor(
 
     if replay:
         return ModelExtractor(ReplayLLM(replay), settings, name)
-    llm = OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ)
+    llm = OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ, logins=logins)
     return ModelExtractor(RecordingLLM(llm, record) if record else llm, settings, name)

@@ -14,25 +14,27 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-from memoryd.clock import local_midnight, to_iso
+from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.daydream import feedback
 from memoryd.daydream.decided import counts, decided
 from memoryd.daydream.draft import dry_run
-from memoryd.daydream.extractors import ASKS_A_MODEL, READS_BY_RULES, choose, limits_for, make_extractor
+from memoryd.daydream.extractors import limits_for, make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
 from memoryd.daydream.gather import GOES_ON, Gathering
 from memoryd.daydream.keeping import Keeper, KeepingStore
-from memoryd.daydream.model_extract import Closable, UnusableAnswerError
+from memoryd.daydream.model_extract import UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
+from memoryd.daydream.readers import FIRST_REST_SECONDS, LONGEST_REST_SECONDS, Readers, Waiting
 from memoryd.daydream.reconcile import Action
-from memoryd.daydream.related import find_related
+from memoryd.daydream.related import find_related, worth_asking
 from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_transcript
 from memoryd.errors import MemorydError, TranscriptError
+from memoryd.llm.logins import Logins
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Extractor
-from memoryd.state import Cursor, Job, Run, State
-from memoryd.types import Candidate, Passage, Status, Usage
+from memoryd.state import Cursor, Held, Job, Run, State
+from memoryd.types import Candidate, Extraction, Passage, Status, Usage
 from memoryd.verdicts import REFUSED, Verdict
 
 WRITES = (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS)
@@ -42,12 +44,6 @@ LIVE_CURSORS = 64
 UNUSABLE_ATTEMPTS = 6
 # After these events nobody writes to the log any more, so that a last line without an end may be whole.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
-
-
-class BudgetReached(MemorydError):
-    """The day's model tokens are used up; the job waits."""
-
-    code = "budget"
 
 
 class _Then(Enum):
@@ -100,6 +96,7 @@ class DayDream:
         clock: Clock,
         extractor: Extractor | None = None,
         projects: ProjectRegistry | None = None,
+        logins: Logins | None = None,
     ) -> None:
         self._store = store
         self._keeper = Keeper(store, clock)
@@ -108,10 +105,11 @@ class DayDream:
         self._clock = clock
         self._live = _Live()
         self._extractor = extractor
+        self._readers = Readers(settings, state, clock, extractor, logins)
         self._projects = projects or ProjectRegistry(settings.paths.projects)
-        name = extractor.name if extractor else choose(settings)
-        self._limits = limits_for(settings, name)
-        self._gathering = Gathering(state, settings, name)
+        self._limits = limits_for(settings, self._readers.chosen)
+        self._noted = self._readers.problem()
+        self._gathering = Gathering(state, settings, self._readers.chosen)
 
     # Jobs
 
@@ -140,22 +138,20 @@ class DayDream:
 
     def close(self) -> None:
         """End a model run that is under way, from another thread; its job stays and is tried again later."""
-        if isinstance(self._extractor, Closable):
-            self._extractor.close()
+        self._readers.close()
 
     def _next_piece(self, job: Job) -> tuple[Run | None, _Then]:
         cursor = self._live.get(self._state.cursor(job.transcript))
         if refused := self._why_not_opened(job):
             return self._pass_over(job, cursor, refused), _Then.END
-        if self._gathering.waits(job, cursor):
-            self._made_extractor()  # what is missing for it is told at the first turn
+        asks = self._readers.can_ask() and not self._state.is_held(job.transcript)
+        self._note_problem(job)
+        if asks and self._gathering.waits(job, cursor):
             return None, _Then.WAIT
-        piece = read_transcript(
-            Path(job.transcript), cursor, limits=self._limits, final=job.reason in FINAL_REASONS, apart=self._is_apart
-        )
+        piece = self._read(job, cursor)
         if piece.cursor == cursor:
             return None, _Then.END
-        if self._gathering.is_small(job, piece):
+        if asks and self._gathering.is_small(job, piece):
             return None, _Then.WAIT
         cwd = self._folder(job, piece)
         refused = self._why_not_folder(cwd, piece)
@@ -168,10 +164,14 @@ class DayDream:
             if piece.left:
                 self._keeper.take_back(place.session, piece.left)
             if piece.turns:
-                run, verdicts = self._digest(job, place, piece, run)
+                run, verdicts = self._digest(job, place, piece, run, Cursor(job.transcript) if piece.reset else cursor)
         self._state.finish_piece(piece.cursor, run, verdicts)
         self._live.put(piece.cursor)
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
+
+    def _read(self, job: Job, cursor: Cursor) -> Piece:
+        final = job.reason in FINAL_REASONS
+        return read_transcript(Path(job.transcript), cursor, limits=self._limits, final=final, apart=self._is_apart)
 
     def _why_not_opened(self, job: Job) -> str:
         """Why the user does not want this log opened, as far as that can be told without it; or empty."""
@@ -250,21 +250,38 @@ class DayDream:
 
     # One piece
 
-    def _digest(self, job: Job, place: _Place, piece: Piece, run: Run) -> tuple[Run, list[Verdict]]:
-        """Extract and write; the run and the decisions as they are to be recorded."""
-        passage = replace(redacted_passage(_passage(piece, place, job.transcript)), given=self._given(place.session))
-        extractor = self._ready_extractor()
-        if extractor.name in ASKS_A_MODEL:
-            ends = not piece.more and job.reason not in GOES_ON
-            passage = replace(passage, known=find_related(self._store, passage), ends=ends)
+    def _digest(self, job: Job, place: _Place, piece: Piece, run: Run, begin: Cursor) -> tuple[Run, list[Verdict]]:
+        """Extract and write; the run and the decisions as they are to be recorded.
+
+        When no model can answer, rules read the piece, and it is kept for the model from `begin` on.
+        """
+        passage = self._passage(place, piece, job.transcript)
+        if not self._readers.has_model or self._state.is_held(job.transcript):
+            return self._keep(passage, piece, run, self._readers.rules.extract(passage))
+        if not worth_asking(passage):
+            return self._keep(passage, piece, run, Extraction((), {"nothing said": len(piece.turns)}, self._readers.chosen))
+        ends = not piece.more and job.reason not in GOES_ON
         try:
-            extraction = extractor.extract(passage)
+            answer = self._readers.ask(replace(passage, known=find_related(self._store, passage), ends=ends))
         except UnusableAnswerError as error:
-            return self._give_up_or_raise(job, piece, run, error, extractor.name), []
+            self._record_error(job, str(error), error.usage)
+            answer = Waiting(str(error), self._clock.now().timestamp() + FIRST_REST_SECONDS)
+        self._note_problem(job)
+        if isinstance(answer, Waiting):
+            self._state.hold(job, begin, answer.problem, answer.until)
+            answer = self._readers.rules.extract(passage)
+        return self._keep(passage, piece, run, answer)
+
+    def _passage(self, place: _Place, piece: Piece, transcript: str) -> Passage:
+        passage = redacted_passage(_passage(piece, place, transcript))
+        return replace(passage, given=self._given(place.session))
+
+    def _keep(self, passage: Passage, piece: Piece, run: Run, extraction: Extraction) -> tuple[Run, list[Verdict]]:
+        """Write what a reader proposes."""
         candidates, refused = admissible(extraction, piece.turns)
         candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
-        feedback.note(piece.turns, outcomes, place.session, self._store, self._state.ledger)
+        feedback.note(piece.turns, outcomes, passage.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
         proposed = sum(c.status is Status.CANDIDATE and outcome.action is Action.NEW for c, outcome in outcomes)
         written = sum(actions[action] for action in WRITES) - proposed
@@ -276,7 +293,7 @@ class DayDream:
             kept=written,
             known=actions[Action.KNOWN],
             skipped=skipped,
-            extractor=extraction.extractor or extractor.name,
+            extractor=extraction.extractor or self._readers.chosen,
             model=extraction.model,
             usage=extraction.usage,
         )
@@ -292,44 +309,86 @@ class DayDream:
         """A candidate that a session's model settled; reading its log again must not bring it back."""
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
-    def _made_extractor(self) -> Extractor:
-        """The extractor, made at its first use."""
-        if self._extractor is None:
-            self._extractor = make_extractor(self._settings)
-        return self._extractor
+    # What waits for a model
 
-    def _ready_extractor(self) -> Extractor:
-        """The extractor; BudgetReached when it costs tokens and the day's are used up."""
-        extractor = self._made_extractor()
-        budget = self._settings.daily_token_budget
-        if extractor.name not in READS_BY_RULES and self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
-            raise BudgetReached(
-                f"The daily token budget of {budget} is used up; the day dream goes on tomorrow.",
-                fix="Raise daily_token_budget, or set reader = session, which needs no model of its own.",
-            )
-        return extractor
+    def read_held(self) -> Run | None:
+        """Let a model read the next piece that waits for it, if one does and a model may be asked; what was recorded."""
+        held = self._state.due_held()
+        if held is None:
+            return None
+        if not self._readers.has_model:
+            self._state.finish_held(held, None)  # the user chose to do without; rules have read it
+            return None
+        if not self._readers.can_ask():
+            self._state.postpone_held(held, self._readers.problem(), self._readers.next_try())
+            return None
+        try:
+            return self._read_held(held)
+        except UnusableAnswerError as error:
+            return self._on_unusable(held, error)
+        except MemorydError as error:
+            log.warning("what waits for a model of %s can't be read: %s", held.job.transcript, error)
+            if isinstance(error, TranscriptError) and held.job.attempts + 1 >= MISSING_FILE_ATTEMPTS:
+                self._state.finish_held(held, None)
+            else:
+                self._state.postpone_held(held, str(error), self._retry_at(held))
+            return None
+
+    def _read_held(self, held: Held) -> Run | None:
+        job = held.job
+        if self._why_not_opened(job):
+            self._state.finish_held(held, None)
+            return None
+        piece = self._read(job, held.cursor)
+        if piece.cursor == held.cursor:
+            self._state.finish_held(held, None)
+            return None
+        cwd = self._folder(job, piece)
+        refused = self._why_not_folder(cwd, piece)
+        place = self._place(job, piece, cwd, named=not refused)
+        passage = self._passage(place, piece, job.transcript)
+        if refused or self._why_not(place) or not worth_asking(passage):
+            self._state.finish_held(held, piece.cursor)
+            return None
+        ends = not piece.more and job.reason not in GOES_ON
+        answer = self._readers.ask(replace(passage, known=find_related(self._store, passage), ends=ends))
+        if isinstance(answer, Waiting):
+            self._state.postpone_held(held, answer.problem, answer.until)
+            return None
+        # Its bytes and turns are on record already, by the rules that read them meanwhile.
+        run = replace(self._blank_run(job, place, piece), stop=piece.start, turns=0, skipped={})
+        run, verdicts = self._keep(passage, replace(piece, skipped={}), run, answer)
+        self._state.finish_held(held, piece.cursor, run, verdicts)
+        return run
+
+    def _retry_at(self, held: Held) -> float:
+        delay = min(FIRST_REST_SECONDS * 2.0 ** min(held.job.attempts, 20), LONGEST_REST_SECONDS)
+        return self._clock.now().timestamp() + delay
 
     # Failures
 
-    def _give_up_or_raise(self, job: Job, piece: Piece, run: Run, error: UnusableAnswerError, name: str) -> Run:
-        """Pass over a piece that no attempt could turn into an answer; until then the failure goes on."""
-        note = f"unusable {job.transcript}"
-        start, _, count = self._state.note(note).partition(":")
-        attempts = int(count) + 1 if start == str(piece.start) and count else 1
-        self._state.set_note(note, f"{piece.start}:{attempts}")
-        if attempts < UNUSABLE_ATTEMPTS:
-            raise error
-        log.error("bytes %d to %d of %s are passed over: %s", piece.start, piece.cursor.offset, job.transcript, error)
-        problem = f"Passed over after {attempts} attempts: {error.message}"
-        skipped = summed(piece.skipped, {"unusable answer": len(piece.turns)})
-        return replace(run, error=problem, skipped=skipped, extractor=name, usage=error.usage)
+    def _note_problem(self, job: Job) -> None:
+        """Put on record why no model can answer, once for each reason."""
+        problem = self._readers.problem()
+        if problem and problem != self._noted:
+            self._record_error(job, problem)
+        self._noted = problem
+
+    def _on_unusable(self, held: Held, error: UnusableAnswerError) -> Run:
+        """Pass over a piece that no attempt could turn into an answer."""
+        if held.job.attempts + 1 < UNUSABLE_ATTEMPTS:
+            self._state.postpone_held(held, str(error), self._retry_at(held))
+            return self._record_error(held.job, str(error), error.usage)
+        piece = self._read(held.job, held.cursor)
+        log.error("a model's answers about %s stay unusable from byte %d on: %s", held.job.transcript, piece.start, error)
+        self._state.finish_held(held, piece.cursor)
+        told = f"Passed over after {UNUSABLE_ATTEMPTS} attempts: {error.message}"
+        return self._record_error(held.job, told, error.usage)
 
     def _on_failure(self, job: Job, error: MemorydError) -> list[Run]:
         delay = self._state.postpone_job(job, str(error))
         log.warning("day dream of %s failed, next try in %.0f s: %s", job.transcript, delay, error)
-        if isinstance(error, BudgetReached) and job.error == str(error):
-            return []  # said once a day is enough
-        return [self._record_error(job, error)]
+        return [self._record_error(job, str(error))]
 
     def _on_unreadable(self, job: Job, error: TranscriptError) -> Run:
         """A log may appear late or come back; after a few tries the job ends, with the reason on record."""
@@ -338,12 +397,11 @@ class DayDream:
         else:
             log.error("day dream of %s is dropped: %s", job.transcript, error)
             self._state.finish_job(job)
-        return self._record_error(job, error)
+        return self._record_error(job, str(error))
 
-    def _record_error(self, job: Job, error: MemorydError) -> Run:
+    def _record_error(self, job: Job, error: str, usage: Usage | None = None) -> Run:
         offset = self._state.cursor(job.transcript).offset
         record = self._state.session(job.session)
-        name = self._extractor.name if self._extractor else choose(self._settings)
         run = Run(
             session=job.session,
             transcript=job.transcript,
@@ -351,9 +409,9 @@ class DayDream:
             at=to_iso(self._clock.now()),
             start=offset,
             stop=offset,
-            error=str(error),
-            extractor=name,
-            usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
+            error=error,
+            extractor=self._readers.chosen,
+            usage=usage or Usage(),
         )
         self._state.record_run(run)
         return run

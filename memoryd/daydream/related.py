@@ -1,4 +1,4 @@
-"""The known memories that a model is shown with a piece, so that it can say what repeats, replaces or closes them."""
+"""What a model is asked about, and what it is shown: whether a piece is worth a call, and the known memories near it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from memoryd.daydream.render import middle_cut
 from memoryd.protocols import MemoryStore
-from memoryd.text import keywords, one_line
+from memoryd.text import keywords, one_line, words
 from memoryd.types import Kind, MemoryItem, Passage, Query, Status, Turn, TurnKind
 
 MOST = 12
@@ -16,6 +16,22 @@ QUERIES = 8
 QUERY_CHARS = 400
 _SAYS = frozenset({TurnKind.USER, TurnKind.ASSISTANT})
 _KNOWN = (Status.ACTIVE, Status.CANDIDATE)
+
+
+# Fewer words than these are no more than "ok" or "go on"; an assistant's text of so many may hold a finding.
+LEAST_USER_WORDS = 3
+LEAST_ANSWER_WORDS = 25
+
+
+def worth_asking(passage: Passage) -> bool:
+    """Whether somebody said or found something: a prompt of some words, or an answer long enough for a finding."""
+    return any(_says_something(turn) for turn in passage.turns)
+
+
+def _says_something(turn: Turn) -> bool:
+    if turn.kind is TurnKind.USER and not turn.sidechain:
+        return turn.via != "prompt" or len(words(turn.text)) >= LEAST_USER_WORDS
+    return turn.kind is TurnKind.ASSISTANT and len(words(turn.text)) >= LEAST_ANSWER_WORDS
 
 
 def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]:
@@ -33,11 +49,11 @@ def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]
 
 def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[MemoryItem, ...]:
     """The same choice among a few items without a store, by shared words."""
-    words = set(keywords(" ".join(_queries(passage.turns))))
+    near = set(keywords(" ".join(_queries(passage.turns))))
 
     def shared(item: MemoryItem) -> float:
         said = keywords(item.content)
-        return len(words & set(said)) / len(said) if said else 0.0
+        return len(near & set(said)) / len(said) if said else 0.0
 
     order = sorted(items, key=lambda item: (-(item.kind is Kind.TODO), -shared(item), item.id))
     return tuple(item for item in order if item.kind is Kind.TODO or shared(item) > 0)[:MOST]

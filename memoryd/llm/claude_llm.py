@@ -19,6 +19,7 @@ import orjson
 from memoryd.config import Settings, child_environment
 from memoryd.errors import ModelError
 from memoryd.files import locked, make_private_dir
+from memoryd.llm.logins import Logins
 from memoryd.llm.marker import extractor_folder, mark
 from memoryd.text import one_line, shorten
 from memoryd.types import Completion, Message, Usage
@@ -43,11 +44,18 @@ _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 class ClaudeLLM:
     """Runs the client once per answer, one run at a time for a home folder, and never leaves a process behind."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str] | None = None, timeout: float = TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        logins: Logins | None = None,
+    ) -> None:
         self._command = settings.claude_command
         self._model = settings.claude_model
         self._folder = extractor_folder(settings)
         self._environ = environ
+        self._logins = logins
         self._timeout = timeout
         self._guard = threading.Lock()
         self._running: subprocess.Popen[bytes] | None = None
@@ -99,7 +107,7 @@ class ClaudeLLM:
                 self._running = subprocess.Popen(
                     arguments,
                     cwd=self._folder,
-                    env=child_environment(CHILD_VARIABLES, self._environ),
+                    env=child_environment({**self._login(), **CHILD_VARIABLES}, self._environ),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -111,6 +119,10 @@ class ClaudeLLM:
                     fix="Install Claude Code, set claude_command to its full path, or set reader to session.",
                 ) from error
             return self._running
+
+    def _login(self) -> Mapping[str, str]:
+        """What the session whose log is read logs in with; a daemon's own environment has none of it."""
+        return self._logins.current() if self._logins else {}
 
     def _finish(self, process: subprocess.Popen[bytes]) -> None:
         """Nothing of the run stays: a live group is killed and reaped."""

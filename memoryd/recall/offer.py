@@ -14,6 +14,7 @@ from datetime import timedelta
 from memoryd.clock import from_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import SESSION, choose
+from memoryd.daydream.readers import at_work
 from memoryd.offers import AT_PROMPT, AT_START, Entry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import TAG, harmless
@@ -100,7 +101,7 @@ class Offering:
         return self._left_over(session, project, AT_START, 0) if self._is_wanted() else ""
 
     def _is_wanted(self) -> bool:
-        return self._settings.inject_prompt and reader_is_session(self._settings)
+        return self._settings.inject_prompt and at_work(self._settings, self._state) == SESSION
 
     def _is_due(self, session: str, number: int) -> bool:
         last = self._state.offers.last_prompt_with_offer(session)

@@ -13,7 +13,7 @@ from memoryd.daydream.gather import SILENT_SECONDS
 from memoryd.daydream.heuristic import HeuristicExtractor
 from memoryd.daydream.model_extract import ModelExtractor
 from memoryd.daydream.transcript import Piece, read_transcript
-from memoryd.state import GATHERING, Cursor
+from memoryd.state import Cursor
 from memoryd.testing import ScriptedLLM
 from tests.memoryd.daydream.test_pipeline import SAID, Log, World, proposals
 
@@ -140,9 +140,9 @@ def test_what_was_switched_off_is_not_held_back_until_it_is_on_again(world: Worl
     assert llm.calls == []
 
 
-def test_a_failing_job_keeps_its_back_off_whatever_event_comes(world: World, log: Log) -> None:
+def test_while_no_model_can_answer_nothing_is_gathered(world: World, log: Log) -> None:
     log.say(SAID[0])
     world.run(log, world.model("junk", "junk"), "SessionEnd")
-    world.state.enqueue(str(log.path), log.name, log.cwd, "Stop")
-    assert world.state.due_job() is None
-    assert world.state.jobs()[0].reason != GATHERING
+    log.say(SAID[2])
+    (run,) = world.run(log, world.model(), "Stop")
+    assert (run.extractor, world.state.jobs()) == ("session", [])

@@ -1,0 +1,210 @@
+"""The readers in the order in which they are tried, and what is known of those that can't answer for now.
+
+A reader that fails rests for a while, longer each time; meanwhile the next in the list works, and rules in the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoryd.clock import local_midnight, to_iso
+from memoryd.config import Settings
+from memoryd.daydream.extractors import (
+    CLAUDE,
+    ENDPOINT,
+    OFFLINE,
+    READS_BY_RULES,
+    SESSION,
+    OfflineReader,
+    choose,
+    make_extractor,
+    models_of,
+)
+from memoryd.daydream.model_extract import Closable, UnusableAnswerError
+from memoryd.errors import ConfigError, MemorydError, ModelError
+from memoryd.llm.logins import Logins
+from memoryd.openai_api import OPENROUTER_URL
+from memoryd.protocols import Clock, Extractor
+from memoryd.state import State
+from memoryd.types import Extraction, Passage
+
+log = logging.getLogger(__name__)
+FIRST_REST_SECONDS = 15.0
+LONGEST_REST_SECONDS = 3600.0
+PROBLEM, TOLD = "reader problem", "reader problem told"
+
+
+class BudgetReached(MemorydError):
+    """The day's model tokens are used up."""
+
+    code = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """No model can be asked: why, and when one may be tried again (seconds since 1970)."""
+
+    problem: str
+    until: float
+
+
+class Readers:
+    """Asks the first model that can answer; knows the rules that read meanwhile. One passage at a time."""
+
+    def __init__(
+        self, settings: Settings, state: State, clock: Clock, extractor: Extractor | None = None, logins: Logins | None = None
+    ) -> None:
+        self._settings = settings
+        self._state = state
+        self._clock = clock
+        self._logins = logins
+        self._made: dict[str, Extractor] = {}
+        self._models = models_of(settings)
+        self._rules: Extractor | None = None
+        self._closing = False
+        self.chosen = extractor.name if extractor else choose(settings)
+        if extractor is not None and extractor.name in READS_BY_RULES:
+            self._models, self._rules = (), extractor
+        elif extractor is not None:
+            self._models, self._made = (extractor.name,), {extractor.name: extractor}
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model decides what is kept, be it at rest."""
+        return bool(self._models)
+
+    @property
+    def rules(self) -> Extractor:
+        """The reader that needs no model, made at its first use."""
+        if self._rules is None:
+            self._rules = OfflineReader(self.chosen if self.chosen in READS_BY_RULES else SESSION)
+        return self._rules
+
+    def can_ask(self) -> bool:
+        """Whether some model may be asked now. What is missing for one is reported here already."""
+        return any(self._ready(name) is not None for name in self._models)
+
+    def ask(self, passage: Passage) -> Extraction | Waiting:
+        """The answer of the first model that has one. Raises UnusableAnswerError, and any error while closing."""
+        if self._logins is not None:
+            self._logins.select(passage.session)
+        for name in self._models:
+            reader = self._ready(name)
+            if reader is None:
+                continue
+            try:
+                extraction = reader.extract(passage)
+            except UnusableAnswerError:
+                raise
+            except ModelError as error:
+                if self._closing:
+                    raise
+                self._rest(name, error)
+            else:
+                self._answered(name)
+                return extraction
+        return Waiting(self.problem(), self.next_try())
+
+    def close(self) -> None:
+        """End a model run that is under way, from whatever thread."""
+        self._closing = True
+        for reader in list(self._made.values()):
+            if isinstance(reader, Closable):
+                reader.close()
+
+    def problem(self) -> str:
+        """Why the last model could not answer, empty when it can."""
+        return self._state.note(PROBLEM)
+
+    def next_try(self) -> float:
+        """When a model may be tried again, in seconds since 1970."""
+        return min((_rest_of(self._state, name)[0] for name in self._models), default=0.0)
+
+    def _ready(self, name: str) -> Extractor | None:
+        if _rest_of(self._state, name)[0] > self._clock.now().timestamp():
+            return None
+        try:
+            if name not in self._made:
+                self._made[name] = make_extractor(self._settings, name=name, logins=self._logins)
+            self._check_budget()
+        except (ConfigError, BudgetReached) as error:
+            self._rest(name, error)
+            return None
+        return self._made[name]
+
+    def _check_budget(self) -> None:
+        budget = self._settings.daily_token_budget
+        if self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
+            raise BudgetReached(
+                f"The daily token budget of {budget} is used up; what waits is read tomorrow.",
+                fix="Raise daily_token_budget to have it read today.",
+            )
+
+    def _rest(self, name: str, error: MemorydError) -> None:
+        now = self._clock.now()
+        attempts = _rest_of(self._state, name)[1]
+        until = now.timestamp() + min(FIRST_REST_SECONDS * 2.0 ** min(attempts, 20), LONGEST_REST_SECONDS)
+        if isinstance(error, BudgetReached):
+            until = (local_midnight(local_midnight(now) + timedelta(hours=36))).timestamp()
+        self._state.set_note(f"rest {name}", f"{until}:{attempts + 1}")
+        if self.problem() != str(error):
+            log.warning("the %s reader can't answer, rules read meanwhile: %s", name, error)
+            self._state.set_note(PROBLEM, str(error))
+
+    def _answered(self, name: str) -> None:
+        if _rest_of(self._state, name)[1] or self.problem():
+            wake(self._state)
+
+
+def _rest_of(state: State, name: str) -> tuple[float, int]:
+    """Until when a reader rests, and how often it failed."""
+    until, _, attempts = state.note(f"rest {name}").partition(":")
+    return (float(until), int(attempts)) if attempts else (0.0, 0)
+
+
+def wake(state: State) -> None:
+    """Forget failures: models may be asked at once, and what waits for them is due."""
+    for name in (ENDPOINT, CLAUDE):
+        state.set_note(f"rest {name}", "")
+    state.set_note(PROBLEM, "")
+    state.set_note(TOLD, "")
+    state.release_held()
+
+
+def at_work(settings: Settings, state: State) -> str:
+    """The reader that works now: the chosen one, or the one that stands in while no model can answer."""
+    chosen = choose(settings)
+    if chosen in READS_BY_RULES or not state.note(PROBLEM):
+        return chosen
+    return SESSION
+
+
+def untold_problem(state: State) -> str:
+    """Why no model can answer, if the user has not been told yet."""
+    problem = state.note(PROBLEM)
+    if not problem or state.note(TOLD) == problem:
+        return ""
+    state.set_note(TOLD, problem)
+    return problem
+
+
+def reader_line(settings: Settings, spent: Mapping[str, float], problem: str = "") -> str:
+    """Which reader is at work, what it costs and how to change it, in one line. `spent`: see `AdminCalls.memory_status`."""
+    name = choose(settings)
+    if name == OFFLINE:
+        told = "rules alone decide what is kept; nothing is spent, nothing is sent"
+    elif name == SESSION:
+        told = "each session's own model settles what rules propose, at most 350 tokens with every third prompt, no further calls"
+    else:
+        where = f"claude -p ({settings.claude_model}, your login)"
+        if name == ENDPOINT:
+            where = f"{settings.openai_model} at {settings.openai_base_url or OPENROUTER_URL}"
+        told = (
+            f"{where}; today {spent['tokens_today']:,.0f} of {settings.daily_token_budget:,} tokens (${spent['usd_today']:.2f}), "
+            f"this month {spent['tokens_month']:,.0f} (${spent['usd_month']:.2f})"
+        )
+    resting = f". It can't answer now, rules read meanwhile: {problem}" if problem else ""
+    return f"{name}: {told}{resting}. Change it: memoryd setup"
