@@ -44,8 +44,8 @@ def status(context: Context, /) -> None:
         ),
         ("embedder", f"{index['embedder']}, {index['waiting_for_vectors']} waiting {index['embedder_error']}"),
         ("router", f"{result['router']['used']}: {result['router']['reason']}"),
-        ("reader", f"{result['reader']}, {result['tokens_today']} of {result['daily_token_budget']} tokens today"),
         ("offers", _offers(result["offers"])),
+        ("reader", result["reader_line"]),
         ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
         ("dreams", _dreams(result["dreams"])),
     ]

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from memoryd.clock import local_midnight, to_iso
 from memoryd.config import Settings
@@ -191,8 +192,21 @@ def untold_problem(state: State) -> str:
     return problem
 
 
-def reader_line(settings: Settings, spent: Mapping[str, float], problem: str = "") -> str:
-    """Which reader is at work, what it costs and how to change it, in one line. `spent`: see `AdminCalls.memory_status`."""
+def spending(state: State, clock: Clock) -> dict[str, Any]:
+    """Tokens and dollars of models, today and this month on the user's clock."""
+    midnight = local_midnight(clock.now())
+    month = local_midnight(midnight.astimezone().replace(day=1))
+    today, since = state.spent_since(to_iso(midnight)), state.spent_since(to_iso(month))
+    return {
+        "tokens_today": today.input_tokens + today.output_tokens,
+        "usd_today": round(today.cost_usd, 4),
+        "tokens_month": since.input_tokens + since.output_tokens,
+        "usd_month": round(since.cost_usd, 4),
+    }
+
+
+def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "") -> str:
+    """Which reader is at work, what it costs and how to change it, in one line. `spent`: see `spending`."""
     name = choose(settings)
     if name == OFFLINE:
         told = "rules alone decide what is kept; nothing is spent, nothing is sent"

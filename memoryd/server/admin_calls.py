@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import __version__
-from memoryd.clock import local_midnight, to_iso
+from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import choose
+from memoryd.daydream.readers import PROBLEM, reader_line, spending, wake
 from memoryd.daydream.transcript import blind_cursor
 from memoryd.errors import InputError, NotFoundError
 from memoryd.files import read_tail
@@ -56,8 +57,9 @@ class AdminCalls:
         """What memory holds and whether it works."""
         params.done()
         health = self._service.health()
-        jobs = self._state.jobs()
-        today = to_iso(local_midnight(self._clock.now()))
+        jobs = self._waiting()
+        spent = spending(self._state, self._clock)
+        problem = self._state.note(PROBLEM)
         return {
             "version": __version__,
             "home": str(self._settings.home),
@@ -71,13 +73,19 @@ class AdminCalls:
             },
             "router": self._service.ranker.router.as_dict(),
             "reader": choose(self._settings),
+            "reader_line": reader_line(self._settings, spent, problem),
+            "reader_problem": problem,
             "offers": self._offers(),
-            "tokens_today": self._state.tokens_since(today),
+            **spent,
             "daily_token_budget": self._settings.daily_token_budget,
             "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},
             "sessions": self._sessions(),
             "projects_off": self._state.projects_off(),
         }
+
+    def _waiting(self) -> list[Job]:
+        """What is to be read: logs that gained text, and what rules have read and a model has not yet."""
+        return [*self._state.jobs(), *(held.job for held in self._state.held())]
 
     def _offers(self) -> dict[str, int]:
         """What sessions were offered to settle lately, what it took, and what came of it."""
@@ -112,12 +120,13 @@ class AdminCalls:
             for record in self._state.sessions(RECENT_RUNS):
                 if record.transcript:
                     self._state.enqueue(record.transcript, record.session, record.cwd, "by hand")
-        return {"waiting": len(self._state.jobs())}
+        wake(self._state)
+        return {"waiting": len(self._waiting())}
 
     def jobs(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Day dreams that wait, for progress displays; those of sessions that go on and gather text are not among them."""
         params.done()
-        jobs = self._state.jobs()
+        jobs = self._waiting()
         ready = [job for job in jobs if not job.error and job.reason != GATHERING]
         return {"waiting": len(ready), "failing": [_failing(job) for job in jobs if job.error]}
 

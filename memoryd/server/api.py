@@ -15,6 +15,7 @@ from memoryd.codec import is_id
 from memoryd.config import Settings, load_settings, options_problem
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
+from memoryd.daydream.readers import wake
 from memoryd.daydream.transcript import blind_cursor
 from memoryd.dream.planning import Planning
 from memoryd.dream.sweep import Sweep
@@ -241,8 +242,20 @@ class Api:
         job = self._state.due_job()
         if job is not None:
             self._dream(job)
-        waiting = self._state.jobs()
-        return max(0.0, waiting[0].due - self._clock.now().timestamp()) if waiting else None
+        elif self._state.due_held() is not None:
+            self._read_held()
+        dues = [job.due for job in self._state.jobs()[:1]] + [held.job.due for held in self._state.held()[:1]]
+        return max(0.0, min(dues) - self._clock.now().timestamp()) if dues else None
+
+    def _read_held(self) -> None:
+        self._working.set()
+        try:
+            run = self._parts.daydream.read_held()
+        finally:
+            self._working.clear()
+        record = self._state.session(run.session) if run else None
+        if record is not None and record.cwd:
+            self._parts.injector.cache_governance(self._registry.resolve(record.cwd))
 
     def _dream(self, job: Job) -> None:
         self._working.set()
@@ -259,7 +272,7 @@ class Api:
 
     def busy(self) -> bool:
         """Whether a day dream runs or waits without having failed, or vectors are being made."""
-        ready = any(not job.error for job in self._state.jobs())
+        ready = any(not job.error for job in (*self._state.jobs(), *(held.job for held in self._state.held())))
         return self._working.is_set() or ready or self._service.health().waiting > 0
 
     def close(self) -> None:
@@ -302,7 +315,9 @@ class Api:
         settings = load_settings(home=str(self._started.home))
         self._pass_over_included(settings)
         fixed = replace(settings, **{name: getattr(self._started, name) for name in AT_START})
+        self._parts.daydream.close()
         self._parts = self._make_parts(fixed)
+        wake(self._state)
         self._parts.injector.refresh_cache({EVERY_PROJECT})
 
     def _pass_over_included(self, settings: Settings) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 from memoryd.clock import from_iso
 from memoryd.config import OPTION_PREFIX, Settings, load_settings
+from memoryd.daydream.extractors import choose
 from memoryd.daydream.gate import is_excluded
+from memoryd.daydream.readers import reader_line, spending, untold_problem
 from memoryd.errors import ConfigError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
@@ -24,6 +26,7 @@ READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"
 _BEGINS = frozenset({"startup", "resume", ""})
 GOVERNANCE_SHOWN = "GovernanceShown"
 CATCH_UP_SESSIONS = 200
+READER_TOLD = "reader told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +144,20 @@ class HookCalls:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
             return f"memoryd goes on with the settings from before: {error}"
+        if problem := untold_problem(self._state):
+            return f"memoryd: its model can't read sessions for now, rules read meanwhile: {problem[:300]} See 'memoryd status'."
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:
-            return ""
+            return self._first_line()
         return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
+
+    def _first_line(self) -> str:
+        """Which reader is at work: at the first start, and again when it is another one."""
+        chosen = choose(self._settings)
+        if self._state.note(READER_TOLD) == chosen:
+            return ""
+        self._state.set_note(READER_TOLD, chosen)
+        return f"memoryd reads sessions with {reader_line(self._settings, spending(self._state, self._clock))}"
 
 
 def plugin_options(options: Mapping[str, str]) -> dict[str, str]:

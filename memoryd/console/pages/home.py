@@ -80,10 +80,10 @@ def findings(status: Mapping[str, Any], project: str) -> Iterator[Finding]:
 
 def _reader(status: Mapping[str, Any]) -> Iterator[Finding]:
     used, budget = status["tokens_today"], status["daily_token_budget"]
-    told = f"{status['reader']}, {used:,} of {budget:,} tokens used today"
+    told, problem = status["reader_line"], status["reader_problem"]
     spent = status["reader"] in ("endpoint", "claude") and used >= budget
     fix = "Raise daily_token_budget, or wait for tomorrow: nothing is lost." if spent else ""
-    yield Finding("Reader", told, "warn" if spent else "ok", fix)
+    yield Finding("Reader", told, "warn" if spent or problem else "ok", fix)
 
 
 def _daydreams(status: Mapping[str, Any]) -> Iterator[Finding]:

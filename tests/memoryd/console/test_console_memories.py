@@ -77,7 +77,7 @@ def test_home_tells_each_failure_with_its_fix():
 
     status = {
         "projects_off": ["shop"],
-        "tokens_today": 9, "daily_token_budget": 9, "reader": "endpoint",
+        "tokens_today": 9, "daily_token_budget": 9, "reader": "endpoint", "reader_line": "endpoint: m-1", "reader_problem": "",
         "daydreams": {"waiting": 1, "failing": [{"session": "s1", "attempts": 3, "error": "no key"}]},
         "sessions": [{"last": "2026-01-01T10:00:00Z"}],
         "dreams": {"proposals": 1, "undecided": 1, "last_run": "", "last_error": "broke"},

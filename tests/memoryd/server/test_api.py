@@ -135,8 +135,34 @@ def test_options_of_the_plugin_take_effect_at_once(desk: Desk) -> None:
     desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")
     payload = {"session_id": "s9", "cwd": str(desk.folder), "source": "startup"}
     options = {"CLAUDE_PLUGIN_OPTION_INJECT_SESSION": "false", "CLAUDE_PROJECT_DIR": str(desk.folder)}
-    assert desk.api.hook("SessionStart", payload, options) == b""
-    assert desk.api.hook("SessionStart", payload, {"CLAUDE_PROJECT_DIR": str(desk.folder)}) != b""
+    assert b"Lint before" not in desk.api.hook("SessionStart", payload, options)
+    assert b"Lint before" in desk.api.hook("SessionStart", payload, {"CLAUDE_PROJECT_DIR": str(desk.folder)})
+
+
+def test_the_first_start_says_once_which_reader_is_at_work_and_how_to_change_it(desk: Desk) -> None:
+    (line,) = desk.hook("SessionStart", source="startup")["systemMessage"].splitlines()
+    assert "session:" in line and "no further calls" in line and "memoryd setup" in line
+    assert "systemMessage" not in desk.hook("SessionStart", source="startup")
+    status = desk.user("memory_status")
+    assert status["reader_line"] in line and status["usd_month"] == 0
+
+
+def test_a_reader_that_can_not_answer_is_reported_once(desk: Desk, tmp_path: Path) -> None:
+    desk.hook("SessionStart", source="startup")
+    log = tmp_path / "s1.jsonl"
+    message = {"role": "user", "content": "From now on run make lint before each commit."}
+    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(desk.folder), "message": message}
+    log.write_bytes(orjson.dumps(line) + b"\n")
+    desk.user("change_settings", values={"reader": "endpoint", "openai_base_url": "http://127.0.0.1:9/v1"})
+    payload = {"session_id": "s1", "cwd": str(desk.folder), "transcript_path": str(log)}
+    desk.api.drain_spool_record("SessionEnd", payload, {})
+    desk.api.tick()
+    status = desk.user("memory_status")
+    assert "can't be reached" in status["reader_problem"] and status["reader_problem"] in status["reader_line"]
+    assert [job["transcript"] for job in status["daydreams"]["failing"]] == [str(log)]
+    assert "make lint" in str(desk.user("list_memories")), "rules read it meanwhile"
+    assert "can't be reached" in desk.hook("SessionStart", source="startup")["systemMessage"]
+    assert "can't be reached" not in desk.hook("SessionStart", source="startup").get("systemMessage", "")
 
 
 def test_the_daemons_own_folder_is_never_watched(desk: Desk, settings: Settings) -> None:

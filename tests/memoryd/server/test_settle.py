@@ -55,7 +55,7 @@ class Desk:
     def hook(self, event: str, **fields: str) -> str:
         payload = {"session_id": self.session, "cwd": str(self.folder), "transcript_path": str(self.transcript), **fields}
         answer = self.api.hook(event, payload, {})
-        return str(orjson.loads(answer)["hookSpecificOutput"]["additionalContext"]) if answer else ""
+        return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def prompt(self, text: str = "Please go on with the work.") -> str:
         return self.hook("UserPromptSubmit", prompt=text)
