@@ -25,6 +25,9 @@ ENV_PREFIX = "MEMORYD_"
 OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 HOME_ENV = "MEMORYD_HOME"
 INTERNAL_ENV = "MEMORYD_INTERNAL"
+CLIENT_MARK = "CLAUDECODE"
+IN_CLIENT = "client shell"  # the caller's name of the command line inside the client
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh", "ash", "busybox"})
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 READERS = ("auto", "endpoint", "claude", "session", "offline")
@@ -399,6 +402,19 @@ def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = N
     kept = {name: value for name, value in env.items() if name in CLIENT_KEPT or not name.startswith(CLIENT_PREFIXES)}
     kept.pop(INTERNAL_ENV, None)
     return kept | {HOME_ENV: str(settings.home)}
+
+
+def inside_client(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether this process was started by the client's shell, where a model types: by its mark here or in the shell itself."""
+    env = os.environ if environ is None else environ
+    if env.get(CLIENT_MARK):
+        return True
+    try:
+        parent = Path(f"/proc/{os.getppid()}")
+        name = (parent / "comm").read_text("utf-8", "replace").strip()
+        return name in SHELLS and f"\0{CLIENT_MARK}=".encode() in b"\0" + (parent / "environ").read_bytes()
+    except (OSError, ValueError):  # no such files on this system
+        return False
 
 
 def is_internal(environ: Mapping[str, str] | None = None) -> bool:

@@ -33,7 +33,7 @@ from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
-from memoryd.types import Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
+from memoryd.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 
 log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
@@ -392,7 +392,8 @@ class Orchestrator:
         successor = self._active_successor(id) if item.status is Status.BLACKLISTED else None
         if successor is not None:  # it was replaced before it was forgotten: beside what replaced it, two would hold
             return self.update(id, status=Status.SUPERSEDED, expired_at=successor.created_at)
-        revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None)
+        tags = tuple(tag for tag in item.tags if tag != HIDDEN_TAG)
+        revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None, tags=tags)
         self._release(id)
         self.write(revived)
         for source in merged_from(revived, self.get):

@@ -12,7 +12,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 USER_TAG = "by-user"  # a turn of a stored chat that the user said, not the assistant
 CONFIRMED_TAG = "confirmed"  # the user looked at it and kept it; only a person can set it
 AGREED_TAG = "agreed"  # the agent's words, to which the user said yes
+HIDDEN_TAG = "hidden-by-model"  # a model had it forgotten: that binds models, not the user
 CHECK_TAG = "check"  # a file that the memory speaks of is gone or has changed a lot
+# Tags that mean something to memory itself; a model neither sets nor removes them.
+RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHECK_TAG, "archived", "expired", "merged", "pinned"})
 
 
 class Kind(StrEnum):

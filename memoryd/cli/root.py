@@ -17,7 +17,7 @@ import click
 from memoryd import __version__
 from memoryd.cli.output import Output
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import HOME_ENV, Settings, find_home, load_settings
+from memoryd.config import HOME_ENV, IN_CLIENT, Settings, find_home, inside_client, load_settings
 from memoryd.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
 
 EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
@@ -44,7 +44,8 @@ class Context:
             self._client = Client(self.settings.paths)
         given = {name: value for name, value in params.items() if value not in (None, ())}
         here = _SURROGATE.sub("\ufffd", str(Path.cwd()))  # a name of no encoding
-        return self._client.call(method, {"cwd": here, **given}, timeout=timeout)
+        who = {"caller": IN_CLIENT} if inside_client() else {}
+        return self._client.call(method, {"cwd": here, **given, **who}, timeout=timeout)
 
     def check(self) -> None:
         """Raise what is wrong with the settings, for commands that start in spite of it."""

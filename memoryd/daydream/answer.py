@@ -238,10 +238,10 @@ def _problem(proposal: Proposal, turns: Sequence[Turn], everything: str) -> str:
 
 
 def source_of(turn: Turn) -> Source:
-    """Who speaks in a turn. What a sub-agent was told is the agent's, not the user's."""
+    """Who speaks in a turn. What a sub-agent was told, and an option that was chosen, is the agent's, not the user's."""
     if turn.kind is TurnKind.TOOL_RESULT:
         return Source.TOOL
-    return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain else Source.AGENT_STEP
+    return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain and not turn.offered else Source.AGENT_STEP
 
 
 def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Source:

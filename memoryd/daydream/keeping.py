@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Protocol
 
 from memoryd.daydream.memo import short_hash
@@ -12,10 +13,12 @@ from memoryd.daydream.reconcile import UNKNOWN_SESSION, Action, Decision, reconc
 from memoryd.daydream.references import References, resolve
 from memoryd.protocols import Clock, MemoryStore
 from memoryd.statements import Comparison, Said
-from memoryd.types import Candidate, Link, LinkType, MemoryItem, Passage, Query, Scope, Source, Status
+from memoryd.types import HIDDEN_TAG, Candidate, Link, LinkType, MemoryItem, Passage, Query, Scope, Source, Status
 
 NEIGHBOURS = 8
 MOST_OF_SESSION = 1_000
+# Clocks differ a little between machines; a log of a later time than this is not believed.
+SKEW = timedelta(minutes=10)
 
 
 class KeepingStore(MemoryStore, Protocol):
@@ -68,8 +71,11 @@ class Keeper:
 
         With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
         """
+        ahead = candidate.at is not None and candidate.at > self._clock.now() + SKEW
+        if ahead:  # a clock that was wrong: when it was said is not known
+            candidate = replace(candidate, at=None)
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
-        others = [item for item in near if not self._is_said_anew(candidate, item)]
+        others = [item for item in near if not self._is_said_anew(candidate, passage, item)]
         session = passage.session or UNKNOWN_SESSION
         decision = self._revision(candidate, passage) or reconcile(candidate, others, self._store.compare, session)
         if decision.action is Action.REFUSED:
@@ -85,6 +91,7 @@ class Keeper:
             return Outcome(decision.action, decision.target, reason=decision.reason)
         now = self._clock.now()
         item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
+        item = replace(item, valid_from=None) if ahead else item
         if decision.action is Action.CONFIRMS:
             self._confirm(decision.target, item, outright=candidate.status is not Status.CANDIDATE)
             self._close(id for id in references.ended if id != decision.target)
@@ -169,11 +176,18 @@ class Keeper:
                 self._store.restore(old.id)
         return [item.id for item in gone]
 
-    def _is_said_anew(self, candidate: Candidate, item: MemoryItem) -> bool:
-        """Whose file was deleted by hand stays out, until the user says it again after that."""
-        if item.status is not Status.BLACKLISTED or item.expired_at is None or candidate.source is not Source.USER:
+    def _is_said_anew(self, candidate: Candidate, passage: Passage, item: MemoryItem) -> bool:
+        """What was forgotten stays out until the user says it again after that.
+
+        What a model had forgotten binds models: of the user it keeps out only the very lines that were forgotten, which
+        may be read once more. Without a time a line of a log may be an old one; what is given by hand is said now.
+        """
+        if item.status is not Status.BLACKLISTED or candidate.source is not Source.USER:
             return False
-        return (candidate.at or self._clock.now()) >= item.expired_at and self._store.get(item.id) is None
+        if HIDDEN_TAG in item.tags:
+            return not set(candidate.uuids) & set(item.evidence.lines)
+        said = candidate.at or (None if passage.transcript else self._clock.now())
+        return item.expired_at is not None and said is not None and said >= item.expired_at
 
     def _finish_supersession(self, decision: Decision) -> None:
         """A kill between the two writes of a supersession left the old statement open: close it now."""

@@ -220,7 +220,9 @@ def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Dec
 
 
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
-    """A log that is read late must not overrule what was said after it."""
+    """A log that is read late must not overrule what was said after it; but the user's word comes before anybody else's time."""
+    if candidate.source is Source.USER and item.source is not Source.USER:
+        return False
     return candidate.at is not None and item.valid_from is not None and candidate.at < item.valid_from
 
 

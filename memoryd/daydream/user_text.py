@@ -10,36 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.client_tags import NAMES, RECALL_TAG, folded, without_hidden
 from memoryd.daydream.privacy import strip_private, strip_whole_private
 from memoryd.llm import is_internal_text
 
-RECALL_TAG = "memoryd-recall"
 OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer tool for creating searchable memory")
 INTERRUPTED = "[Request interrupted by user"
 CONTINUED = "This session is being continued from a previous conversation"
 
-# Names of the blocks that the client, its hooks and memory itself put into a text.
-_CLIENT_NAMES = (
-    f"{RECALL_TAG}|system-reminder|system-notification|system_warning|task-notification|task-id|task-reminder|"
-    "local-command-(?:stdout|stderr|caveat|input)|command-(?:name|message|args|contents|permissions|output|stdout|stderr)|"
-    "user-prompt-submit-hook|session-start-hook|(?:pre|post)-tool-use-hook|stop-hook|[a-z-]{1,40}-hook|"
-    "ide_[a-z_]{1,40}|ide-[a-z-]{1,40}|bash-(?:input|stdout|stderr|notification)|teammate-message|agent-message|cross-session-message|"
-    "tools-used-before-summary|new-diagnostics|diagnostics|background-task-[a-z-]{1,40}|channel|channel-message|total_tokens|"
-    "tool_use_error|tool_result|function_results|fork-boilerplate|claude_background_info|env|antml:[a-z_]{1,40}"
-)
-_CLIENT_TAG = re.compile(
-    rf"<\s{{0,8}}(?P<close>/?)\s{{0,8}}(?P<name>{_CLIENT_NAMES})(?![\w-])(?P<rest>[^<>]{{0,2000}})>", re.IGNORECASE
-)
-_CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{_CLIENT_NAMES})(?![\w-])", re.IGNORECASE)
+_CLIENT_TAG = re.compile(rf"<\s{{0,8}}(?P<close>/?)\s{{0,8}}(?P<name>{NAMES})(?![\w-])(?P<rest>[^<>]{{0,2000}})>", re.IGNORECASE)
+_CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{NAMES})(?![\w-])", re.IGNORECASE)
 _COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
 _ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
-# Signs that hide or join nothing that a person types beside Latin letters, and brackets that only look like one.
-_HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
-)
-_JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d\ufe00-\ufe0f]+|[\u200c\u200d]+(?=[\x00-\x7f])")
-_BRACKETS = str.maketrans("＜＞﹤﹥⟨⟩〈〉／", "<><><><>/")
 _PLACEHOLDER = re.compile(r"\[(?:Image #\d+|Image: [^\]\n]*|Pasted text #\d+[^\]\n]*|Audio #\d+)\]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ERROR_TAG = re.compile(r"</?tool_use_error>")
@@ -81,7 +64,7 @@ def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
 
     `unclosed`: a block without its end reaches to the end of the text.
     """
-    found = list(_CLIENT_TAG.finditer(text.translate(_BRACKETS)))
+    found = list(_CLIENT_TAG.finditer(folded(text)))
     last = {match["name"].casefold(): match.end() for match in found if match["close"]}
     out: list[str] = []
     at, stray = 0, False
@@ -107,7 +90,7 @@ def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
 def _typed_in(text: str) -> str:
     """What a person typed of one text of the log; nothing of a text whose parts can't be told apart."""
     rest, stray = _scan(text, unclosed=True)
-    return "" if stray or _CLIENT_CUT.match(rest.translate(_BRACKETS)) else rest
+    return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
 
 
 def well_formed(text: str) -> str:
@@ -121,7 +104,7 @@ def well_formed(text: str) -> str:
 def plain_signs(text: str) -> str:
     """Text without signs that hide something, so that a tag can't be disguised; joiners of scripts and emojis stay."""
     text = well_formed(text)
-    return text if text.isascii() else _JOINERS.sub("", _HIDDEN.sub("", text))
+    return without_hidden(text)
 
 
 def clean(text: str) -> str:
@@ -165,7 +148,7 @@ def typed_text(texts: Sequence[str]) -> UserText:
 
 def _is_balanced(text: str) -> bool:
     """Whether each client block of the text ends in it."""
-    names = [(match["name"].casefold(), bool(match["close"])) for match in _CLIENT_TAG.finditer(text.translate(_BRACKETS))]
+    names = [(match["name"].casefold(), bool(match["close"])) for match in _CLIENT_TAG.finditer(folded(text))]
     return {name for name, close in names if close} == {name for name, close in names if not close}
 
 

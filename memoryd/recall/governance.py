@@ -17,7 +17,7 @@ from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.worth import KIND_WEIGHT, UNUSED, UseCounts, evidence_of, value
 from memoryd.statements import Relation, Said, compare, rephrases, shares_words
 from memoryd.text import normalise, token_count
-from memoryd.types import Kind, MemoryItem, Polarity, Source, Status, Trust
+from memoryd.types import HIDDEN_TAG, Kind, MemoryItem, Polarity, Source, Status, Trust
 
 __all__ = ["KIND_WEIGHT", "Governance", "govern", "heading", "value"]
 
@@ -127,6 +127,8 @@ def restates(item: MemoryItem, tombstone: MemoryItem) -> bool:
     if tombstone.id == item.id:
         return True
     since = tombstone.expired_at or tombstone.created_at
+    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # a model had it forgotten: that binds models
+        return False
     if item.pinned or (item.source is Source.USER and (item.valid_from or item.created_at) > since):
         return False
     if not shares_words(tombstone.content, item.content):  # most pairs, in a tenth of the time

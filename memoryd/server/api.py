@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from memoryd.codec import is_id
-from memoryd.config import Settings, load_settings, options_problem
+from memoryd.config import IN_CLIENT, Settings, load_settings, options_problem
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import wake
@@ -33,6 +33,7 @@ from memoryd.server.hook_calls import HookCalls, plugin_options
 from memoryd.server.memory_calls import Caller, MemoryCalls
 from memoryd.server.params import Params
 from memoryd.server.review_calls import ReviewCalls
+from memoryd.server.rights import refuse_in_client
 from memoryd.server.router_calls import RouterCalls
 from memoryd.server.session_calls import SessionCalls
 from memoryd.server.settings_calls import AT_START, SettingsCalls
@@ -154,13 +155,16 @@ class Api:
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Run one method. `cwd` (the caller's folder) and `caller` ("model" over MCP) may come with any."""
         values = dict(params)
-        caller = Caller(is_model=values.pop("caller", "") == MODEL, cwd=str(values.pop("cwd", "") or ""))
+        named = values.pop("caller", "")
+        caller = Caller(is_model=named in (MODEL, IN_CLIENT), cwd=str(values.pop("cwd", "") or ""))
         parts = self._parts
-        if method not in parts.methods or (caller.is_model and method not in MODEL_METHODS):
+        if named == IN_CLIENT:
+            refuse_in_client(method, values)
+        if method not in parts.methods or (named == MODEL and method not in MODEL_METHODS):
             raise InputError(
                 f"There is no method '{method}'.", fix="Client and daemon may differ in version: restart the daemon."
             )
-        if caller.is_model and method != "memory_status":
+        if caller.is_model and method in MODEL_METHODS and method != "memory_status":
             self._refuse_when_off(caller, values)
         if method == "forget" and values.get("purge") is True and not caller.is_model:
             parts.dreams.erase(str(values.get("id")))  # first: while a dream is under way it refuses, and nothing is half purged

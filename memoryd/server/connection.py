@@ -16,11 +16,13 @@ from typing import Any
 import orjson
 
 from memoryd import __version__
+from memoryd.config import IN_CLIENT
 from memoryd.errors import InputError, MemorydError
 from memoryd.server.core import Core
 from memoryd.server.endpoint import NONCE_BYTES, Endpoint, proof
 from memoryd.server.hook_events import MAX_RECORD_BYTES
 from memoryd.server.lines import Incoming
+from memoryd.server.rights import refuse_in_client
 from memoryd.server.threads import in_thread
 
 PROTOCOL = b"memoryd/1"
@@ -188,6 +190,8 @@ class Connection:
         if method == "daemon_stop":
             self._core.stop("asked by a client")
             return {"pid": os.getpid()}
+        if params.get("caller") == IN_CLIENT:
+            refuse_in_client(method, params)
         if method == "console_open" and self._core.open_console is not None:
             return await self._core.open_console(*(str(params.get(name) or "") for name in ("cwd", "results")))
         return await self._core.call(method, params)

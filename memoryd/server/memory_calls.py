@@ -20,13 +20,15 @@ from memoryd.daydream.redact import redact
 from memoryd.errors import ConflictError, InputError, NotFoundError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
-from memoryd.recall.fence import harmless
+from memoryd.recall.fence import harmless, who_said
 from memoryd.recall.inject import Injector
+from memoryd.server.limits import MODEL_CONFIDENCE, model_changes, model_tags
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.stores.browse import key_of, parse_key
 from memoryd.text import one_line
 from memoryd.types import (
+    HIDDEN_TAG,
     Backend,
     Candidate,
     Hit,
@@ -40,7 +42,6 @@ from memoryd.types import (
     Scope,
     Source,
     Status,
-    Trust,
 )
 
 ALL = "all"
@@ -152,7 +153,7 @@ class MemoryCalls:
         item = self._service.require(params.id())
         params.done()
         digest = self._service.markdown.fingerprint(item.id)
-        return {"memory": item_to_dict(item), "path": self._path(item.id), "digest": digest}
+        return {"memory": {**item_to_dict(item), "who": who_said(item)}, "path": self._path(item.id), "digest": digest}
 
     def _path(self, id: str) -> str:
         path = self._service.markdown.path_of(id)
@@ -244,10 +245,10 @@ class MemoryCalls:
             kind=kind,
             polarity=params.choice("polarity", Polarity, Polarity.KNOW) or Polarity.KNOW,
             source=Source.AGENT_STEP if caller.is_model else Source.USER,
-            confidence=0.8 if caller.is_model else 0.95,
-            tags=_redacted(params.texts("tags")),
+            confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
+            tags=self._tags(params, caller),
             scope=params.choice("scope", Scope, Scope.PROJECT) or Scope.PROJECT,
-            at=params.moment("valid_from"),
+            at=self._until_now(params.moment("valid_from")),
             reason="remembered on request",
             asked_as=keys_of(params),
         )
@@ -264,6 +265,14 @@ class MemoryCalls:
             "reason": outcome.reason,
             "path": self._path(outcome.id),
         }
+
+    def _tags(self, params: Params, caller: Caller) -> tuple[str, ...]:
+        tags = _redacted(params.texts("tags"))
+        return model_tags(tags) if caller.is_model else tags
+
+    def _until_now(self, moment: datetime | None) -> datetime | None:
+        """What is said now is true from now on at the latest: a time ahead would make all that the user says older."""
+        return None if moment is None else min(moment, self._clock.now())
 
     def update_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Change a memory; a model may not reword what the user said, nor unpin.
@@ -298,7 +307,7 @@ class MemoryCalls:
         params.done()
         changes = {name: value for name, value in changes.items() if value is not None and value != getattr(item, name)}
         if caller.is_model:
-            _check_model_may_change(item, changes)
+            changes = model_changes(item, changes, self._clock.now())
         return {"memory": item_to_dict(self._change(item, changes)), "path": self._path(item.id)}
 
     def _change(self, item: MemoryItem, changes: dict[str, Any]) -> MemoryItem:
@@ -321,22 +330,24 @@ class MemoryCalls:
         item = self._service.require(id)
         if caller.is_model and (item.pinned or purge):
             raise InputError(f"{item.id} is kept by the user.", fix=f"The user can run: memoryd forget {item.id}")
-        return {"id": item.id, "status": self._service.forget(item.id).status.value}
+        return {"id": item.id, "status": self._hide(item, caller).status.value}
+
+    def _hide(self, item: MemoryItem, caller: Caller) -> MemoryItem:
+        """A model hides from models: what the user says later, or had forgotten before, goes by the user's word."""
+        by_user = item.status is Status.BLACKLISTED and HIDDEN_TAG not in item.tags
+        if caller.is_model and by_user:
+            return item
+        with self._service.writing():
+            hidden = self._service.forget(item.id)
+            tags = tuple(tag for tag in hidden.tags if tag != HIDDEN_TAG)
+            tags = (*tags, HIDDEN_TAG) if caller.is_model else tags
+            return hidden if tags == hidden.tags else self._service.update(hidden.id, tags=tags)
 
     def restore(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Bring back a forgotten, superseded or deleted memory."""
         item = self._service.restore(params.id())
         params.done()
         return {"memory": item_to_dict(item), "path": self._path(item.id)}
-
-
-def _check_model_may_change(item: MemoryItem, changes: dict[str, Any]) -> None:
-    protected = {"content", "kind", "polarity", "scope", "confidence", "valid_to"} if item.trust is Trust.INSTRUCTION else set()
-    if refused := sorted((protected | {"pinned"}) & changes.keys()):
-        raise InputError(
-            f"A model may not change {', '.join(refused)} of {item.id}; that is the user's to do.",
-            fix=f"The user can run: memoryd edit {item.id}. A newer statement of the user replaces it by itself.",
-        )
 
 
 def keys_of(params: Params, name: str = "asked_as") -> tuple[str, ...]:
@@ -370,7 +381,7 @@ def brief(item: MemoryItem) -> dict[str, Any]:
     names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
     times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
     extras = {name: values[name] for name in ("tags", "pinned", "supersedes") if values[name]}
-    return {name: values[name] for name in names} | times | extras
+    return {name: values[name] for name in names} | {"who": who_said(item)} | times | extras
 
 
 def _related(entry: Related) -> dict[str, Any]:

@@ -48,8 +48,17 @@ def test_what_was_forgotten_stays_out_also_after_dreams_and_a_year(world: World,
     sweep_of(*world, planned([decay(store, ids[0]), archive(store, clock, ids[1])])).run("nightly")
     clock.advance(days=365)
     sweep_of(*world, planned()).run("nightly")
-    assert kept(world, candidate(world, content, source)) is Action.REFUSED
+    # The user's later words lift a tombstone; nobody else's do.
+    assert kept(world, candidate(world, content, source)) is (Action.NEW if source is Source.USER else Action.REFUSED)
     assert id not in {hit.item.id for hit in store.search(Query(text=RULE), 20)}
+
+
+def test_what_the_user_said_before_forgetting_it_stays_out(world: World) -> None:
+    store, _, _, clock = world
+    said = candidate(world, RULE, Source.USER)
+    clock.advance(days=1)
+    store.forget(rule(store))
+    assert kept(world, said) is Action.REFUSED
 
 
 def test_forgetting_a_merged_memory_forbids_each_wording_that_went_into_it(world: World) -> None:

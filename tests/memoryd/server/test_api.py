@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.clock import to_iso
 from memoryd.config import Settings, load_settings
 from memoryd.errors import InputError, MemorydError
 from memoryd.server.api import Api
@@ -186,3 +187,72 @@ def test_an_option_with_a_wrong_value_is_not_kept_and_the_next_start_works(
         '{"CLAUDE_PLUGIN_OPTION_EXTRACTOR": "evil", "CLAUDE_PLUGIN_OPTION_FLOOR": "0.7"}', "utf-8"
     )
     assert load_settings({}, home=str(settings.home)).floor == 0.7
+
+
+def test_a_models_change_obeys_what_restrains_a_model_that_remembers(desk: Desk) -> None:
+    id = desk.model("remember", content="Telemetry goes to box one.")["id"]
+    change = {"scope": "user", "kind": "rule", "polarity": "do", "confidence": 1.0}
+    item = desk.model("update_memory", id=id, **change)["memory"]
+    assert (item["scope"], item["kind"], item["confidence"]) == ("project", "fact", 0.8)
+
+
+@pytest.mark.parametrize("tag", ["check", "archived", "expired", "by-user", "confirmed", "agreed", "hidden-by-model", " Check "])
+def test_a_model_sets_no_tag_that_means_something(desk: Desk, tag: str) -> None:
+    id = desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")["id"]
+    for call in (
+        ("update_memory", {"id": id, "tags": [tag]}),
+        ("remember", {"content": "The sky is blue today.", "tags": [tag]}),
+    ):
+        with pytest.raises(InputError):
+            desk.model(call[0], **call[1])
+    assert desk.model("update_memory", id=id, tags=["style"])["memory"]["tags"] == ["style"]
+
+
+def test_what_a_model_says_is_true_from_now_on_at_the_latest(desk: Desk, clock: FakeClock) -> None:
+    id = desk.model("remember", content="The staging host is alpha.", valid_from="2099-01-01")["id"]
+    assert desk.user("get_memory", id=id)["memory"]["valid_from"] == to_iso(clock.now())
+    with pytest.raises(InputError):
+        desk.model("update_memory", id=id, valid_to="2099-01-01")
+
+
+def test_what_a_model_forgets_binds_models_only(desk: Desk) -> None:
+    words = "Never force-push to main."
+    id = desk.model("remember", content=words, kind="rule", polarity="dont")["id"]
+    desk.model("forget", id=id)
+    assert desk.model("remember", content=words)["status"] == "refused"
+    said = desk.user("remember", content=words, kind="rule", polarity="dont")
+    assert said["status"] == "new"
+    assert desk.user("governance")["ids"]["dont"] == [said["id"]]
+
+
+def test_what_the_user_forgot_binds_models_and_the_users_later_words_lift_it(desk: Desk, clock: FakeClock) -> None:
+    id = desk.user("remember", content="Use the blue theme in demos.")["id"]
+    desk.user("forget", id=id)
+    desk.model("forget", id=id)  # changes nothing: it is the user's tombstone
+    assert desk.model("remember", content="Use the blue theme in demos.")["status"] == "refused"
+    clock.advance(seconds=1)
+    assert desk.user("remember", content="Use the blue theme in demos.")["status"] == "new"
+
+
+def test_the_command_line_in_the_clients_shell_is_a_model(desk: Desk) -> None:
+    def shell(method: str, **params: Any) -> dict[str, Any]:
+        return desk.api.call(method, {"cwd": str(desk.folder), "caller": "client shell", **params})
+
+    id = shell("remember", content="Always deploy on Fridays.", kind="rule", polarity="do")["id"]
+    assert desk.user("governance")["ids"]["do"] == []
+    assert shell("sessions")["sessions"] == []
+    for method, params in (
+        ("restore", {"id": id}),
+        ("forget", {"id": id, "purge": True}),
+        ("on", {}),
+        ("import_file", {"path": "x"}),
+    ):
+        with pytest.raises(InputError) as caught:
+            shell(method, **params)
+        assert "terminal of your own" in caught.value.fix
+
+
+def test_a_session_that_claims_to_be_from_the_future_beats_nobody(desk: Desk, clock: FakeClock) -> None:
+    desk.model("remember", content="The staging database is on port 5544.", valid_from="2099-01-01")
+    newer = desk.user("remember", content="The staging database is on port 7777.")
+    assert newer["status"] in ("new", "superseded")

@@ -78,7 +78,7 @@ def test_a_forgotten_project_is_silent_and_comes_back_as_it_was(desk: Desk) -> N
     entry = desk.user("forget_project", project="shop")["entry"]
     assert desk.user("get_memory", id=kept)["memory"]["status"] == "blacklisted"
     assert desk.user("get_memory", id=everywhere)["memory"]["status"] == "active"
-    assert desk.user("remember", content="The parser is written by hand.")["status"] == "refused"
+    assert desk.model("remember", content="The parser is written by hand.")["status"] == "refused"
     assert desk.user("forget_project", project="shop")["entry"] == ""
     assert desk.user("undo", id=entry)["restored"] == [kept]
     assert desk.user("get_memory", id=kept)["memory"] == before

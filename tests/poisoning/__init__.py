@@ -1,0 +1,1 @@
+"""Attacks by text on what counts as the user's words."""
