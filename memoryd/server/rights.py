@@ -9,7 +9,7 @@ from memoryd.errors import InputError
 
 # What only a person does: it undoes what bounds a model, or takes in texts as somebody's words.
 USERS_METHODS = frozenset(
-    {"restore", "confirm", "decide", "undo", "forget_project", "merge", "on", "change_settings", "console_open",
+    {"restore", "confirm", "reviewed", "decide", "undo", "forget_project", "merge", "on", "change_settings", "console_open",
      "import_file", "import_claude_memory", "import_transcripts", "move_project", "train_router"}
 )  # fmt: skip
 
