@@ -14,7 +14,7 @@ import orjson
 
 from memoryd.clock import from_iso, to_iso
 from memoryd.errors import InputError
-from memoryd.text import digest
+from memoryd.text import digest, one_line, shorten, visible
 from memoryd.types import (
     Candidate,
     Evidence,
@@ -30,6 +30,7 @@ from memoryd.types import (
 )
 
 ID_PATTERN = re.compile(r"mem_[0-9a-f]{12}")
+SHOWN_CHARACTERS = 80
 TIMES = ("created_at", "expired_at", "valid_from", "valid_to")
 EnumT = TypeVar("EnumT", bound=StrEnum)
 
@@ -100,7 +101,7 @@ def enum_value(enum: type[EnumT], value: Any, field: str) -> EnumT:
         return enum(str(value).strip().lower() if enum is not LinkType else str(value).strip().upper())
     except ValueError as error:
         choices = ", ".join(member.value for member in enum)
-        raise InputError(f"{field}: '{value}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
+        raise InputError(f"{field}: '{shown(value)}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
 
 
 def _time(value: Any, field: str) -> datetime | None:
@@ -116,7 +117,7 @@ def _time(value: Any, field: str) -> datetime | None:
 
 def _number(value: Any, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{field}: '{value}' is not a number from 0 to 1.", fix=f"Write {field} as e.g. 0.7.")
+        raise InputError(f"{field}: '{shown(value)}' is not a number from 0 to 1.", fix=f"Write {field} as e.g. 0.7.")
     return float(value)
 
 
@@ -154,7 +155,7 @@ def _evidence(value: Any, field: str) -> Evidence:
 
 def _bool(value: Any, field: str) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"{field}: '{value}' is not true or false.", fix=f"Write {field} as true or false.")
+        raise InputError(f"{field}: '{shown(value)}' is not true or false.", fix=f"Write {field} as true or false.")
     return value
 
 
@@ -194,13 +195,26 @@ OWNED_KEYS = (*_READERS, "trust")
 _NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
 
 
+def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
+    """What the reader gives; a value that can't even be shown (a number of 50,000 digits) is refused as any other."""
+    try:
+        return reader(value, name)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise InputError(f"{name}: the value can't be read.", fix=f"Write {name} as a short plain value.") from error
+
+
+def shown(value: Any) -> str:
+    """A value as an error may quote it: on one line, and short."""
+    return shorten(one_line(visible(str(value))), SHOWN_CHARACTERS)
+
+
 def item_from_dict(values: Mapping[str, Any], defaults: MemoryItem | None = None) -> MemoryItem:
     """Build an item; unknown keys are ignored, absent ones come from `defaults`.
 
     Raises InputError that names the field when a value has the wrong form.
     """
     fields = {
-        name: reader(values[name], name)
+        name: _read(reader, values[name], name)
         for name, reader in _READERS.items()
         if name in values and (values[name] is not None or name in _NULLABLE)
     }

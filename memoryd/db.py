@@ -50,13 +50,15 @@ def has_checksums() -> bool:
     """Whether SQLite can check its pages here; loads the extension once. Builds of apsw from source may lack it."""
     try:
         from apsw import sqlite_extra
-
+    except ImportError:
+        return False
+    try:
         connection = apsw.Connection(":memory:")
         try:
             sqlite_extra.load(connection, "cksumvfs")
         finally:
             connection.close()
-    except (ImportError, LookupError, OSError, apsw.Error, sqlite_extra.NotAvailable):
+    except (LookupError, OSError, apsw.Error, sqlite_extra.NotAvailable):
         return False
     return True
 

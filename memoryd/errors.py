@@ -63,6 +63,10 @@ class StoreError(MemorydError):
     code = "store"
 
 
+def _on_one_line(path: str) -> str:
+    return path.replace("\n", "\\n").replace("\r", "\\r")
+
+
 class BrokenFileError(StoreError):
     """One file can't be parsed. It is skipped, never rewritten."""
 
@@ -70,7 +74,7 @@ class BrokenFileError(StoreError):
 
     def __init__(self, path: str, line: int, problem: str) -> None:
         super().__init__(
-            f"{path}:{line}: {problem}",
+            f"{_on_one_line(path)}:{line}: {problem}",
             fix="Mend the front matter in an editor; the file is picked up again when it is saved.",
         )
         self.path = path

@@ -10,8 +10,10 @@ the name is taken, so two writers can never share one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -206,6 +208,15 @@ def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
             return stream.read().decode("utf-8", "replace").splitlines()[-lines:]
     except FileNotFoundError:
         return []
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """At most `limit` bytes of a plain file. Raises OSError, at once too for a pipe or a device, which may have no end."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file")
+        return stream.read(limit)
 
 
 def temporaries(folder: Path) -> Iterator[Path]:

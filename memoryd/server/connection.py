@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import json
 import logging
 import os
 import re
@@ -24,6 +25,7 @@ from memoryd.server.hook_events import MAX_RECORD_BYTES
 from memoryd.server.lines import Incoming
 from memoryd.server.rights import refuse_in_client
 from memoryd.server.threads import in_thread
+from memoryd.server.wire import id_of, read_json, well_formed
 
 PROTOCOL = b"memoryd/1"
 MAX_CONNECTIONS = 256
@@ -168,12 +170,12 @@ class Connection:
             self._core.touch()
 
     async def _next_line(self) -> bytes | None:
-        return await self.incoming.line(MAX_LINE_BYTES, None)
+        return await self.incoming.line(MAX_LINE_BYTES, None, rest_seconds=BODY_SECONDS)
 
     async def _rpc(self) -> None:
         while (line := await self.incoming.line(MAX_LINE_BYTES, IDLE_SECONDS)) is not None:
             if line.strip():
-                await self.send(orjson.dumps(await self._answer(line), default=str) + b"\n")
+                await self.send(_dumped(await self._answer(line)) + b"\n")
 
     async def _answer(self, line: bytes) -> dict[str, Any]:
         id: Any = None
@@ -182,6 +184,7 @@ class Connection:
             id = request.get("id")
             return {"id": id, "result": await self._call(request["method"], request.get("params") or {})}
         except MemorydError as error:
+            id = id_of(line) if id is None else id
             return {"id": id, "error": {"code": error.code, "message": error.message, "fix": error.fix}}
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -197,6 +200,14 @@ class Connection:
         return await self._core.call(method, params)
 
 
+def _dumped(answer: dict[str, Any]) -> bytes:
+    """The answer as JSON; one with text that is no Unicode is given with that replaced."""
+    try:
+        return orjson.dumps(answer, default=str)
+    except TypeError:
+        return well_formed(json.dumps(answer, default=str, ensure_ascii=False)).encode("utf-8")
+
+
 def _load_mcp() -> None:
     """The library takes most of a second to load; the loop goes on meanwhile."""
     from memoryd.server import mcp_server  # noqa: F401
@@ -210,8 +221,8 @@ def _length(text: str, limit: int) -> int:
 
 def _parse_request(line: bytes) -> dict[str, Any]:
     try:
-        request = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        request = read_json(line)
+    except InputError as error:
         raise InputError("The request is not JSON.", fix='Send {"id", "method", "params"} on one line.') from error
     if not isinstance(request, dict) or not isinstance(request.get("method"), str):
         raise InputError("The request has no method.", fix='Send {"id", "method", "params"} on one line.')

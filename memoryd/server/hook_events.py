@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from memoryd.errors import InputError
+from memoryd.server.wire import read_json
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_OPTIONS_BYTES = 64 * 1024
@@ -65,9 +64,9 @@ def _payload(body: bytes) -> dict[str, Any]:
     if not body.strip():
         return {}
     try:
-        payload = orjson.loads(body.decode("utf-8", "replace"))
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"The input of a hook is not JSON (position {error.pos}).", fix=FIX) from error
+        payload = read_json(body)
+    except InputError as error:
+        raise InputError("The input of a hook is not JSON.", fix=FIX) from error
     if not isinstance(payload, dict):
         raise InputError("The input of a hook is not a JSON object.", fix=FIX)
     return payload

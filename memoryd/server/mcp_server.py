@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -15,13 +16,16 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from memoryd import __version__
 from memoryd.errors import InputError, MemorydError, NotFoundError
 from memoryd.recall.fence import fence, harmless
 from memoryd.server.answers import NOTICE, fit, render, safe
 from memoryd.server.arguments import check_arguments
+from memoryd.server.lines import LineTooLongError
 from memoryd.server.tools import BY_NAME, INSTRUCTIONS, TOOLS, ToolSpec
+from memoryd.server.wire import id_of, read_json, well_formed
 from memoryd.text import one_line, shorten
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
@@ -229,7 +233,15 @@ async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine,
 
 async def _read(next_line: NextLine, incoming: MemoryObjectSendStream[SessionMessage | Exception], send: Send) -> None:
     async with incoming:
-        while (line := await next_line()) is not None:
+        while True:
+            try:
+                line = await next_line()
+            except LineTooLongError as error:
+                id = id_of(error.head) if id_of(error.head) is not None else id_of(error.tail)
+                await send(orjson.dumps(_error_reply(id, types.INVALID_REQUEST, str(error))) + b"\n")
+                continue
+            if line is None:
+                return
             if not line.strip():
                 continue
             message, refusal = _parse(line)
@@ -242,9 +254,9 @@ async def _read(next_line: NextLine, incoming: MemoryObjectSendStream[SessionMes
 def _parse(line: bytes) -> tuple[types.JSONRPCMessage | None, dict[str, Any] | None]:
     """The message, or the error reply to what is none."""
     try:
-        raw = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None, _error_reply(None, types.PARSE_ERROR, "Parse error")
+        raw = read_json(line)
+    except InputError:
+        return None, _error_reply(id_of(line), types.PARSE_ERROR, "Parse error")
     id = raw.get("id") if isinstance(raw, dict) else None
     if isinstance(raw, dict) and raw.get("method") == "server/discover":
         return None, _error_reply(id, types.METHOD_NOT_FOUND, "Method not found")
@@ -261,4 +273,13 @@ def _error_reply(id: Any, code: int, message: str) -> dict[str, Any]:
 async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], send: Send) -> None:
     async with outgoing:
         async for item in outgoing:
-            await send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8") + b"\n")
+            await send(_dumped(item.message) + b"\n")
+
+
+def _dumped(message: types.JSONRPCMessage) -> bytes:
+    """The message as JSON; one that holds text that is no Unicode is given with that replaced."""
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
+    except (ValueError, PydanticSerializationError):
+        values = message.model_dump(by_alias=True, exclude_unset=True)
+        return well_formed(json.dumps(values, ensure_ascii=False, default=str)).encode("utf-8")

@@ -8,9 +8,10 @@ stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -21,15 +22,19 @@ from memoryd.errors import BrokenFileError
 
 try:
     from yaml import CSafeDumper as _BaseDumper
+    from yaml import CSafeLoader as _BaseLoader
 except ImportError:  # PyYAML built without libyaml
     from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
+    from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
 
 _OPENING = re.compile(r"-{3,}[ \t]*(?:\r?\n|\Z)")
 _CLOSING = re.compile(r"^-{3,}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _KEY_LINE = re.compile(r"^[\w\"'][^\n]*:(?:[ \t\r]|$)", re.MULTILINE)
 _LEADING_BLANK = re.compile(r"(?:[ \t]*\r?\n)*")
 _WIDE = 1_000_000
-_MAX_ALIASES = 50
+# Aliases of aliases multiply: n of them stand for up to e^(n/e) copies.
+_MAX_ALIASES = 12
+_MOST_DIGITS = 1_000
 _SHORT = 100
 LINES_KEPT = 2_000
 
@@ -73,6 +78,23 @@ class _Block(dict[str, Any]):
 
 class _Dumper(_BaseDumper):
     pass
+
+
+class _Loader(_BaseLoader):
+    """Refuses numbers of more digits than anybody writes: base 60 (1:30:00) takes quadratic time."""
+
+
+def _short_number(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def checked(loader: Any, node: Any) -> Any:
+        if len(node.value) > _MOST_DIGITS:
+            raise yaml.constructor.ConstructorError(None, None, "a number of too many digits", node.start_mark)
+        return construct(loader, node)
+
+    return checked
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _short_number(_BaseLoader.construct_yaml_int))
+_Loader.add_constructor("tag:yaml.org,2002:float", _short_number(_BaseLoader.construct_yaml_float))
 
 
 def _represent_text(dumper: Any, text: str) -> Any:
@@ -170,7 +192,7 @@ def _load(head: str, path: str) -> dict[str, Any]:
     try:
         if "&" in head and "*" in head:
             _refuse_alias_bomb(head, path)
-        values = YAMLHandler().load(head)
+        values = YAMLHandler().load(head, Loader=_Loader)
     except yaml.YAMLError as error:
         raise BrokenFileError(path, _error_line(error, head), f"the front matter is not YAML: {_reason(error)}") from error
     except (ValueError, RecursionError, OverflowError) as error:  # e.g. the date 2026-13-45
@@ -183,8 +205,8 @@ def _load(head: str, path: str) -> dict[str, Any]:
 
 
 def _refuse_alias_bomb(head: str, path: str) -> None:
-    aliases = [event for event in yaml.parse(head, Loader=yaml.SafeLoader) if isinstance(event, yaml.AliasEvent)]
-    if len(aliases) > _MAX_ALIASES:
+    aliases = (event for event in yaml.parse(head, Loader=_BaseLoader) if isinstance(event, yaml.AliasEvent))
+    if len(list(islice(aliases, _MAX_ALIASES + 1))) > _MAX_ALIASES:
         raise BrokenFileError(path, 1, "the front matter uses too many aliases")
 
 

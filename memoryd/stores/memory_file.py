@@ -45,7 +45,16 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
     if carries_id:
         values["id"] = document.values["id"]
-    return MemoryFile(_item(values, defaults, document, path), document, carries_id)
+    return MemoryFile(_storable(_item(values, defaults, document, path), path), document, carries_id)
+
+
+def _storable(item: MemoryItem, path: str) -> MemoryItem:
+    """The item, unless the index could not hold it. Raises BrokenFileError."""
+    try:
+        codec.item_to_json(item)
+    except (TypeError, ValueError) as error:
+        raise BrokenFileError(path, 1, f"it holds a value that can't be stored: {error}") from error
+    return item
 
 
 def _defaults(document: Document, relative: str, mtime_ns: int) -> MemoryItem:
@@ -150,7 +159,11 @@ def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative
     except BrokenFileError as error:
         raise _not_editable(path) from error
     wanted = replace(item, created_at=after.item.created_at) if "created_at" not in after.document.values else item
-    if after.item != wanted or _foreign(after.document.values) != _foreign(file.document.values):
+    try:
+        changed = _foreign(after.document.values) != _foreign(file.document.values)
+    except (ValueError, RecursionError) as error:  # e.g. a number of too many digits to be shown
+        raise _not_editable(path) from error
+    if after.item != wanted or changed:
         raise _not_editable(path)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from stat import S_ISREG
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from stat import S_ISDIR, S_ISREG
 
 from memoryd.files import TEMPORARY_PREFIX, temporaries
 from memoryd.stores.literal import Stamp
@@ -35,19 +36,33 @@ def look(path: Path) -> Stamp | None:
     return stamp_of(found) if S_ISREG(found.st_mode) else None
 
 
-def scan(root: Path, under: str = "") -> dict[str, Stamp]:
-    """Stamps of all memory files below `root`/`under` (a folder or a file), by path relative to the root.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Stamps of what was found, by path relative to the root, and of what may not be read: why."""
 
-    Links to folders are not followed. What can't be read is logged and left out.
+    stamps: dict[str, Stamp] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+def scan(root: Path, under: str = "") -> Seen:
+    """All memory files below `root`/`under` (a folder or a file).
+
+    Links to folders are not followed, nor are links that lead out of the root. What is no file or lies outside is
+    found with the problem that it is; what can't be looked at is logged and left out.
     """
+    seen = Seen()
     start = root / under if under else root
-    if under and not start.is_dir():
-        stamp = look(start) if is_memory_path(under) else None
-        return {under: stamp} if stamp else {}
-    return dict(_walk(str(start), f"{under}/" if under else ""))
+    if any((root / part).is_symlink() for part in PurePosixPath(under).parents if str(part) != "."):
+        return seen
+    if under and (start.is_symlink() or not start.is_dir()):
+        if is_memory_path(under) or (start.is_symlink() and start.is_dir() and not start.name.startswith(".")):
+            _note(seen, start, under, root.resolve())
+        return seen
+    _walk(str(start), f"{under}/" if under else "", seen, root.resolve())
+    return seen
 
 
-def _walk(folder: str, prefix: str) -> Iterator[tuple[str, Stamp]]:
+def _walk(folder: str, prefix: str, seen: Seen, real_root: Path) -> None:
     try:
         with os.scandir(folder) as entries:
             found = list(entries)
@@ -57,23 +72,50 @@ def _walk(folder: str, prefix: str) -> Iterator[tuple[str, Stamp]]:
         log.warning("Can't look into %s: %s", folder, error.strerror)
         return
     for entry in found:
-        yield from _visit(entry, prefix)
+        _visit(entry, prefix, seen, real_root)
 
 
-def _visit(entry: os.DirEntry[str], prefix: str) -> Iterator[tuple[str, Stamp]]:
-    relative = prefix + entry.name
+def _visit(entry: os.DirEntry[str], prefix: str, seen: Seen, real_root: Path) -> None:
     if entry.name.startswith("."):
         return
+    relative = prefix + entry.name
     if entry.is_dir(follow_symlinks=False):
-        yield from _walk(entry.path, f"{relative}/")
-    elif is_memory_name(entry.name):
+        _walk(entry.path, f"{relative}/", seen, real_root)
+    elif is_memory_name(entry.name) and entry.is_file(follow_symlinks=False) and relative.isascii():
         try:
-            relative.encode("utf-8")
-            yield relative, stamp_of(entry.stat())
-        except UnicodeEncodeError:
-            log.warning("The name of %r is not valid UTF-8; rename the file to have it indexed.", entry.path)
-        except OSError as error:  # a link to nowhere, or just deleted
+            seen.stamps[relative] = stamp_of(entry.stat())
+        except OSError as error:  # just deleted
             log.info("Can't look at %s: %s", entry.path, error.strerror)
+    elif is_memory_name(entry.name) or (entry.is_symlink() and entry.is_dir()):
+        _note(seen, Path(entry.path), relative, real_root)
+
+
+def _note(seen: Seen, path: Path, relative: str, real_root: Path) -> None:
+    """One that may be odd: a link, no file, or of a name that is no text."""
+    try:
+        problem = _problem_of(path, real_root)
+        stamp = stamp_of(path.lstat() if problem else path.stat())
+    except (OSError, RuntimeError, ValueError) as error:  # a link to nowhere or in a circle, just deleted
+        log.info("Can't look at %s: %s", path, error)
+        return
+    if path.is_dir() and not problem:
+        return  # a link to a folder of the vault, whose files are found at their own place
+    known_as = relative.encode("utf-8", "backslashreplace").decode("utf-8")
+    seen.stamps[known_as] = stamp
+    if problem:
+        seen.problems[known_as] = problem
+
+
+def _problem_of(path: Path, real_root: Path) -> str:
+    """Why the path may not be read as a memory, or empty."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        return "its name is not valid UTF-8; rename the file to have it indexed"
+    if path.is_symlink() and not path.resolve(strict=True).is_relative_to(real_root):
+        return "it is a link that leads out of the memories folder, and is not followed"
+    mode = path.stat().st_mode
+    return "" if S_ISREG(mode) or S_ISDIR(mode) else "it is a pipe, socket or device, and no file"
 
 
 def remove_stale_temporaries(root: Path, before: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from itertools import islice
 from pathlib import Path
 
 from memoryd.errors import BrokenFileError
+from memoryd.files import read_regular
 from memoryd.stores import memory_file
 from memoryd.stores.literal import Broken, Entry, Known, LiteralIndex, Stamp
 from memoryd.stores.scan import look, scan
 from memoryd.types import MemoryItem
 
+log = logging.getLogger(__name__)
 _CHUNK = 500
 
 
@@ -49,13 +52,16 @@ class Synchroniser:
         self._exclusive = exclusive
         self.before: dict[str, str | None] = {}
         self._broken: list[BrokenFileError] = []
+        self._odd: dict[str, tuple[Stamp, str]] = {}
 
     def run(self, targets: Iterable[str]) -> None:
         """Compare the files and folders of these relative paths with the index and apply the differences."""
         suspects: set[str] = set()
         for target in targets:
             known, seen = self._index.known(target), scan(self._root, target)
-            suspects |= {path for path in known.keys() | seen.keys() if path not in known or known[path].stamp != seen.get(path)}
+            stamps = seen.stamps
+            suspects |= {p for p in known.keys() | stamps.keys() if p not in known or known[p].stamp != stamps.get(p)}
+            self._odd |= {path: (stamps[path], problem) for path, problem in seen.problems.items()}
         paths = iter(sorted(suspects))
         while chunk := list(islice(paths, _CHUNK)):
             with self._exclusive(), self._index.db.transaction():
@@ -76,6 +82,10 @@ class Synchroniser:
     def _apply(self, paths: Sequence[str], anew: bool = False) -> None:
         known = self._index.known_of(paths) if paths else {}
         for path in paths:
+            if path in self._odd:
+                seen, problem = self._odd[path]
+                self._set_aside(Broken(path, seen, self._not_readable(path, problem)), known.get(path))
+                continue
             stamp = look(self._root / path)
             if stamp is None:
                 self._forget(known.get(path))
@@ -99,7 +109,7 @@ class Synchroniser:
     def _read(self, path: str, stamp: Stamp, known: Known | None) -> None:
         full = self._root / path
         try:
-            data = full.read_bytes() if stamp.size <= memory_file.MAX_BYTES else b" " * (memory_file.MAX_BYTES + 1)
+            data = read_regular(full, memory_file.MAX_BYTES + 1)
             if known is not None and known.hash == content_hash(data):
                 self._index.set_stamp(path, stamp)
                 return
@@ -109,10 +119,18 @@ class Synchroniser:
         except BrokenFileError as error:
             self._set_aside(Broken(path, stamp, error), known)
         except OSError as error:
-            problem = BrokenFileError(str(full), 1, f"the file can't be read: {error.strerror}")
-            self._set_aside(Broken(path, stamp, problem), known)
+            self._set_aside(Broken(path, stamp, self._not_readable(path, f"the file can't be read: {error.strerror}")), known)
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+            log.exception("reading %s failed", full)  # whatever one file holds costs that file alone
+            problem = f"the file can't be read ({type(error).__name__})"
+            self._set_aside(Broken(path, stamp, self._not_readable(path, problem)), known)
         else:
             self._accept(Entry(item, path, stamp, content_hash(data)), known)
+
+    def _not_readable(self, path: str, problem: str) -> BrokenFileError:
+        error = BrokenFileError(str(self._root / path), 1, problem)
+        error.fix = "Replace it by a plain file that only you may write, or move it out of the folder."
+        return error
 
     def _set_aside(self, broken: Broken, known: Known | None) -> None:
         self._forget(known)

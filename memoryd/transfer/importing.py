@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+import stat
 import tarfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
 from memoryd.codec import item_digest, item_from_dict
 from memoryd.daydream.redact import redact
 from memoryd.errors import BrokenFileError, InputError
+from memoryd.files import read_regular
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
+from memoryd.stores.memory_file import MAX_BYTES
 from memoryd.text import normalise, shorten
 from memoryd.types import Evidence, Kind, MemoryItem, Query, Source
 
@@ -49,9 +52,11 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
 
 def _read_export(source: Path, counts: dict[str, int]) -> Iterator[MemoryItem]:
     try:
+        if not stat.S_ISREG(source.stat().st_mode):
+            raise InputError(f"{source} is no file.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
         if source.name.endswith(".jsonl"):
             with source.open("rb") as stream:
-                yield from _parse_items(stream, counts)
+                yield from _parse_items(_lines(stream, source), counts)
         elif source.name.endswith((".tar.gz", ".tgz")):
             with tarfile.open(source, "r:gz") as archive:
                 yield from _parse_items(_archived_items(archive), counts)
@@ -61,6 +66,18 @@ def _read_export(source: Path, counts: dict[str, int]) -> Iterator[MemoryItem]:
         raise InputError(
             f"{source} can't be read: {error}", fix="Check the path; export again if the file is cut off."
         ) from error
+
+
+def _lines(stream: IO[bytes], source: Path) -> Iterator[bytes]:
+    """The lines of a file; InputError at the first that is longer than any memory can be."""
+    number = 0
+    while line := stream.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise InputError(
+                f"{source}: line {number} is longer than {MAX_LINE // 1_000_000} MB.", fix="It is no export of memoryd's."
+            )
+        yield line
 
 
 def _archived_items(archive: tarfile.TarFile) -> Iterator[bytes]:
@@ -103,7 +120,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
             counts["unknown_project"] += 1
             continue
         project = registry.resolve(cwd).id
-        for path in sorted(memory.rglob("*.md")):
+        for path in sorted(path for path in memory.rglob("*.md") if path.is_file()):
             counts["files"] += 1
             try:
                 items = list(_items_of(path, project, clock.now()))
@@ -117,7 +134,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
 
 def _cwd_of(project_folder: Path) -> str:
     """The working folder of a project folder of Claude Code: its name is lossy, its logs are not."""
-    for log in sorted(project_folder.glob("*.jsonl")):
+    for log in sorted(path for path in project_folder.glob("*.jsonl") if path.is_file()):
         with log.open("rb") as stream:
             for _ in range(50):
                 line = stream.readline(MAX_LINE)
@@ -132,7 +149,7 @@ def _cwd_of(project_folder: Path) -> str:
 
 
 def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
-    document = parse(path.read_bytes(), str(path))
+    document = parse(read_regular(path, MAX_BYTES), str(path))
     values, body = document.values, document.content
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     metadata = values.get("metadata")

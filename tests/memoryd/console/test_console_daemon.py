@@ -87,7 +87,7 @@ def enter(url):
 def test_a_link_opens_the_project_of_the_folder_once(running):
     opened = running.client.call("console_open", {"cwd": "/somewhere"})
     port, status, cookie = enter(opened["url"])
-    assert (port, status) == (opened["port"], 303)
+    assert (port, status) == (opened["port"], 200)
     answer, body = fetch(port, "/no-such-page", cookie)
     assert answer.status == 404
     assert '<option value="shop" selected>' in body

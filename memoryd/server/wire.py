@@ -1,0 +1,61 @@
+"""JSON from clients, read so that one odd value costs neither the message nor the id that its sender waits for."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from memoryd.errors import InputError
+
+# Strings end at the text's end at the latest, so that a scan never begins anew inside one.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.DOTALL)
+_VALUE = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18}(?![0-9.eE]))', re.DOTALL)
+_LAST = re.compile(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18})\s*\}\s*\Z', re.DOTALL)
+_TAIL_BYTES = 300
+
+
+def read_json(data: bytes) -> Any:
+    """The value; half an emoji and bytes that are no UTF-8 are replaced. Raises InputError for what is no JSON."""
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(data)
+    try:
+        value = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+        text = json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError) as error:
+        raise InputError("That is not JSON.", fix="Send one JSON value on one line.") from error
+    return orjson.loads(well_formed(text))
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def well_formed(text: str) -> str:
+    """The text with lone surrogates replaced; pairs of them become the sign that they stand for."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def id_of(data: bytes) -> str | int | None:
+    """The id of a JSON-RPC message that can't be read as a whole, None when there is none to be seen."""
+    depth = 0
+    for token in _TOKEN.finditer(data):
+        sign = token[0][:1]
+        if sign in b"{[":
+            depth += 1
+        elif sign in b"}]":
+            depth -= 1
+        elif depth == 1 and token[0] == b'"id"' and (value := _VALUE.match(data, token.end())):
+            return _plain_id(value[1])
+    last = _LAST.search(data[-_TAIL_BYTES:])
+    return _plain_id(last[1]) if last else None
+
+
+def _plain_id(raw: bytes) -> str | int | None:
+    with suppress(InputError):
+        value = read_json(raw)
+        return value if isinstance(value, str | int) else None
+    return None
