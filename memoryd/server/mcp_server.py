@@ -25,7 +25,7 @@ from memoryd.server.answers import NOTICE, fit, render, safe
 from memoryd.server.arguments import check_arguments
 from memoryd.server.lines import LineTooLongError
 from memoryd.server.tools import BY_NAME, INSTRUCTIONS, TOOLS, ToolSpec
-from memoryd.server.wire import id_of, read_json, well_formed
+from memoryd.server.wire import id_at_end, id_of, read_json, well_formed
 from memoryd.text import one_line, shorten
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
@@ -237,7 +237,7 @@ async def _read(next_line: NextLine, incoming: MemoryObjectSendStream[SessionMes
             try:
                 line = await next_line()
             except LineTooLongError as error:
-                id = id_of(error.head) if id_of(error.head) is not None else id_of(error.tail)
+                id = id_at_end(error.tail) if (first := id_of(error.head)) is None else first
                 await send(orjson.dumps(_error_reply(id, types.INVALID_REQUEST, str(error))) + b"\n")
                 continue
             if line is None:

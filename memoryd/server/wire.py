@@ -50,6 +50,11 @@ def id_of(data: bytes) -> str | int | None:
             depth -= 1
         elif depth == 1 and token[0] == b'"id"' and (value := _VALUE.match(data, token.end())):
             return _plain_id(value[1])
+    return None
+
+
+def id_at_end(data: bytes) -> str | int | None:
+    """The id of a message of which only the end is at hand: some clients write it last."""
     last = _LAST.search(data[-_TAIL_BYTES:])
     return _plain_id(last[1]) if last else None
 

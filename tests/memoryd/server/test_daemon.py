@@ -450,11 +450,23 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, f
         connection.sendall(orjson.dumps(request) + b"\n")
         until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
         if farewell != "leaves":
+            monkeypatch.setattr("memoryd.server.connection.BODY_SECONDS", 0.05)
             connection.sendall(b"x" * 5000)
             until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
     daemon.api.slow.set()
     until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
     assert daemon.client.call("daemon_info")["errors"] == []
+
+
+def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_served(daemon, monkeypatch):
+    monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 1000)
+    with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
+        connection.sendall(b"memoryd/1 mcp 1\n/")
+        for line in (b'{"id":5,"params":"' + b"x" * 200_000 + b'"}', b'{"params":"' + b"x" * 200_000 + b'","id":"six"}'):
+            connection.sendall(line + b"\n")
+        connection.sendall(b'{"jsonrpc":"2.0","id":7,"method":7}\n')
+        answers = connection.makefile("rb")
+        assert [orjson.loads(answers.readline())["id"] for _ in range(3)] == [5, "six", 7]
 
 
 def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):

@@ -294,3 +294,26 @@ def test_garbage_between_messages_is_answered_and_survived():
 def test_the_table_describes_every_argument():
     for tool in TOOLS:
         assert all(schema.get("description") for schema in tool.input_schema["properties"].values()), tool.name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"recall","arguments":{"query":"half \\ud83d"}}}',
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"recall","arguments":{"query":"x\xff"}}}',
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"recall","arguments":{"query":5' + b"0" * 9000 + b"}}}",
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"recall","arguments":{"query":"cut',
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":[1,2]}',
+        b'{"jsonrpc":"1.0","id":4,"method":"tools/call"}',
+        b'{"jsonrpc":"2.0","id":4,"method":7}',
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    ],
+)
+def test_a_call_always_gets_its_id_back(line):
+    assert exchange(INITIALIZE, READY, line).keys() == {0, 4}
+
+
+def test_an_answer_that_is_no_text_gets_to_its_caller(monkeypatch):
+    monkeypatch.setattr(FakeApi, "call", lambda self, method, params: {"answer": "half \ud83d"})
+    call = {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "x"}}}
+    assert exchange(INITIALIZE, READY, call).keys() == {0, 4}

@@ -1,0 +1,66 @@
+"""JSON from clients: odd values are replaced, and whoever waits for an id gets it."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.errors import InputError
+from memoryd.server.wire import id_at_end, id_of, read_json
+
+
+def test_half_an_emoji_is_replaced_and_the_rest_is_read():
+    assert read_json(rb'{"id": 7, "text": "half \ud83d here", "whole": "\ud83d\ude00"}') == {
+        "id": 7,
+        "text": "half \N{REPLACEMENT CHARACTER} here",
+        "whole": "\N{GRINNING FACE}",
+    }
+
+
+def test_bytes_that_are_no_text_are_replaced():
+    assert read_json(b'{"a": "x\xff"}') == {"a": "x\N{REPLACEMENT CHARACTER}"}
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"a": NaN}', b"[" * 100_000, b'{"n": ' + b"9" * 50_000 + b"}", b'{"a": \xed\xa0'])
+def test_what_is_no_json_is_refused(data):
+    with pytest.raises(InputError):
+        read_json(data)
+
+
+@pytest.mark.parametrize(
+    ("line", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":5,"method":"x","params":{"n":' + b"9" * 50_000 + b"}}", 5),
+        (b'{"method":"x","params":{"id":"inner"},"jsonrpc":"2.0","id":"outer"', "outer"),
+        (b'{"params":{"id":1,"text":"\\"id\\": 2"},"id":3,', 3),
+        (b'{"id": "a\\"b", "x": {]', 'a"b'),
+        (b'{"params": {"id": 4}', None),
+        (b'{"id": 1.5}', None),
+        (b'{"id": null, "x": }', None),
+        (b"not json at all", None),
+        (b'{"x": "never closed, "id": 9', None),
+    ],
+)
+def test_the_id_of_a_broken_message_is_found_where_it_can_be_seen(line, id):
+    assert id_of(line) == id
+
+
+def test_the_id_at_the_end_of_a_long_line_is_found():
+    assert id_at_end(b'the rest of a long line","method":"tools/call","id":12}') == 12
+    assert id_at_end(b'"id": 3, "method": "x"}') is None
+
+
+@given(st.dictionaries(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists)), st.integers(0, 10**9))
+def test_the_id_is_found_beside_anything(params, id):
+    line = json.dumps({"params": params, "id": id, "jsonrpc": "2.0"}).encode()
+    assert id_of(line) == id
+    assert id_of(line[:-1] + b",,,") == id
+
+
+@given(st.binary())
+def test_no_bytes_raise(data):
+    id_of(data)
+    with contextlib.suppress(InputError):
+        read_json(data)
