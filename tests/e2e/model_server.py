@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -133,7 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def message(body: Body, blocks: list[Block]) -> Body:
     return {
-        "id": "msg_scripted",
+        # One id for each answer: on resume the client joins messages that have the same.
+        "id": f"msg_{hashlib.sha256(json.dumps(body['messages']).encode()).hexdigest()[:24]}",
         "type": "message",
         "role": "assistant",
         "model": body.get("model", "scripted"),
