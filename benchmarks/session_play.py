@@ -21,7 +21,10 @@ is known, so a line may name something that an answer before has kept already; d
 `finish` applies the answers in order by the product's own `settle` and prints, for each session, tokens given, offers,
 results, and the memories that are active then (`origin`: offline, settled or own). FOLDER/memories.json holds the
 memories alone, as `benchmarks.judging` takes them. It may be run again: it works on a copy.
-With `--series` all logs are consecutive sessions of one project and share their memory (in the order given).
+
+A series, where a session begins with what the ones before left: prepare and finish the first log, then prepare the next one
+with `--after FOLDER/NAME` (the place of the one before), and so on. FOLDER/NAME/given.json is all that a session was given,
+at its start and with its prompts.
 """
 
 from __future__ import annotations
@@ -112,6 +115,7 @@ class Stage:
         self.folder = folder
         self.settings: Settings = load_settings({}, home=str(home), rank=rank)
         self.clock = clock
+        self.given: list[dict[str, str]] = []
         self.api = Api(self.settings, clock)
         self.api.warm()
 
@@ -119,8 +123,10 @@ class Stage:
         """What a hook hands to the session."""
         payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": str(transcript), **fields}
         answer = self.api.hook(name, payload, {})
-        context = orjson.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "") if answer else ""
-        return str(context)
+        context = str(orjson.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "")) if answer else ""
+        if context:
+            self.given.append({"session": session, "event": name, "prompt": fields.get("prompt", ""), "text": context})
+        return context
 
     def read(self, name: str, session: str, transcript: Path) -> None:
         """The log has grown: read it as after the hook of this name."""
@@ -198,66 +204,57 @@ def tool_page() -> str:
     )
 
 
-def prepare(folder: Path, logs: Sequence[Path], *, series: bool, rank: str | None) -> list[dict[str, Any]]:
-    """Make all offers; a summary for each session."""
+def prepare(folder: Path, logs: Sequence[Path], *, after: Path | None = None, rank: str | None = None) -> list[dict[str, Any]]:
+    """Make all offers; a summary for each session. `after`: the place of a finished session, to go on from its memory."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "TOOL.md").write_text(tool_page(), "utf-8")
-    clock, out = PlayClock(), []
-    for path in logs:
-        log = load(path)
-        place = folder / log.name
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
-        base = folder / "series" if series else place
-        clock = clock if series else PlayClock()
-        stage = Stage(base / HOME, base / "code" / (Path(log.cwd).name or "project"), clock, rank)
-        try:
-            rows = []
-            for number, offer in enumerate(step(log, stage, place / f"{log.session}.jsonl"), 1):
-                (place / f"{number:02d}.md").write_text(sheet(log, offer, number), "utf-8")
-                rows.append({"number": number, "prompt": offer.number})
-        finally:
-            stage.close()
-        prompts = sum(1 for _ in log.prompts())
-        meta = {
-            "log": str(path.absolute()),
-            "session": log.session,
-            "series": series,
-            "rank": rank,
-            "prompts": prompts,
-            "offers": rows,
-        }
-        (place / META).write_text(json.dumps(meta, indent=1), "utf-8")
-        out.append({"name": log.name, "prompts": prompts, "offers": len(rows)})
-    return out
+    return [_prepare_one(folder, load(path), after, rank) for path in logs]
+
+
+def _prepare_one(folder: Path, log: Log, after: Path | None, rank: str | None) -> dict[str, Any]:
+    place = (folder / log.name).absolute()
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    code = place / "code" / (Path(log.cwd).name or "project")
+    if after is not None:
+        shutil.copytree(after / COPY, place / HOME)
+        code = Path(json.loads((after / META).read_text("utf-8"))["code"])
+    stage = Stage(place / HOME, code, PlayClock(), rank)
+    try:
+        rows = []
+        for number, offer in enumerate(step(log, stage, place / f"{log.session}.jsonl"), 1):
+            (place / f"{number:02d}.md").write_text(sheet(log, offer, number), "utf-8")
+            rows.append({"number": number, "prompt": offer.number})
+    finally:
+        stage.close()
+    prompts = sum(1 for _ in log.prompts())
+    meta = {"log": str(log.path.absolute()), "session": log.session, "code": str(code), "rank": rank, "prompts": prompts}
+    (place / META).write_text(json.dumps({**meta, "offers": rows}, indent=1), "utf-8")
+    given = [entry for entry in stage.given if entry["session"] == log.session]
+    (place / "given.json").write_text(json.dumps(given, indent=1, ensure_ascii=False), "utf-8")
+    return {"name": log.name, "prompts": prompts, "offers": len(rows)}
 
 
 def finish(folder: Path) -> dict[str, Any]:
     """Apply the answers and tell what is kept."""
     sessions, memories = [], []
-    places = sorted(path.parent for path in folder.glob(f"*/{META}"))
-    homes: dict[Path, list[Path]] = {}
-    for place in places:
-        meta = json.loads((place / META).read_text("utf-8"))
-        homes.setdefault(folder / "series" if meta["series"] else place, []).append(place)
-    for base, played in homes.items():
-        shutil.rmtree(base / COPY, ignore_errors=True)
-        shutil.copytree(base / HOME, base / COPY)
-        (code,) = (base / "code").iterdir()
-        for place in played:
-            session, kept = _finish_one(base, code, place)
-            sessions.append(session)
-            memories += kept
+    for place in sorted(path.parent for path in folder.glob(f"*/{META}")):
+        shutil.rmtree(place / COPY, ignore_errors=True)
+        shutil.copytree(place / HOME, place / COPY)
+        session, kept = _finish_one(place.absolute())
+        sessions.append(session)
+        memories += kept
     (folder / "memories.json").write_text(json.dumps(memories, indent=1, ensure_ascii=False), "utf-8")
     return {"sessions": sessions, "totals": _totals(sessions, memories), "memories": memories}
 
 
-def _finish_one(base: Path, code: Path, place: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _finish_one(place: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     meta = json.loads((place / META).read_text("utf-8"))
     log = load(Path(meta["log"]))
     clock = PlayClock()
     clock.reach((log.turns[-1].at or clock.now()) + timedelta(days=1) if log.turns else None)
-    stage = Stage(base / COPY, code, clock, meta["rank"])
+    code = Path(meta["code"])
+    stage = Stage(place / COPY, code, clock, meta["rank"])
     state = State(stage.settings.paths.state_db, clock)
     origins: dict[str, str] = {}
     results, ignored = [], 0
@@ -361,13 +358,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = commands.add_parser("prepare", help="make the offers")
     made.add_argument("folder", type=Path)
     made.add_argument("logs", type=Path, nargs="+")
-    made.add_argument("--series", action="store_true", help="consecutive sessions of one project, which share their memory")
+    made.add_argument("--after", type=Path, help="the place of a finished session of the same project, whose memory is there")
     made.add_argument("--rank", help="ranking of the scratch homes (bm25 is quickest)")
     played = commands.add_parser("finish", help="feed the answers through the product")
     played.add_argument("folder", type=Path)
     options = parser.parse_args(arguments)
     if options.command == "prepare":
-        answer: Any = prepare(options.folder, options.logs, series=options.series, rank=options.rank)
+        answer: Any = prepare(options.folder, options.logs, after=options.after, rank=options.rank)
     else:
         answer = finish(options.folder)
     sys.stdout.write(json.dumps(answer, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,73 @@
+"""Playing the session reader: offers as the product makes them, answers through the product."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from benchmarks.session_play import finish, main, prepare
+from memoryd.text import token_count
+from tests.memoryd.daydream.log_lines import Log, encode
+
+TALK = (
+    ("Why are the thumbnails black?",
+     "The resize worker reads the file before the upload is flushed. It listens on the queue `thumbs-v2` of the broker."),
+    ("Where are the test images?", "The bucket of the test account is called `heron-test`; only the CI user may write to it."),
+    ("Thanks. And the docs?", "The docs are built by `make site`, which needs node 22 since the theme uses its test runner."),
+    ("Fine, go on.", "Done."),
+    ("Anything else?", "The nightly job fails on Sundays because the license server `lic-3` is rebooted at 02:00."),
+)  # fmt: skip
+
+
+def write_log(folder: Path) -> Path:
+    log, lines = Log(), []
+    for asked, answered in TALK:
+        lines += [log.user(asked), log.assistant(answered)]
+    path = folder / "shop-01.jsonl"
+    path.write_bytes(encode(*lines))
+    return path
+
+
+def test_offers_are_written_answered_and_kept_by_the_product(tmp_path: Path) -> None:
+    folder = tmp_path / "play"
+    (summary,) = prepare(folder, [write_log(tmp_path)], rank="bm25")
+    assert summary["prompts"] == len(TALK) and summary["offers"] >= 2
+    sheets = sorted((folder / "shop-01").glob("*.md"))
+    assert "settle" in (folder / "TOOL.md").read_text()
+    first = sheets[0].read_text()
+    assert "resize worker" in first and "Now the user sends prompt 2" in first
+    block = first[first.index("<memoryd-recall") :].strip()
+    assert token_count(block) <= 350
+
+    ids = re.findall(r"^([0-9a-f]{4,12}) (?:user|you|agent): ", block, re.MULTILINE)
+    kept = {"id": ids[0], "keep": True, "content": "The resize worker listens on the queue thumbs-v2.", "kind": "environment"}
+    answer = {"items": [kept, *({"id": id, "keep": False} for id in ids[1:])], "own": [{"content": "Thumbnails have 200 px."}]}
+    sheets[0].with_suffix(".json").write_text(json.dumps(answer))
+    told = finish(folder)
+    assert {m["content"]: m["origin"] for m in told["memories"] if m["origin"] != "offline"} == {
+        "The resize worker listens on the queue thumbs-v2.": "settled",
+        "Thumbnails have 200 px.": "own",
+    }
+    settled = next(m for m in told["memories"] if m["origin"] == "settled")
+    assert settled["session"] == "shop-01" and settled["lines"] == [2]
+    assert told["totals"]["offers"] == summary["offers"] and told["totals"]["ignored"] == summary["offers"] - 1
+    assert told["sessions"][0]["tokens"] >= token_count(block)
+    assert finish(folder)["memories"] == json.loads((folder / "memories.json").read_text()) != []
+
+
+def test_the_next_session_of_a_series_begins_with_what_was_kept(tmp_path: Path) -> None:
+    one = write_log(tmp_path)
+    two = one.with_name("shop-02.jsonl")
+    two.write_bytes(one.read_bytes().replace(b"0f3c2d1e", b"1f3c2d1e").replace(b"2026-03-01", b"2026-03-02"))
+    prepare(tmp_path / "first", [one], rank="bm25")
+    sheet = (tmp_path / "first" / "shop-01" / "01.md").read_text()
+    id = re.findall(r"^([0-9a-f]{4,12}) you: ", sheet, re.MULTILINE)[0]
+    kept = "Thumbnails are made by the service called stork, since the old one leaked."
+    answer = {"items": [{"id": id, "keep": True, "content": kept}]}
+    (tmp_path / "first" / "shop-01" / "01.json").write_text(json.dumps(answer))
+    finish(tmp_path / "first")
+    place = tmp_path / "first" / "shop-01"
+    assert main(["prepare", str(tmp_path / "second"), str(two), "--after", str(place), "--rank", "bm25"]) == 0
+    given = json.loads((tmp_path / "second" / "shop-02" / "given.json").read_text())
+    assert given[0]["event"] == "SessionStart" and kept in given[0]["text"]
