@@ -286,6 +286,9 @@ class _Daemon:
         """End at once when home or installation is gone: another daemon would start beside this one, which nobody can find."""
         while not (why := self._why_displaced()):
             await asyncio.sleep(HOME_CHECK_SECONDS)
+            if self._scheduler.follow_clock():
+                _logger.info("the clock was set: recurring work is planned again")
+                self._core.worker.wake()
         self._displaced = True
         self._stop(why)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from time import monotonic as time_passed
 from typing import TYPE_CHECKING, Any
 
 from memoryd.errors import InputError
@@ -15,6 +16,8 @@ from memoryd.errors import InputError
 if TYPE_CHECKING:
     from memoryd.protocols import Clock  # loads numpy, which must not delay the start
 
+# Clocks that are set right by a time server move by less.
+SKEW = timedelta(minutes=5)
 Work = Callable[[], object]
 
 
@@ -39,8 +42,11 @@ def _at(day: datetime, at: time, zone: tzinfo | None) -> datetime:
 
 
 def was_missed(now: datetime, at: time, last_run: datetime | None, zone: tzinfo | None = None) -> bool:
-    """Whether the latest slot passed without a run. Work that never ran is not overdue: it waits for its first slot."""
-    return last_run is not None and last_run < previous_slot(now, at, zone)
+    """Whether the latest slot passed without a run. Work that never ran is not overdue: it waits for its first slot.
+
+    A run in the future was made while the clock was ahead, and says nothing about any slot: the latest counts as missed.
+    """
+    return last_run is not None and (last_run > now + SKEW or last_run < previous_slot(now, at, zone))
 
 
 class Scheduler:
@@ -50,6 +56,7 @@ class Scheduler:
         self._clock = clock
         self._scheduler: Any = None
         self._waiting: list[Callable[[Any], None]] = []
+        self._offset = self._clock_offset()
 
     def every(self, seconds: float, work: Work, name: str) -> None:
         """Run the work each time so many seconds have passed."""
@@ -86,6 +93,22 @@ class Scheduler:
         for add in self._waiting:
             add(self._scheduler)
         self._waiting.clear()
+
+    def _clock_offset(self) -> timedelta:
+        return timedelta(seconds=self._clock.now().timestamp() - time_passed())
+
+    def follow_clock(self) -> bool:
+        """Plan everything again from now when the clock was set since the last call; whether it was.
+
+        Times that were planned while it was ahead may be years away.
+        """
+        offset = self._clock_offset()
+        if abs(offset - self._offset) < SKEW:
+            return False
+        self._offset = offset
+        for job in self._scheduler.get_jobs() if self._scheduler else []:
+            job.reschedule(job.trigger) if job.id == job.name else job.modify(next_run_time=self._clock.now())
+        return True
 
     def names(self) -> list[str]:
         """Names of the work that is planned, sorted."""

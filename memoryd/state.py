@@ -28,6 +28,9 @@ from memoryd.verdicts import Verdict
 SCHEMA = Migrations("state")
 MAX_BACKOFF_SECONDS = 3600.0
 FIRST_BACKOFF_SECONDS = 15.0
+# What is put off for longer was put off while the clock was ahead: a job (retries, silence) and a piece that waits for a model.
+FARTHEST_JOB_SECONDS = 2 * MAX_BACKOFF_SECONDS
+FARTHEST_SECONDS = 7 * 86_400.0
 
 
 @SCHEMA.step
@@ -263,8 +266,10 @@ class State:
 
     def due_job(self) -> Job | None:
         """The job that has been due longest, or None."""
+        now = self._clock.now().timestamp()
         rows = self._db.execute(
-            f"SELECT {_JOB} FROM job WHERE due <= ? ORDER BY due, transcript LIMIT 1", (self._clock.now().timestamp(),)
+            f"SELECT {_JOB} FROM job WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
+            (now, now + FARTHEST_JOB_SECONDS),
         )
         return Job(*rows[0]) if rows else None
 
@@ -317,7 +322,9 @@ class State:
     def due_held(self) -> Held | None:
         """What has waited longest for a model and may be tried now, or None."""
         now = self._clock.now().timestamp()
-        rows = self._db.execute(f"SELECT {_HELD} FROM held WHERE due <= ? ORDER BY due, transcript LIMIT 1", (now,))
+        rows = self._db.execute(
+            f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1", (now, now + FARTHEST_SECONDS)
+        )
         return _held(rows[0]) if rows else None
 
     def postpone_held(self, held: Held, error: str, due: float) -> None:

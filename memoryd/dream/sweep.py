@@ -27,13 +27,15 @@ from memoryd.project import ProjectRegistry, find_git
 from memoryd.protocols import Clock
 from memoryd.recall.governance import Governance
 from memoryd.recall.selection import governance_of
+from memoryd.schedule import SKEW
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.stores.locations import derived_id
-from memoryd.types import MemoryItem, Query, Source, Status
+from memoryd.types import EPOCH, MemoryItem, Query, Source, Status
 
 # A store of ten may still lose a pair of duplicates: so few never stop at the share of the shrink guard.
 FEW = 3
+LOOKED_AT = 100  # sessions
 MANUAL = "manual"
 FORGET = "forget"
 LAST_RUN = "dream last run"
@@ -251,18 +253,23 @@ class Sweep:
             return []
 
     def last_run(self) -> datetime:
-        """When the last dream began; the first call counts as one, so that the first night is not missed."""
+        """When the last dream began; the first call counts as one, so that the first night is not missed.
+
+        A time in the future, from while the clock was ahead, counts as never.
+        """
         noted = self._state.note(LAST_RUN)
         if not noted:
             noted = to_iso(self._clock.now())
             self._state.set_note(LAST_RUN, noted)
-        return from_iso(noted)
+        moment = from_iso(noted)
+        return moment if moment <= self._clock.now() + SKEW else EPOCH
 
     def is_due_when_idle(self) -> bool:
         """Whether no session was active for a while and enough was learnt since the last dream."""
-        latest = next(iter(self._state.sessions(1)), None)
-        quiet = self._clock.now() - from_iso(latest.last_at) if latest else None
-        if quiet is not None and quiet.total_seconds() < self._settings.dream_idle_minutes * 60:
+        now = self._clock.now()
+        times = (from_iso(record.last_at) for record in self._state.sessions(LOOKED_AT))
+        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # others are of a clock that was ahead
+        if latest is not None and (now - latest).total_seconds() < self._settings.dream_idle_minutes * 60:
             return False
         fresh = Query(statuses=tuple(Status), created_after=self.last_run())
         return self._service.count(fresh) >= self._settings.dream_min_new

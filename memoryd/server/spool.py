@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
+import os
 import re
 import stat
 import threading
@@ -24,6 +26,9 @@ BAD = "bad"
 MAX_ATTEMPTS = 10
 RETRY_SECONDS = 30.0
 STALE_SECONDS = 3600.0
+# A hook writes its record within milliseconds. One whose process still runs after that may be waiting for the disk.
+LEFT_SECONDS = 5.0
+HANGING_SECONDS = 60.0
 _NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # time in ns, process, event
 _logger = logging.getLogger(__name__)
 
@@ -46,6 +51,7 @@ class Spool:
     pause: float = RETRY_SECONDS
     _attempts: dict[str, tuple[int, float]] = field(default_factory=dict)
     _seen: int = -1
+    _look_again: float = math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def waiting(self) -> list[Path]:
@@ -65,7 +71,7 @@ class Spool:
     def changed(self) -> bool:
         """Whether something may wait that the last drain did not see, or a retry is due. One `stat`."""
         now = time.monotonic()
-        return self._stamp() != self._seen or any(due <= now for _, due in self._attempts.values())
+        return self._stamp() != self._seen or now >= self._look_again or any(due <= now for _, due in self._attempts.values())
 
     def _stamp(self) -> int:
         try:
@@ -76,6 +82,7 @@ class Spool:
     def drain(self) -> int:
         """Handle what waits, oldest first; returns how many were done. Several callers wait for one another."""
         with self._lock:
+            self._rescue()
             done, total = 1, 0
             while done:  # records that came during a pass are taken by the next
                 stamp = self._stamp()
@@ -83,6 +90,32 @@ class Spool:
                 total += done
             self._seen = stamp
             return total
+
+    def _rescue(self) -> None:
+        """Take in whole records that killed hooks had no time to publish; later, remove those that are not whole."""
+        now = time.time()
+        young = 0
+        for path in self._unpublished():
+            try:
+                age = now - path.lstat().st_mtime
+                if age < LEFT_SECONDS or (age < HANGING_SECONDS and _is_running(path)):
+                    young += 1
+                elif _read(path) is not None:
+                    path.rename(path.with_name(path.name[1:]))
+                    _logger.info("took in the record %s of a hook that was killed", path.name)
+            except InputError:  # not whole
+                if age > STALE_SECONDS:
+                    path.unlink(missing_ok=True)
+                    _logger.info("removed the half-written record %s", path.name)
+            except OSError as error:
+                _logger.info("can't look at the record %s: %s", path.name, error)
+        self._look_again = time.monotonic() + LEFT_SECONDS if young else math.inf
+
+    def _unpublished(self) -> list[Path]:
+        try:
+            return [path for path in self.folder.iterdir() if path.name.startswith(".") and _NAME.fullmatch(path.name[1:])]
+        except FileNotFoundError:
+            return []
 
     def _take(self, path: Path) -> bool:
         if self._attempts.get(path.name, (0, 0.0))[1] > time.monotonic():
@@ -126,6 +159,19 @@ class Spool:
                     if path.name.startswith(".") and path.is_file() and path.stat().st_mtime < limit:
                         path.unlink()
                         _logger.info("removed the half-written record %s", path.name)
+
+
+def _is_running(path: Path) -> bool:
+    """Whether the process that writes the record, as its name tells, is still there."""
+    if os.name == "nt":  # os.kill would end it
+        return True
+    try:
+        os.kill(int(path.name.rpartition("-")[2].partition(".")[0]), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _read(path: Path) -> Record | None:

@@ -36,6 +36,8 @@ def test_only_work_that_ran_before_its_latest_slot_was_missed():
     assert was_missed(NOON, NIGHT, NOON - timedelta(days=1), UTC)
     assert not was_missed(NOON, NIGHT, NOON - timedelta(hours=1), UTC)
     assert not was_missed(NOON, NIGHT, None, UTC)
+    assert not was_missed(NOON, NIGHT, NOON + timedelta(seconds=2), UTC)
+    assert was_missed(NOON, NIGHT, NOON + timedelta(days=1500), UTC)
 
 
 def test_a_missed_slot_is_made_up_for_once_at_the_start(scheduler):
@@ -65,3 +67,34 @@ def test_nothing_runs_after_the_stop_and_stopping_twice_is_fine(scheduler):
 def test_a_time_that_is_none_is_refused(text):
     with pytest.raises(InputError, match="03:30"):
         parse_time(text)
+
+
+class SetClock:
+    """A clock that somebody sets."""
+
+    def __init__(self):
+        self.ahead = timedelta(0)
+
+    def now(self):
+        return SystemClock().now() + self.ahead
+
+
+def test_after_the_clock_was_set_back_work_is_planned_from_now(monkeypatch):
+    clock = SetClock()
+    clock.ahead = timedelta(days=1500)
+    scheduler = Scheduler(clock)
+    ran = threading.Semaphore(0)
+    scheduler.every(0.02, ran.release, "flush")
+    scheduler.start()
+    try:
+        far = clock.now() + timedelta(days=1)
+        for job in scheduler._scheduler.get_jobs():
+            job.modify(next_run_time=far)
+        while ran.acquire(timeout=0.1):
+            continue
+        assert not scheduler.follow_clock()
+        clock.ahead = timedelta(0)
+        assert scheduler.follow_clock() and not scheduler.follow_clock()
+        assert ran.acquire(timeout=60)
+    finally:
+        scheduler.stop()

@@ -122,3 +122,15 @@ def test_a_database_of_the_first_version_gets_the_ledger_and_keeps_what_was_inje
     assert [(use.session, use.how) for use in state.ledger.uses("mem_000000000001")] == [("s1", How.INJECTED)]
     assert state.injected("s1") == {"mem_000000000001"}
     state.close()
+
+
+def test_a_job_put_off_while_the_clock_was_ahead_is_due_afterwards(state: State, clock: FakeClock) -> None:
+    state.enqueue("/log", "s1", "/shop", "Stop")
+    clock.advance(days=1500)
+    (job,) = state.jobs()
+    state.postpone_job(job, "no answer")
+    clock.advance(days=-1500)
+    due = state.due_job()
+    assert due is not None and due.transcript == "/log"
+    state.postpone_job(due, "no answer")
+    assert state.due_job() is None

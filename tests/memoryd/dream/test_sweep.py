@@ -376,6 +376,18 @@ def test_the_journal_keeps_the_newest_entries(world: World) -> None:
 # When
 
 
+def test_a_clock_that_was_ahead_holds_back_no_later_dream(world: World) -> None:
+    store, state, _, clock = world
+    sweep = sweep_of(*world, planned())
+    clock.advance(days=1500)
+    state.touch_session("s1", "shop", "/shop", "")
+    sweep.run("nightly")
+    clock.advance(days=-1500)
+    assert sweep.last_run() < clock.now()
+    fill(store, 25)
+    assert sweep.is_due_when_idle()
+
+
 def test_an_early_dream_needs_quiet_and_enough_that_is_new(world: World) -> None:
     store, state, _, clock = world
     sweep = sweep_of(*world, planned())

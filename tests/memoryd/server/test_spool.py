@@ -118,3 +118,39 @@ def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool, take
     assert taker.taken == [("Stop", {"n": 2})]
     assert spool.waiting() == []
     assert spool.bad_count() == 1
+
+
+def leave(spool, number, data, age=10.0, pid=2**22 + 1):
+    """A record as a hook leaves it that is killed before it could publish it."""
+    path = spool.folder / f".{number:020}-{pid}.Stop"
+    path.write_bytes(data)
+    then = path.stat().st_mtime - age
+    os.utime(path, (then, then))
+    return path
+
+
+def test_a_whole_record_of_a_killed_hook_is_taken_in(spool, taker):
+    leave(spool, 1, b'\n{"n": 1}')
+    put(spool, 2, b'\n{"n": 2}')
+    assert spool.drain() == 2
+    assert taker.taken == [("Stop", {"n": 1}), ("Stop", {"n": 2})]
+    assert list(spool.folder.iterdir()) == []
+
+
+def test_a_record_that_a_hook_may_still_be_writing_is_looked_at_again(spool, taker, monkeypatch):
+    young = leave(spool, 1, b'\n{"n": 1}', age=0.0)
+    running = leave(spool, 2, b'\n{"n": 2}', pid=os.getpid())
+    monkeypatch.setattr("memoryd.server.spool.LEFT_SECONDS", 0.0)
+    monkeypatch.setattr("memoryd.server.spool._is_running", lambda path: path in (young, running))
+    assert spool.drain() == 0 and young.exists() and running.exists()
+    assert spool.changed()
+    monkeypatch.setattr("memoryd.server.spool._is_running", lambda path: False)
+    assert spool.drain() == 2 and not spool.changed()
+
+
+def test_a_record_that_is_not_whole_is_removed_after_an_hour(spool, taker):
+    leave(spool, 1, b'\n{"n": ')
+    old = leave(spool, 2, b'KEY=1\n\n{"n": ', age=4000.0)
+    assert spool.drain() == 0
+    assert [path.name for path in spool.folder.iterdir()] == [f".{1:020}-{2**22 + 1}.Stop"] and not old.exists()
+    assert taker.told == []
