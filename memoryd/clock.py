@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from memoryd.errors import InputError
+
+# Time servers move a clock by less; a time further ahead than this is from a clock that was wrong.
+SKEW = timedelta(minutes=5)
 
 
 class SystemClock:

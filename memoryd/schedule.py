@@ -11,13 +11,12 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from time import monotonic as time_passed
 from typing import TYPE_CHECKING, Any
 
+from memoryd.clock import SKEW
 from memoryd.errors import InputError
 
 if TYPE_CHECKING:
     from memoryd.protocols import Clock  # loads numpy, which must not delay the start
 
-# Clocks that are set right by a time server move by less.
-SKEW = timedelta(minutes=5)
 Work = Callable[[], object]
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from memoryd.clock import from_iso, to_iso
+from memoryd.clock import SKEW, from_iso, to_iso
 from memoryd.codec import is_id
 from memoryd.config import Settings
 from memoryd.dream import anchors
@@ -27,7 +27,6 @@ from memoryd.project import ProjectRegistry, find_git
 from memoryd.protocols import Clock
 from memoryd.recall.governance import Governance
 from memoryd.recall.selection import governance_of
-from memoryd.schedule import SKEW
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.stores.locations import derived_id
