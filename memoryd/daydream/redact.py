@@ -1,21 +1,26 @@
 """Secrets out of a text, before anything of it is stored or sent.
 
-Two nets: patterns of our own (vendors' key prefixes, private keys, credentials in URLs and headers, assignments,
-one-time codes), then the detectors of detect-secrets. Its entropy, keyword and IP detectors stay off: in sessions they
-take git hashes, identifiers and addresses for secrets. Nothing here logs or verifies what it finds.
+Four nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
+private keys, patterns of our own (`secret_rules`), then the detectors of detect-secrets. Its entropy, keyword and IP
+detectors stay off: in sessions they take git hashes, identifiers and addresses for secrets. Every net takes linear time.
+Nothing here logs or verifies what it finds.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from memoryd.daydream.secret_rules import MARK, RULES, Rule
+from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, Rule
+
+# Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
+MOST_ROUNDS = 6
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,37 @@ class Redacted:
 
     text: str
     found: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def redact(text: str) -> Redacted:
+    """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing."""
+    found: Counter[str] = Counter()
+    for _ in range(MOST_ROUNDS):
+        before, text = text, _round(text, found)
+        if text == before:
+            break
+    return Redacted(text, MappingProxyType(dict(found)))
+
+
+def _round(text: str, found: Counter[str]) -> str:
+    text = _without_hidden(text)
+    folded = text.casefold()
+    if _occurs(_KEY_WORDS, folded):
+        text = _cut(text, _split_keys(text), "api-key", found)
+    text = _cut(text, _key_blocks(text), "private-key", found)
+    for rule in RULES:
+        if _occurs(rule.words, folded):
+            text = _replace(rule, text, found)
+    return _detect(text, found)
+
+
+def _occurs(words: tuple[str, ...], text: str) -> bool:
+    if not words:
+        return True
+    for word in words:  # noqa: SIM110 - a loop takes half the time of any() here
+        if word in text:
+            return True
+    return False
 
 
 def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
@@ -39,76 +75,210 @@ def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
     return rule.pattern.sub(put, text)
 
 
+def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> str:
+    """The text with these stretches replaced; they come in order and don't overlap."""
+    out, at = [], 0
+    for start, end in spans:
+        out += [text[at:start], f"{MARK}{kind}]"]
+        at = end
+        found[kind] += 1
+    return "".join([*out, text[at:]]) if out else text
+
+
+# Keys that are split
+
+_KEY_WORDS = tuple(PREFIX_WORDS.split())
+# Zero-width signs and soft hyphens, between signs that keys are made of.
+_HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,8}(?=[!-~])")
+_JOINT = (
+    r"(?:[\"']\s{0,3}[+.&]?\s{0,3}(?:\\?\r?\n[ \t]{0,12})?[+.&]?[ \t]{0,3}[\"']|\\\r?\n[ \t]{0,12}|"
+    r"\r?\n[ \t>|]{0,12}(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}(?:\r?\n|$)))"
+)
+_SPLIT = re.compile(rf"(?<![A-Za-z0-9_+/-]){KEY_START}[\w+/=.-]{{0,300}}?(?:{_JOINT}[\w+/=.-]{{1,300}}){{1,8}}")
+_JOINTS = re.compile(_JOINT)
+_RANDOM = re.compile(r"\d")
+_ANOTHER = re.compile(KEY_START)
+
+
+def _without_hidden(text: str) -> str:
+    """Without signs that have no shape, where they stand inside of a run: they are put there by copying, or to hide a key."""
+    return text if text.isascii() else _HIDDEN.sub("", text)
+
+
+def _split_keys(text: str) -> list[Span]:
+    return [match.span() for match in _SPLIT.finditer(text) if _is_split_key(match[0])]
+
+
+def _is_split_key(text: str) -> bool:
+    """Whether the parts make a key together, and the last part belongs to it: the next line may be a word of its own."""
+    parts = _JOINTS.split(text)
+    if MARK in text or not PREFIXED.match("".join(parts)) and not "".join(parts).startswith("eyJ"):
+        return False
+    return all((_RANDOM.search(part) or len(part) >= _FULL_RUN) and not _ANOTHER.match(part) for part in parts[1:])
+
+
+# Blocks of private keys
+
+_EDGE = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{0,40}?)(?: BLOCK)?-----")
+_GAP = r"(?:\s|\\[nr]|\[…\]|[>|])"
+_BODY = re.compile(rf"(?:{_GAP}{{0,16}}[A-Za-z0-9+/=]{{16,4000}}){{1,400}}(?:{_GAP}{{1,16}}[A-Za-z0-9+/=]{{1,64}}\b)?")
+_FULL_RUN = 16
+_RUN_AT_END = re.compile(r"[A-Za-z0-9+/=]{1,100}\Z")
+_LINES = re.compile(
+    r"(?:(?<=\n)|(?<=\\n)|\A)[ \t>|]{0,8}(?P<secret>(?P<first>[A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70})(?:\\n|\r?\n)"
+    r"(?:[ \t>|]{0,8}[A-Za-z0-9+/]{64,70}(?:\\n|\r?\n|$)){1,200}(?:[ \t>|]{0,8}[A-Za-z0-9+/]{1,70}={0,2}(?=\s|\\n|$))?)"
+)
+_PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\r?\n?){1,100})")
+MOST_OF_A_KEY = 20_000
+_HEAD_OF_A_LINE = 200
+
+
+def _key_blocks(text: str) -> list[Span]:
+    """Private keys with their marks, with one of them (long outputs are cut in the middle), or as bare lines."""
+    edges = [edge for edge in _EDGE.finditer(text) if "PRIVATE KEY" in edge[2]] if "-----" in text else []
+    spans: list[Span] = []
+    at = 0
+    for number, edge in enumerate(edges):
+        if edge.start() < at:
+            continue
+        after = edges[number + 1] if number + 1 < len(edges) else None
+        if edge[1] == "BEGIN":
+            closed = after is not None and after[1] == "END" and after.start() - edge.end() <= MOST_OF_A_KEY
+            body = _BODY.match(text, edge.end(), edge.end() + MOST_OF_A_KEY)
+            if closed and after is not None:
+                spans.append((edge.start(), after.end()))
+            elif body is not None:
+                spans.append((edge.start(), body.end()))
+            else:
+                continue
+        else:
+            start = _start_of_tail(text, edge.start(), at)
+            if start == edge.start():
+                continue
+            spans.append((start, edge.end()))
+        at = spans[-1][1]
+    return _merged(spans, _bare_lines(text))
+
+
+def _start_of_tail(text: str, end: int, least: int) -> int:
+    """Where the body before an END mark begins, whose BEGIN was cut off; `end` when there is none."""
+    least = max(least, end - MOST_OF_A_KEY)
+    start, shortest, seen = end, 1, False
+    while run := _last_run(text, least, _without_gap(text, start, least)):
+        if len(run[0]) < shortest:
+            at_line = run.start() == least or text[run.start() - 1] in "\n]"
+            return (run.start() if at_line else start) if seen else end  # half a line, where the cut was
+        start, shortest, seen = run.start(), _FULL_RUN, seen or len(run[0]) >= _FULL_RUN
+    return start if seen else end
+
+
+def _last_run(text: str, least: int, end: int) -> re.Match[str] | None:
+    return _RUN_AT_END.search(text, max(least, end - 100), end)
+
+
+def _without_gap(text: str, end: int, least: int) -> int:
+    """The end without the spaces and line ends before it, also those that are written as signs."""
+    while end > least and (text[end - 1] in " \t\r\n>|" or text.endswith(("\\n", "\\r"), least, end)):
+        end -= 1 if text[end - 1] in " \t\r\n>|" else 2
+    return end
+
+
+def _bare_lines(text: str) -> list[Span]:
+    found = [(match.start("secret"), match.end("secret")) for match in _LINES.finditer(text) if _is_bare_key(text, match)]
+    if "Private-Lines" in text:
+        found += [(match.start("secret"), match.end("secret")) for match in _PUTTY.finditer(text)]
+    return sorted(found)
+
+
+def _is_bare_key(text: str, match: re.Match[str]) -> bool:
+    """Certificates, public keys and pictures look alike: their first line or what stands before says so."""
+    first, before = match["first"], text[max(0, match.start() - _HEAD_OF_A_LINE) : match.start()].casefold()
+    if any(
+        word in before
+        for word in ("certificate", "public key", "base64,", "image/", "signature", "csr-----", "ssh-rsa", "content-transfer")
+    ):
+        return False
+    if any(len(set(first[i : i + 16])) <= 4 for i in range(0, 48, 16)):  # noqa: PLR2004 - padding, drawings
+        return False
+    return any(c.isdigit() for c in first) and any(c.isupper() for c in first) and any(c.islower() for c in first)
+
+
+def _merged(first: list[Span], second: list[Span]) -> list[Span]:
+    out: list[Span] = []
+    for start, end in sorted([*first, *second]):
+        if not out or start >= out[-1][1]:
+            out.append((start, end))
+    return out
+
+
+# detect-secrets
+
+# Left out: noise in sessions, what the rules do, and patterns whose time grows with the square of the text.
 _UNUSED_DETECTORS = frozenset(
-    {"Base64 High Entropy String", "Hex High Entropy String", "Secret Keyword", "Public IP (ipv4)", "Basic Auth Credentials"}
+    {
+        "Base64 High Entropy String",
+        "Hex High Entropy String",
+        "Secret Keyword",
+        "Public IP (ipv4)",
+        "Basic Auth Credentials",
+        "JSON Web Token",
+        "NPM tokens",
+        "OpenAI Token",
+        "Private Key",
+    }
 )
 _SHORTEST_FOUND = 10
+_DIGIT = re.compile(r"[0-9]")
+_LONG_RUN = re.compile(r"[\w+/=-]{10}")
+# Detectors with slow patterns, and what a text must hold for them. Others always run.
+_NEEDS = MappingProxyType(
+    {
+        "artifactory-credentials": ("AKC", "AP"),
+        "cloudant-credentials": ("cl",),
+        "ibm-cloud-iam-key": ("ibm", "IBM", "iam", "IAM", "cloud"),
+        "ibm-cos-hmac-credentials": ("secret", "SECRET", "Secret"),
+        "mailchimp-access-key": ("-us",),
+        "softlayer-credentials": ("sl", "SL", "softlayer", "SOFTLAYER"),
+    }
+)
 
 
 @lru_cache(maxsize=1)
-def _detectors() -> tuple[tuple[str, Any], ...]:
-    """The detectors of detect-secrets that are used, with their kinds. Only `analyze_string` is called: no network."""
+def _detectors() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
+    """The patterns of detect-secrets that are used, with their kinds. None of its detectors is run: no network."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
     classes: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
-    return tuple((_slug(name), kind()) for name, kind in sorted(classes.items()) if name not in _UNUSED_DETECTORS)
+    wanted = ((name, kind()) for name, kind in sorted(classes.items()) if name not in _UNUSED_DETECTORS)
+    return tuple((_slug(name), tuple(getattr(detector, "denylist", ()))) for name, detector in wanted)
 
 
 def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
 
 
-_DIGIT = re.compile(r"[0-9]")
-_LONG_RUN = re.compile(r"[\w+/=-]{10,}")
-# Detectors with slow patterns, and what a text must hold for them. Others always run.
-_NEEDS = MappingProxyType(
-    {
-        "artifactory-credentials": ("AKC", "AP"),
-        "cloudant-credentials": ("cl",),
-        "ibm-cloud-iam-key": ("ibm", "IBM"),
-        "ibm-cos-hmac-credentials": ("secret", "SECRET", "Secret"),
-        "mailchimp-access-key": ("-us",),
-        "private-key": ("PRIVATE KEY",),
-        "softlayer-credentials": ("sl", "SL", "softlayer", "SOFTLAYER"),
-    }
-)
-
-
-def _occurs(words: tuple[str, ...], text: str) -> bool:
-    for word in words:  # noqa: SIM110 - a loop takes half the time of any() here
-        if word in text:
-            return True
-    return False
-
-
 def _detect(text: str, found: Counter[str]) -> str:
     """What detect-secrets finds on top. Its matches hold a digit and ten characters, so plain prose is passed over."""
     if _DIGIT.search(text) is None or _LONG_RUN.search(text) is None:
         return text
-    for kind, detector in _detectors():
-        if kind in _NEEDS and not _occurs(_NEEDS[kind], text):
-            continue
-        for value in set(detector.analyze_string(text)):
-            secret = str(value).strip("\"'=: \t\r\n")
-            if len(secret) < _SHORTEST_FOUND or MARK in secret or not any(c.isdigit() for c in secret):
-                continue
-            found[kind] += text.count(secret)
-            text = text.replace(secret, f"{MARK}{kind}]")
+    for kind, patterns in _detectors():
+        if kind not in _NEEDS or _occurs(_NEEDS[kind], text):
+            for pattern in patterns:
+                text = _cut(text, _matches(pattern, text), kind, found)
     return text
 
 
-def redact(text: str) -> Redacted:
-    """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing."""
-    found: Counter[str] = Counter()
-    # Secrets that touch hide one another, so look again until there are none. Each round leaves less to look at.
-    while (new := _round(text, found)) != text:
-        text = new
-    return Redacted(text, MappingProxyType(dict(found)))
-
-
-def _round(text: str, found: Counter[str]) -> str:
-    folded = text.casefold()
-    for rule in RULES:
-        if _occurs(rule.words, folded):
-            text = _replace(rule, text, found)
-    return _detect(text, found)
+def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """Where the pattern's secrets stand: its groups as the library takes them, or all of a match without groups."""
+    out = []
+    for match in pattern.finditer(text):
+        group = next((number for number in range(1, pattern.groups + 1) if match[number]), 0)
+        start, end = match.span(group)
+        if group and match[group].isalpha() and len(match[group]) < _SHORTEST_FOUND:
+            start, end = match.span()  # a group that only names the prefix
+        start += len(text[start:end]) - len(text[start:end].lstrip("\"'=: \t\r\n"))
+        end -= len(text[start:end]) - len(text[start:end].rstrip("\"'=: \t\r\n"))
+        secret = text[start:end]
+        if len(secret) >= _SHORTEST_FOUND and MARK not in secret and _DIGIT.search(secret):
+            out.append((start, end))
+    return out

@@ -1,10 +1,17 @@
-"""What a secret looks like: a table of patterns, and tests that tell values from placeholders and code."""
+"""What a secret looks like: a table of patterns. Values are told from placeholders and code in `secret_values`.
+
+Every repetition is bounded, so that no text costs more than linear time.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from memoryd.daydream.secret_values import is_lookup, is_measure, is_mixed, is_placeholder, is_predicate, is_wordy, looks_random
 
 MARK = "[redacted:"
 
@@ -19,39 +26,7 @@ class Rule:
     accept: Callable[[re.Match[str]], bool]
 
 
-_NOT_VALUES = frozenset(
-    """none null nil true false undefined string str text bytes int number bool boolean any unknown object optional required
-    invalid missing expired valid wrong correct incorrect empty unset default example placeholder redacted hidden secret
-    password passwd passphrase token changeme value your here yes no not set removed masked""".split()
-)
-_TEMPLATE = re.compile(r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|\.\.\.|…|[()]|\*{3}|x{4,}|^your[-_ ]|^my[-_ ]", re.IGNORECASE)
-_LOOKUP = re.compile(
-    r"^(?:process|os|env|self|this|config|settings|options|args|req|request)\.|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
-)
-_PATH = re.compile(r"^(?:\.{0,2}/|~/|[A-Za-z]:\\)|^[\w./-]+\.(?:tsx?|jsx?|py|go|rs|md|json|ya?ml|toml|txt|html|css|sh|pem)$")
-_KEY_WORD = re.compile(r"password|passwd|passphrase|secret|token|api_?key", re.IGNORECASE)
-_SIGNS = frozenset("!#$%^&+=*?@")
-
-
-def _is_placeholder(value: str) -> bool:
-    bare = value.strip("\"'`<>[]{}().,;:!?-_").casefold()
-    return bare in _NOT_VALUES or not bare or _TEMPLATE.search(value) is not None or _PATH.search(value) is not None
-
-
-def _is_mixed(value: str) -> bool:
-    """Letters with digits, or with signs that words don't have."""
-    letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
-    return letters and (digits or any(c in _SIGNS for c in value[1:-1]))
-
-
-def _looks_random(value: str) -> bool:
-    """For keys: the longer, the fewer digits are asked for. Names of types hold one digit at most."""
-    digits = sum(c.isdigit() for c in value)
-    return any(c.isalpha() for c in value) and (digits >= 3 and len(value) >= 8 or digits >= 2 and len(value) >= 12)
-
-
-def _is_password_key(key: str) -> bool:
-    return key.casefold().startswith(("pass", "pwd", "парол", "密码", "kennwort"))
+# Tests of what was matched
 
 
 def _always(_match: re.Match[str]) -> bool:
@@ -59,98 +34,256 @@ def _always(_match: re.Match[str]) -> bool:
 
 
 def _accept_value(match: re.Match[str]) -> bool:
-    return not _is_placeholder(match["secret"])
+    return not is_placeholder(match["secret"])
 
 
-def _accept_told(match: re.Match[str]) -> bool:
-    return _accept_value(match) and _is_mixed(match["secret"])
+def _accept_no_lookup(match: re.Match[str]) -> bool:
+    return not is_placeholder(match["secret"]) and not is_lookup(match["secret"])
+
+
+def _accept_mixed(match: re.Match[str]) -> bool:
+    return _accept_no_lookup(match) and is_mixed(match["secret"])
+
+
+def _accept_random(match: re.Match[str]) -> bool:
+    return _accept_no_lookup(match) and looks_random(match["secret"])
+
+
+def _accept_long_random(match: re.Match[str]) -> bool:
+    """Where nothing but the word "key" stands before it: git's hashes and the like are no keys."""
+    value = match["secret"]
+    return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
 def _accept_with_digit(match: re.Match[str]) -> bool:
-    return any(c.isdigit() for c in match["secret"])
+    return any(c.isdigit() for c in match["secret"]) and not is_placeholder(match["secret"])
+
+
+_PASSWORD_KEYS = (
+    "pass", "pwd", "pw", "psk", "парол", "密码", "密碼", "口令", "kennwort", "losung", "contrase", "mot", "mdp", "senha", "clave", "palavra",
+    "パスワード", "暗証", "비밀번호", "암호", "has", "wachtwoord", "lösen", "adgang", "şifre", "parola", "jelsz", "heslo",
+)  # fmt: skip
+
+
+def _is_password_key(key: str) -> bool:
+    return key.casefold().lstrip("_-").startswith(_PASSWORD_KEYS)
+
+
+def _is_short_key(key: str) -> bool:
+    """Words that mean other things as well: "tests pass: 120"."""
+    return key.casefold() in ("pass", "pw", "clave", "psk")
+
+
+def _accept_told(match: re.Match[str]) -> bool:
+    """A value in prose, behind "is" or a colon: what is no word counts; a word if it can't be said about a password."""
+    value, key = match["secret"].rstrip(".,;!?"), match["key"]
+    if _is_short_key(key) and (is_measure(value) or value.isdigit()):
+        return False
+    if is_placeholder(value) or is_lookup(value) or is_measure(value) and not value.isdigit():
+        return False
+    if not _is_password_key(key):
+        return looks_random(value)
+    if value.isdigit():
+        return len(value) >= 4
+    if is_mixed(value):
+        return not re.search(r"^[\w-]{1,30}\($", value)
+    if any(c in "-_./:" for c in value) or is_predicate(value):
+        return False
+    return value.isascii() is False or value.isalpha()
 
 
 def _accept_quoted(match: re.Match[str]) -> bool:
-    key, value = match["key"], match["secret"]
-    if _is_placeholder(value):
+    key, value = match["key"], _CONCATENATION.sub("", match["secret"])
+    if is_placeholder(value) or (_is_short_key(key) and is_measure(value)):
         return False
     if any(c.isspace() for c in value):
-        return key.casefold() == "passphrase"
+        return key.casefold() == "passphrase" or (_is_password_key(key) and is_mixed(value) and value.count(" ") <= 1)
     if _is_password_key(key):
-        return _is_mixed(value) or not value.istitle()
-    return _looks_random(value)
+        return not is_lookup(value) and (is_mixed(value) or value.isdigit() or not value.istitle())
+    return looks_random(value)
 
 
 def _accept_bare(match: re.Match[str]) -> bool:
     """An unquoted value in code is mostly an expression, in prose mostly a word: only what looks random counts."""
-    key, value = match["key"], match["secret"]
-    if _is_placeholder(value) or _LOOKUP.search(value):
+    key, value = match["key"], match["secret"].rstrip(".,;")
+    if is_placeholder(value) or is_lookup(value) and match["sep"] != "=":
+        return False
+    if is_lookup(value) and (value.isupper() or any(c in ".[:>" for c in value)):
         return False
     if not _is_password_key(key):
-        return _looks_random(value)
+        return looks_random(value)
+    if _is_short_key(key) and (is_measure(value) or value.isdigit()):
+        return False
+    if is_measure(value) and not (value.isdigit() and len(value) >= 4):
+        return False
     tight = match["sep"] == "=" and len(value) >= 6 and _KEY_WORD.search(value) is None
-    return tight or _is_mixed(value)
+    if tight or is_mixed(value) or value.isdigit() and len(value) >= 6:
+        return True
+    # "password: swordfish" on a line of its own; a type or a sentence would go on, or be known.
+    return match["line"] is not None and len(value) >= 6 and value.isalpha() and value.islower() and not is_predicate(value)
 
+
+def _accept_base64(match: re.Match[str]) -> bool:
+    """Base64 of a key, of `user:password`, or of an assignment of one."""
+    value = match["secret"]
+    try:
+        data = base64.b64decode(value[:400][: len(value[:400]) // 4 * 4], validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return _SECRET_BYTES.match(data) is not None
+
+
+_SECRET_BYTES = re.compile(
+    rb"\s{0,4}(?:(?:AKIA|ASIA)[0-9A-Z]|gh[pousr]_\w|github_pat_|sk-[\w-]{3}|sk_live_|rk_live_|xox[abp]-|glpat-|AIza|ya29\.|npm_|hf_|SG\.|hvs\.|shpat_|dop_v1_|dckr_pat_|whsec_|eyJhbGci|"
+    rb"-----BEGIN [A-Z ]{0,20}PRIVATE|[\w.@-]{2,40}:[!-~]{6,60}\Z|[\x20-\x7e\n]{0,60}(?:password|passwd|pwd|secret|token|api_?key)[\"']?\s{0,2}[=:])",
+    re.IGNORECASE,
+)
+
+
+def _accept_fields(match: re.Match[str]) -> bool:
+    value = match["secret"]
+    return (
+        not is_placeholder(value) and not is_measure(value) and not is_wordy(value) and (is_mixed(value) or looks_random(value))
+    )
+
+
+def _accept_credentials(match: re.Match[str]) -> bool:
+    value = match["secret"].rstrip(".,;)")
+    return not is_placeholder(value) and not is_lookup(value) and is_mixed(value) and not value.startswith(("http", "/"))
+
+
+def _accept_url_key(match: re.Match[str]) -> bool:
+    return len(match["secret"]) >= 16 and looks_random(match["secret"]) and not is_placeholder(match["secret"])
+
+
+_CONCATENATION = re.compile(r"[\"'`]\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`]")
+_KEY_WORD = re.compile(r"password|passwd|passphrase|secret|token|api_?key", re.IGNORECASE)
+
+# Names of secrets in configuration and code
 
 _KEY = (
-    r"(?P<key>passw(?:or)?d|passwort|passphrase|pwd|kennwort|пароль|密码|secret|token|api[_-]?key|access[_-]?key|"
-    r"secret[_-]?key|private[_-]?key|auth[_-]?key|account[_-]?key|sharedaccesskey|encryption[_-]?key|credentials?)"
+    r"(?P<key>passw(?:or)?d|passwort|passphrase|passcode|pwd|kennwort|(?:(?<![A-Za-z])(?:pass|pw|psk|mdp)|(?-i:(?<=[a-z])(?:Pass|Pw)))(?![a-z])|"
+    r"contrase[nñ]a|mot[ _-]?de[ _-]?passe|senha|(?<![a-z])clave(?![a-z])|wachtwoord|hasło|heslo|şifre|пароль|密码|密碼|口令|パスワード|비밀번호|"
+    r"secret|token|api[_-]?key|api[_-]?secret|access[_-]?key|secret[_-]?key|private[_-]?key|auth[_-]?key|account[_-]?key|sharedaccesskey|"
+    r"encryption[_-]?key|master[_-]?key|signing[_-]?key|license[_-]?key|preshared[_-]?key|client[_-]?key[_-]?data|app[_-]?key|deploy[_-]?key|"
+    r"service[_-]?key|storage[_-]?key|credentials?|(?<![a-z])_?auth(?![a-z])|(?<![a-z])salt(?![a-z])|(?<![a-z])jwk?(?![a-z])|密钥|秘钥|令牌|секрет|токен)"
+    r"(?:[_-]?(?:key[_-]?base|key|base|value|string|prod|production|dev|staging|live|test|salt|new|old|secret|token|data|\d{1,2})){0,2}"
 )
-_KEY_WORDS = "pass pwd kennwort парол 密码 secret token key credential"
-_SEPARATOR = r"[\"']?(?P<sep>\s{0,3}(?:=>|:=|[:=：])\s{0,3})"
-_TOLD_KEY = r"(?<![\w-])(?P<key>password|passwort|passphrase|passcode|kennwort|пароль|密码|api key|token|secret)"
-_IS = r"(?: for [\w.@-]{1,40})?\s{0,2}(?:is|was|ist|lautet|—|-|是|为)\s{0,2}"
-_WORD_END = r"(?=[\"'`]?(?:[.,;!?)]*(?:\s|$)|[，。]))"
-_OPTION = r"--(?P<key>password|passwd|token|api-key|secret|auth-token|access-token)(?P<sep>[ =])"
+_KEY_WORDS = (
+    "pass pwd pw psk mdp kennwort парол 密码 密碼 口令 パスワード 비밀번호 contrase passe senha clave wachtwoord hasło heslo şifre secret token key "
+    "credential auth salt jw 密钥 秘钥 令牌 секрет токен"
+)
+_SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{0,3})"
+_QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
+_LINE = r"(?P<line>(?:(?<=\n)|\A)[ \t-]{0,12}[\w.\"' -]{0,40}?)?"
+_OPTION = (
+    r"--?(?P<key>[\w-]{0,20}?(?:password|passwd|pass(?!in|word|port|ive)|token|api-?key|secret(?:-key)?|auth-token|access-token|requirepass|"
+    r"masterauth|passphrase|pwd))(?P<sep>[ =])"
+)
 
-_GAP = r"(?:\s|\\[nr]|\[…\])"
-_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-_END = r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-_B64 = r"[A-Za-z0-9+/=]"
-# Long outputs are cut in the middle: the beginning or the end of a key may stand alone.
-_KEY_HEAD = rf"(?P<secret>{_BEGIN}(?:(?s:.{{0,20000}}?){_END}|(?:{_GAP}*{_B64}{{16,}})+(?:{_GAP}{{1,4}}{_B64}{{1,64}}\b)?))"
-_KEY_TAIL = (
-    rf"(?<!{_B64})(?P<secret>(?:{_B64}{{1,64}}{_GAP}{{1,4}})?{_B64}{{16,}}(?:{_GAP}{{1,4}}{_B64}{{1,100}}){{0,60}}{_GAP}*{_END})"
+# How people say it
+
+_SAYS = (
+    r"(?<![\w-])(?P<key>pass ?words?|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
+    r"mot de passe|mdp|code secret|contraseña|contrasena|clave|senha|palavra[- ]passe|parola d'ordine|parola chiave|parola|wachtwoord|hasło|heslo|"
+    r"lösenord|adgangskode|salasana|şifre|jelszó|пароль|пароля|паролем|api[ -]?key|api[ -]?token|token|secret key|secret|schlüssel|jeton|"
+    r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?!\w)"
 )
+# Nouns that make it a statement about passwords, not one that tells one.
+_ABOUT = (
+    r"(?!\s{0,2}(?:hash|algo|length|policy|policies|field|manager|column|table|type|format|cost|reset|check|page|rule|strength|entropy|generator|"
+    r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
+    r"feld|länge|richtlinie|regel|datei|algorithm|min|max))"
+)
+_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?"
+_IS = (
+    r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|é|è|e'|são|sono|jest|to|to jest|je|är|er|"
+    r"on|это|is now|is still|is currently|ist jetzt|ist immer noch|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to)[\s:]{1,3}|'s\s|\s-\s)"
+)
+_VALUE = r"(?P<open>(?:[\"'`„“«‚‘*]{1,3}\s?)?)(?P<secret>[^\s\"'`„“”«»‘’，。、；（）()\[\]]{4,100}?)"
+_WORD_END = r"(?=\s?[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{0,3}(?:\s|$)|[，。、；）]))"
+_CLAUSE_END = r"(?=[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{1,3}(?:\s|$)|\s{0,3}(?:\n|$)|[，。、；）]|\s[»”]|\s(?:and|und|et|y|e|и|for|für|pour|para|on|auf|as|bitte|please|but|aber|to|in|at|zum|um|bis|until|if|when|when)\s))"
+_CJK_KEY = r"(?P<key>密码|密碼|口令|密钥|秘钥|令牌|验证码|パスワード|暗証番号|秘密鍵|トークン|合言葉|비밀번호|암호|비밀 ?키|토큰)"
+_CJK_IS = r"[^\s，。,.!?！？：:=A-Za-z0-9]{0,14}\s{0,2}(?:是|为|為|就是|=|：|:|は|が|を|이|은|는|가)?[\s「『“\"'`：:]{0,3}"
+
+# Keys with a prefix that says whose they are
 
 _PREFIXED = (
-    r"sk-ant-[\w-]{8,}",
-    r"sk-(?=[\w-]*\d)(?:[a-z0-9]+-)*[A-Za-z0-9_]{20,}[\w-]*",
-    r"gh[pousr]_[A-Za-z0-9]{10,}",
-    r"github_pat_[A-Za-z0-9_]{10,}",
-    r"xox[a-z]-[\w-]{10,}",
-    r"xapp-\d-[\w-]{10,}",
-    r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}",
-    r"AIza[\w-]{30,}",
-    r"ya29\.[\w-]{20,}",
-    r"gl(?:pat|dt|rt|ft|soat|ptt|agent)-[\w-]{16,}",
-    r"npm_[A-Za-z0-9]{20,}",
-    r"hf_[A-Za-z0-9]{20,}",
-    r"pypi-(?=[\w-]*\d)[\w-]{20,}",
-    r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,}",
-    r"whsec_[A-Za-z0-9+/=]{16,}",
-    r"SG\.[\w-]{16,}\.[\w-]{16,}",
-    r"do[opr]_v1_[a-f0-9]{32,}",
-    r"dckr_pat_[\w-]{16,}",
-    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{20,}",
-    r"(?:lin_api|figd|gsk|r8|pscale_tkn|glsa|sntrys|phx|rnd)_(?=[\w-]*\d)[\w-]{20,}",
-    r"(?:nvapi|pplx|tskey|xai)-(?=[\w-]*\d)[\w-]{20,}",
-    r"hv[sb]\.[\w-]{20,}",
-    r"ATATT3[\w=-]{20,}",
-    r"AGE-SECRET-KEY-1[0-9A-Z]{20,}",
+    r"sk-ant-[\w-]{8,300}",
+    r"sk-(?=[\w-]{0,60}\d)(?:[a-z0-9]{1,20}-){0,6}[A-Za-z0-9_]{20,300}[\w-]{0,200}",
+    r"gh[pousr]_[A-Za-z0-9]{10,300}",
+    r"github_pat_[A-Za-z0-9_]{10,300}",
+    r"xox[a-z]-[\w-]{10,300}",
+    r"xapp-\d-[\w-]{10,300}",
+    r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}(?![0-9A-Z])",
+    r"AIza[\w-]{30,300}",
+    r"ya29\.[\w-]{20,300}",
+    r"1//0[\w-]{30,300}",
+    r"GOCSPX-[\w-]{20,60}",
+    r"gl(?:pat|dt|rt|ft|soat|ptt|agent|cbt|imt)-[\w-]{16,300}",
+    r"npm_[A-Za-z0-9]{20,300}",
+    r"hf_[A-Za-z0-9]{20,300}",
+    r"pypi-(?=[\w-]{0,80}\d)[\w-]{20,400}",
+    r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,300}",
+    r"whsec_[A-Za-z0-9+/=]{16,300}",
+    r"SG\.[\w-]{16,100}\.[\w-]{16,100}",
+    r"do[opr]_v1_[a-f0-9]{32,100}",
+    r"dckr_pat_[\w-]{16,100}",
+    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{20,100}",
+    r"(?:lin_api|figd|gsk|r8|pscale_(?:tkn|pw|oauth)|glsa|glc|sntrys|sntryu|phx|phc|rnd|secret|ntn|dp\.pt|dapi|patSk|re|sbp|tfp|vercel|nrak)_(?=[\w-]{0,60}\d)[\w-]{20,300}",
+    r"(?:nvapi|pplx|tskey|xai|NRAK|key|PMAK|fo1|csk)-(?=[\w-]{0,60}\d)[\w-]{20,300}",
+    r"hv[sbr]\.[\w-]{20,300}",
+    r"ATATT3[\w=-]{20,300}",
+    r"ATBB[A-Za-z0-9]{20,60}",
+    r"AGE-SECRET-KEY-1[0-9A-Z]{20,100}",
+    r"dapi[a-f0-9]{32}(?:-\d)?",
+    r"FLWSECK_TEST-[\w-]{10,60}|FLWSECK-[\w-]{10,60}",
+    r"EAACEdEose0cBA[A-Za-z0-9]{10,300}",
+    r"(?:sq0(?:atp|csp|idp)|EAAA)-?[\w-]{22,100}",
+    r"[a-zA-Z0-9]{14}\.atlasv1\.[\w-]{40,100}",
+    r"(?:MIIE[vop]|MIIEow|MIIJ[QRKJ]|MIICX[AQg]|MHcCAQEE|MIGHAgEA|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/=]{20,4000}",
 )
-_PREFIX_WORDS = (
-    "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ xox xapp- akia asia abia acca a3t aiza ya29. glpat gldt glrt glft glsoat glptt"
-    " glagent npm_ hf_ pypi- sk_ rk_ whsec_ sg. _v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api figd_ gsk_ r8_ nvapi- pplx-"
-    " sntrys_ glsa_ tskey- xai- phx_ rnd_ pscale_tkn hvs. hvb. atatt3 age-secret-key"
+PREFIX_WORDS = (
+    "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ xox xapp- akia asia abia acca a3t aiza ya29. 1//0 gocspx- glpat gldt glrt glft glsoat glptt glcbt glimt"
+    " glagent npm_ hf_ pypi- sk_ rk_ pk_ whsec_ sg. _v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api figd_ gsk_ r8_ nvapi- pplx- nrak key- pmak- fo1- csk-"
+    " sntrys_ sntryu_ glsa_ glc_ tskey- xai- phx_ phc_ rnd_ pscale_ hvs. hvb. hvr. atatt3 atbb age-secret-key dapi flwseck eaace eaaa sq0 atlasv1 secret_ ntn_"
+    " patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
+# The same as they begin, for keys that are split: by a line's end, by concatenation.
+KEY_START = (
+    r"(?:sk-(?:ant-|proj-|or-)?|gh[pousr]_|github_pat_|xox[abposr]-|AKIA|ASIA|AIza|ya29\.|gl(?:pat|dt|rt|ft|soat|ptt)-|npm_|hf_|pypi-|[srp]k_(?:live|test)_|whsec_|SG\.|"
+    r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss)_|lin_api_|figd_|gsk_|r8_|glsa_|xai-|nvapi-|pplx-|hv[sb]\.|ATATT3|eyJ)"
+)
+PREFIXED = re.compile(rf"(?<![A-Za-z0-9_+/])(?P<secret>{'|'.join(_PREFIXED)})")
 
-_FILLER = r"(?:\s+(?:is|was|ist|of|from|the|sms|email|number|here|that|i|got|received))*"
+# One-time codes, PINs, seeds
+
+_FILLER = r"(?:\s{1,3}(?:is|was|ist|lautet|est|es|é|это|of|from|the|sms|email|number|here|that|i|got|received|still|now|für|for|der|die|das|karte|card|door|phone|my|mein|meine)){0,6}"
 _CODE_NAME = (
-    r"\b(?:[mt]?otp|2fa|mfa|one[- ]time (?:code|password|passcode)|passcode|pin|(?:verification|security|auth(?:entication)?|"
-    r"authenticator|login|sms|confirmation|access|2fa|mfa|otp|pin)[ -]code)\b"
+    r"\b(?:[mt]?otp|2fa|mfa|one[- ]time (?:code|password|passcode)|passcode|(?:verification|security|auth(?:entication)?|"
+    r"authenticator|login|sms|confirmation|access|2fa|mfa|t?otp|two[- ]factor|einmal|bestätigungs|sicherheits|zugangs|freischalt)[ -]?code|"
+    r"code de (?:vérification|confirmation|sécurité)|código de (?:verificación|verificação|seguridad|segurança|acceso)|tan)\b"
 )
-_NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country".split())
+_PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk)(?:[ -]?(?:code|number|nummer|Code|Nummer))?"
+_PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|是|为|は|은|는)"
+_PIN_END = r"(?![\w:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
+_NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
+_BACKUP = (
+    r"(?:(?:recovery|backup|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?codes?|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
+    r"резервные коды|恢复代码|备用码|リカバリーコード)"
+)
+_SEED = (
+    r"(?:(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|seed|mnemonic|key)|mnemonics?|wiederherstellungsphrase|wallet seed|"
+    r"phrase de (?:récupération|secours)|phrase secrète|frase (?:semilla|de recuperación|de recuperação|secreta)|сид[- ]?фраза|助记词|シードフレーズ|srp)"
+)
+_SEED_WORD = r"(?:\d{1,2}[.):]\s{0,2})?[a-z]{3,8}"
+
+_SESSION_NAME = (
+    r"(?:[\w.-]{0,30}sess(?:ion)?[_.-]?(?:id|key|token)?|(?<![a-z])s?sid|connect\.sid|phpsessid|jsessionid|laravel_session|_[a-z]\w{0,30}_session|(?:x?csrf|xsrf)[\w-]{0,20}|"
+    r"remember_[\w]{1,60}|\.?aspxauth|\.aspnetcore\.[\w.]{1,40}|asp\.net_sessionid|(?<![a-z])jwt|auth(?:_session|orization)?|"
+    r"li_at|d_c0|z_c0|sapisid|hsid|ssid|__secure-[\w-]{1,40}|__host-[\w-]{1,40}|user_session|_gh_sess|cf_clearance)"
+)
+_ADMIN = r"[^\s:/|,;\"'`]{1,60}"
 
 
 def _rule(
@@ -160,58 +293,351 @@ def _rule(
 
 
 RULES: tuple[Rule, ...] = (
-    _rule("private-key", "-----begin", _KEY_HEAD, ignore_case=False),
-    _rule("private-key", "-----end", _KEY_TAIL, ignore_case=False),
+    # In URLs
+    _rule(
+        "url-key",
+        "://",
+        r"://(?P<secret>[^\s:/@'\"<>`?#]{16,300})(?::(?:x-oauth-basic|x-token-auth)?)?@(?=[\w\[$])",
+        _accept_url_key,
+    ),
     _rule("password", "://", r"://[^\s:/@'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
+    _rule(
+        "webhook",
+        "hook webhook oapi.dingtalk open.feishu qyapi api.telegram",
+        r"(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/|webhook\.office\.com/webhookb2/|"
+        r"hooks\.zapier\.com/hooks/catch/|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|chat\.googleapis\.com/v1/spaces/[\w-]{1,40}/messages\?key=|"
+        r"qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|oapi\.dingtalk\.com/robot/send\?access_token=|maker\.ifttt\.com/trigger/\w{1,60}/with/key/|"
+        r"api\.telegram\.org/bot|logic\.azure\.com[^\s?]{0,200}\?[^\s]{0,200}?sig=|hook\.\w{2,4}\d?\.make\.com/|/webhooks?/(?:[\w-]{0,40}/){0,3}(?=[\w-]{0,60}\d))"
+        r"(?P<secret>[\w@:/.%=&?-]{12,300})",
+        lambda match: any(c.isdigit() for c in match["secret"]),
+    ),
+    _rule(
+        "url-parameter",
+        "? & #",
+        r"[?&#](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
+        r"appid|code|sessionid|sid|pass|hmac)=(?P<secret>[\w%+/=.~-]{12,2000})",
+        _accept_random,
+    ),
+    # Headers and cookies
     _rule(
         "authorization",
         "authorization",
-        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest|apikey|key)\s+(?P<secret>[^\s\"',;]{6,})",
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest|apikey|key|negotiate|ntlm|bot|splunk|hmac|aws4-hmac-sha256)\s{1,3}(?P<secret>[^\s\"',;]{6,2000})",
         _accept_value,
     ),
-    _rule("authorization", "bearer", r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", _accept_with_digit),
-    _rule("api-key", _PREFIX_WORDS, rf"(?<![A-Za-z0-9_+/])(?P<secret>{'|'.join(_PREFIXED)})", ignore_case=False),
-    _rule("jwt", "eyj", r"(?<![\w+/])(?P<secret>eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?)", ignore_case=False),
-    _rule("signature", "sig", r"[?&](?:sig|x-amz-signature|x-goog-signature)=(?P<secret>[\w%+/=-]{20,})"),
+    _rule(
+        "authorization",
+        "authorization",
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<secret>[^\s\"',;]{12,2000})",
+        _accept_random,
+    ),
+    _rule("authorization", "bearer", r"\bbearer[ :=\"']{1,3}(?P<secret>[\w.~+/=-]{16,2000})", _accept_with_digit),
+    _rule("authorization", "basic", r"\bbasic\s{1,3}(?P<secret>[A-Za-z0-9+/]{10,400}={0,2})(?![\w-])", _accept_base64),
+    _rule(
+        "header",
+        "x- private-token job-token apikey api-key",
+        r"(?:\bx-[\w-]{0,40}(?:key|token|auth|secret|signature|password)|private-token|job-token|deploy-token|\bapi-?key)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[\w.~+/=-]{8,2000})",
+        _accept_random,
+    ),
+    _rule(
+        "cookie",
+        "sess sid csrf xsrf auth jwt token remember cookie secure host li_at z_c0 d_c0 cf_clear",
+        rf"(?<![\w.-]){_SESSION_NAME}=(?P<secret>[\w%+/=.:~|-]{{10,2000}})",
+        _accept_fields,
+    ),
+    _rule(
+        "cookie",
+        "cookie",
+        r"(?:cookies?[\"']?\s{0,2}[:=]\s{0,2}[\"'{]{0,2}|;\s{0,2})[\w.%-]{1,60}=(?P<secret>[\w%+/=.:~|-]{16,2000})",
+        _accept_fields,
+    ),
+    # Prefixes
+    _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_value, ignore_case=False),
+    _rule("jwt", "eyj", r"(?<![\w+/])(?P<secret>eyJ[\w-]{6,4000}\.[\w-]{6,8000}(?:\.[\w-]{0,2000})?)", ignore_case=False),
+    _rule(
+        "base64",
+        "",
+        r"(?<![A-Za-z0-9+/=.-])(?P<secret>[A-Za-z0-9+/]{16,4000}={0,2})(?![A-Za-z0-9+/])",
+        _accept_base64,
+        ignore_case=False,
+    ),
+    # Configuration and code
+    _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + _QUOTED, _accept_quoted),
     _rule(
         "assignment",
         _KEY_WORDS,
-        _KEY + _SEPARATOR + r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300})\\?(?P=quote)",
-        _accept_quoted,
+        _LINE + _KEY + _SEPARATOR + r"(?P<secret>(?:[^\s\"'`,;|\\&<>]|&(?!\w{1,40}=)){4,300})",
+        _accept_bare,
     ),
-    _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + r"(?P<secret>(?:[^\s\"'`,;|\\&]|&(?!\w+=)){4,300})", _accept_bare),
-    _rule("assignment", "--", _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})", _accept_value),
-    _rule("password", _KEY_WORDS, _TOLD_KEY + _IS + r"[\"'`]?(?P<secret>[^\s\"'`，。]{5,200}?)" + _WORD_END, _accept_told),
+    _rule(
+        "assignment",
+        _KEY_WORDS,
+        _KEY
+        + r"[\"']?\s{0,2}[:=]\s{0,2}[|>]?-?[ \t]{0,4}\n[ \t]{1,16}(?P<sep>)(?P<line>)[\"']?(?P<secret>[^\s\"'`]{6,300})[\"']?(?=\s{0,4}(?:\n|$))",
+        _accept_mixed,
+    ),
+    _rule("assignment", "--", _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})", _accept_no_lookup),
+    _rule(
+        "assignment",
+        "value",
+        r"(?:name|key|id)[\"']?\s{0,2}[:=]\s{0,2}[\"']?[\w.:-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|apikey|private_?key|credential)[\w.:-]{0,20}[\"']?[,\s]{1,20}"
+        r"-?\s{0,4}[\"']?(?:value|default)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[^\s\"',<>}]{4,300})",
+        _accept_no_lookup,
+    ),
+    _rule(
+        "assignment",
+        "default value",
+        r"(?:variable|output|parameter|param|local)s?\s{1,3}[\"']?[\w-]{0,60}(?:password|passwd|pass|pwd|secret|token|key|credential)[\w-]{0,20}[\"']?\s{0,3}[^{}\n]{0,40}\{[^{}]{0,400}?"
+        r"(?:default|value|defaultvalue)\s{0,4}[:=]\s{0,4}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
+        _accept_no_lookup,
+    ),
+    _rule(
+        "assignment",
+        "</",
+        r"<(?:[\w-]{1,20}:)?[\w.-]{0,30}(?:password|passwd|pwd|pass|secret|token|apikey|api-key|api_key|privatekey|passphrase|passwort|accesskey|secretkey)[\w.-]{0,20}(?:\s[^<>]{0,100})?>\s{0,20}"
+        r"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\]]{3,300})(?:\]\]>)?\s{0,20}</",
+        _accept_no_lookup,
+    ),
+    _rule(
+        "assignment",
+        "( [",
+        r"(?:password|passwd|passphrase|pass|pwd|secret|token|api_?key|access_?key|auth_?key|salt)\w{0,12}[\"']?\s{0,2}[,(]\s{0,2}[\"'](?P<secret>[^\"'\s]{6,300})[\"']\s{0,2}[,)]",
+        _accept_mixed,
+    ),
+    _rule(
+        "assignment",
+        "kind",
+        r"(?<=\n)[ \t]{1,8}[\w.-]{1,60}:[ \t]{1,3}(?P<secret>[A-Za-z0-9+/]{12,4000}={0,2})(?=[ \t]{0,3}(?:\n|$))",
+        lambda match: (
+            "kind: secret" in match.string[max(0, match.start() - 3_000) : match.start()].casefold() and _accept_fields(match)
+        ),
+    ),
     _rule(
         "password",
-        "curl wget",
-        r"\b(?:curl|wget)\b[^\n]{0,400}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,80}:(?P<secret>[^\s\"']{2,200})",
+        "identified password",
+        r"\b(?:identified\s{1,3}(?:with\s{1,3}\w{1,40}\s{1,3})?by|(?:encrypted\s{1,3})?password)\s{1,3}(?:for\s{1,3}\S{1,60}\s{0,3}=\s{0,3})?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
+        _accept_no_lookup,
+    ),
+    _rule("assignment", "auth", r"[\"']auth[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[A-Za-z0-9+/=]{8,2000})[\"']", _accept_mixed),
+    _rule(
+        "password",
+        "password login machine",
+        r"\b(?:machine\s{1,4}\S{1,100}\s{1,4})?login\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?P<secret>[^\s\"']{3,200})",
         _accept_value,
     ),
     _rule(
         "password",
-        "mysql sshpass docker",
-        r"\b(?:mysql(?:dump|admin)?\b[^\n]{0,200}?\s-p|sshpass\s+-p\s*|docker login\b[^\n]{0,200}?\s-p\s+)"
-        r"[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        ":",
+        r"(?:(?<=\n)|\A)[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*@-]{1,60}:(?P<secret>[^\s:]{4,200})(?=\s|$)",
+        _accept_value,
+    ),
+    _rule("password", "$", r"(?P<secret>\$(?:apr1|2[abxy]|1|5|6|y|argon2id?|argon2i|pbkdf2-sha\d{3})\$[\w./$=,+-]{16,300})"),
+    _rule(
+        "password",
+        "user",
+        r"\b(?:user(?:name)?|uid|login|benutzer(?:name)?|usuario|usuário|utilisateur|用户名?|账号|帳號|логин)\s{0,2}[:=：]?\s{0,2}[\"'`]?[\w.@+-]{1,60}[\"'`]?[,;\s/和及]{1,4}(?:and |und |et |y |e |и )?"
+        r"(?:the |das |le |la |el )?(?:pass(?:word|wd|wort)?|pwd|pw|kennwort|mot de passe|mdp|contraseña|clave|senha|пароль|密码|口令)\s{0,2}[:=：]?\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。]{4,200})",
+        _accept_credentials,
+    ),
+    _rule(
+        "password",
+        "requirepass masterauth",
+        r"\b(?:requirepass|masterauth)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
+        _accept_value,
+    ),
+    # Command lines
+    _rule(
+        "password",
+        "curl wget http xh aria2c",
+        r"\b(?:curl|wget|https?|xh|aria2c)\b[^\n]{0,400}?\s(?:-u|--user|-a|--auth|--proxy-user|-U)[ =]?[\"']?[^\s:\"']{1,80}:(?P<secret>[^\s\"']{2,200})",
+        _accept_value,
+    ),
+    _rule(
+        "password",
+        "mysql maria sshpass docker podman helm skopeo crane nerdctl mongo",
+        r"\b(?:(?:mysql|mariadb)(?:dump|admin|import|show)?\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|nerdctl|skopeo|crane|helm registry) login\b[^\n]{0,200}?\s-p[ =]{0,2}|"
+        r"mongo(?:sh|dump|restore|export|import)?\b[^\n]{0,200}?\s-p[ =]{0,2})[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
         _accept_value,
         ignore_case=False,
+    ),
+    _rule(
+        "password",
+        "redis-cli valkey-cli keydb-cli sqlcmd ldap smbclient rpcclient 7z zip unzip unrar rar snmp ipmitool az cqlsh xfreerdp rdesktop bcp tsql isql psexec winexe evil-winrm crackmapexec clickhouse impacket vncdotool",
+        r"\b(?:(?:redis|valkey|keydb)-cli\b[^\n]{0,200}?\s-a|(?:sqlcmd|bcp|tsql)\b[^\n]{0,200}?\s-P|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,300}?\s-w|"
+        r"(?:smbclient|rpcclient|winexe)\b[^\n]{0,200}?\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%|(?:7z[az]?|unrar|rar)\b[^\n]{0,200}?\s-p|(?:zip|unzip)\b[^\n]{0,200}?\s-P|ipmitool\b[^\n]{0,200}?\s-P|"
+        r"az login\b[^\n]{0,200}?\s-p|(?:cqlsh|evil-winrm|crackmapexec|psexec)\b[^\n]{0,200}?\s-p|xfreerdp\b[^\n]{0,200}?/p:|snmp\w{0,8}\b[^\n]{0,200}?\s-[AX])\s{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        _accept_no_lookup,
+        ignore_case=False,
+    ),
+    _rule(
+        "password",
+        "pass:",
+        r"-(?:passin|passout|pass|k|storepass|keypass|srcstorepass|deststorepass)\s{1,2}(?:pass:)?[\"']?(?P<secret>[^\s\"']{4,100})",
+        _accept_no_lookup,
+        ignore_case=False,
+    ),
+    _rule(
+        "password",
+        "keytool openssl",
+        r"-(?:storepass|keypass|srcstorepass|deststorepass|k)\s{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        _accept_no_lookup,
+        ignore_case=False,
+    ),
+    _rule(
+        "password",
+        "htpasswd",
+        r"\bhtpasswd\s{1,3}(?:-\w{1,6}\s{1,3}){1,4}(?:[\w./-]{1,100}\s{1,3})?[\w.@-]{1,60}\s{1,3}[\"']?(?P<secret>[^\s\"']{4,100})",
+        _accept_value,
+    ),
+    _rule(
+        "password",
+        "sqlplus",
+        r"\b(?:sqlplus|expdp|impdp|rman target)\s{1,3}(?:-\w{1,3}\s{1,3}){0,3}[\w.]{1,60}/[\"']?(?P<secret>[^\s@\"'/]{3,100})@",
+        _accept_value,
+    ),
+    _rule(
+        "password", "net runas", r"\bnet\s{1,3}use\b[^\n]{0,120}?/user:\S{1,80}\s{1,3}(?P<secret>[^\s\"'/]{4,100})", _accept_value
+    ),
+    _rule(
+        "password",
+        "chpasswd passwd",
+        r"[\"']?\b[\w.-]{1,40}:(?P<secret>[^\s\"':|]{4,100})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd",
+        _accept_value,
+    ),
+    _rule(
+        "password",
+        "aws configure config set",
+        r"\b(?:configure|config)\s{1,3}set\s{1,3}[\w.:/-]{0,60}(?:secret|token|key|password|auth)\w{0,30}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
+        _accept_random,
+    ),
+    _rule(
+        "password",
+        "set setx",
+        r"\bsetx?\s{1,3}\w{0,40}(?:PASS|PASSWORD|SECRET|TOKEN|API_?KEY)\w{0,12}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
+        _accept_no_lookup,
     ),
     _rule(
         "password",
         "sudo",
-        r"\becho\s+(?:-n\s+)?[\"']?(?P<secret>[^\s\"'|]{3,100})[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-S",
+        r"\becho\s{1,3}(?:-n\s{1,3})?[\"']?(?P<secret>[^\s\"'|]{3,100})[\"']?\s{0,3}\|\s{0,3}sudo\s{1,3}(?:-\w{1,10}\s{1,3}){0,5}-S",
         _accept_value,
         ignore_case=False,
     ),
     _rule(
-        "one-time-code",
-        "otp 2fa mfa code pin",
-        _CODE_NAME + _FILLER + r"\s*[:=]?\s*[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3}[ -]\d{3})\b(?![.:/]\d)",
+        "password",
+        "stdin base64",
+        r"\becho\s{1,3}(?:-n\s{1,3})?[\"']?(?P<secret>[^\s\"'|$]{4,300})[\"']?\s{0,3}\|[^\n]{0,200}?(?:-stdin|-pass(?:word)?-fd)",
+        _accept_value,
+        ignore_case=False,
     ),
+    _rule(
+        "password",
+        "<<<",
+        r"(?:passwd|password|-stdin|sudo -S|pass insert)[^\n]{0,80}?<<<\s{0,2}[\"']?(?P<secret>[^\s\"'$][^\s\"']{3,100})",
+        _accept_value,
+    ),
+    # Prose
+    _rule(
+        "password",
+        _KEY_WORDS + " clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
+        _SAYS + _ABOUT + _CLAUSE + _IS + _VALUE + _WORD_END,
+        lambda match: _accept_told(match) and _is_whole(match),
+    ),
+    _rule(
+        "password",
+        "密码 密碼 口令 密钥 秘钥 令牌 パスワード 暗証 秘密鍵 トークン 合言葉 비밀번호 암호 비밀 토큰",
+        _CJK_KEY + _CJK_IS + r"(?P<secret>[!-~]{4,200}?)(?=[\"'`”」』]?(?:[\s，。、；！？）]|$|[^\x00-\x7f]|[.,;](?:\s|$)))",
+        _accept_told,
+    ),
+    _rule(
+        "password", _KEY_WORDS, _SAYS + r"\s{1,2}[\"'`„“«*]{1,3}(?P<secret>[^\s\"'`„“”«»*]{4,100})[\"'`”“»*]{1,3}", _accept_told
+    ),
+    _rule(
+        "password",
+        _KEY_WORDS,
+        r"(?<![\w-])(?P<key>password|passwort|kennwort|passcode|pwd|pw|mdp|mot de passe|contraseña|senha|пароль)\s{1,2}(?P<secret>[^\s\"'`()\[\]]{6,100}?)"
+        + _CLAUSE_END,
+        lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
+    ),
+    _rule(
+        "key",
+        "key schlüssel clé llave chave ключ 密钥",
+        r"(?<![\w-])(?:key|schlüssel|clé|llave|chave|ключ)"
+        + _ABOUT
+        + r"[^\n.!?:=]{0,40}?"
+        + _IS
+        + r"[\"'`]{0,3}(?P<secret>[\w+/=.~-]{20,300})"
+        + _WORD_END,
+        _accept_long_random,
+    ),
+    _rule(
+        "password",
+        "zugangsdaten zugang anmeldedaten login credential creds cred identifiant credencial credenzial учётн учетн логин account dostęp user/ user / acceso accès acesso 账号 账户 アカウント 계정",
+        r"(?:zugangsdaten|zugang|anmeldedaten|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
+        r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s(?:are|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
+        + _ADMIN
+        + r"[\"'`]?\s{0,2}[/:|,]\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。/]{5,100})",
+        _accept_credentials,
+    ),
+    _rule(
+        "password",
+        "log sign anmelden connect einloggen",
+        r"\b(?:log(?:ged)?[ -]?in|sign(?:ed)? in|connect|einloggen|anmelden|connecter|entrar)\s{1,2}(?:as|with|mit|als|avec|con|com)\s{1,2}[\w.@-]{1,60}\s{0,2}(?:/|:|and|und|with|mit|et|y|,)\s{0,2}(?P<secret>[^\s\"'`,，。/]{5,100})",
+        lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
+    ),
+    # Codes
+    _rule(
+        "one-time-code",
+        "otp 2fa mfa code código tan",
+        _CODE_NAME + _FILLER + r"\s{0,3}[:=：]?\s{0,3}[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3}[ -]\d{3})\b(?![.:/]\d)" + _PIN_END,
+    ),
+    _rule("one-time-code", "pin puk", _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})\b" + _PIN_END, ignore_case=False),
+    _rule(
+        "one-time-code",
+        "pin puk",
+        r"(?<![\w-])(?:my|our|mein|unser|sim|card|karten|door|tür|phone|handy|bank|alarm|safe|screen|wallet|ec)(?:[- ][\w]{1,12}){0,2}[- ]?(?:pin|puk)(?:[ -]?code)?\s{1,2}(?P<secret>\d{4,8})\b"
+        + _PIN_END,
+    ),
+    _rule("one-time-code", "pin-code pincode", r"(?<![\w-])pin[- ]?code\s{1,2}(?P<secret>\d{4,8})\b" + _PIN_END),
     _rule(
         "one-time-code",
         "code",
-        _NO_CODE + r"(?<![\w-])code\s*(?:is|:|=|ist)\s*[\"'`]?(?P<secret>\d{6}|\d{3}[ -]\d{3})\b",
+        _NO_CODE
+        + r"(?<![\w-])code\s{0,3}(?:is|:|=|ist|lautet|est)\s{0,3}[\"'`]?(?P<secret>\d{6}|\d{3}[ -]\d{3})\b(?=[\"'`]?\s{0,2}(?:[.,;!?)]|\n|$))",
     ),
-    _rule("one-time-code", "验证码 код", r"(?:验证码|код(?:а)?(?: подтверждения)?)\s*(?:是|为)?[：: ]{0,3}(?P<secret>\d{4,8})\b"),
+    _rule(
+        "one-time-code",
+        "验证码 код 校验码 认证码 인증번호 確認コード 認証コード",
+        r"(?:验证码|校验码|认证码|인증번호|確認コード|認証コード|код(?:а)?(?: подтверждения| доступа| из смс)?)\s{0,2}(?:是|为|は|는|—|-)?[：: ]{0,3}(?P<secret>\d{4,8})\b",
+    ),
+    _rule(
+        "recovery-codes",
+        "code код 代码 备用码 コード",
+        _BACKUP
+        + r"[^\n:=]{0,40}[:=：\n]\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
+    ),
+    _rule(
+        "seed-phrase",
+        "seed mnemonic phrase recovery frase фраз 助记词 シード words srp",
+        _SEED
+        + r"[^\n:=]{0,40}?(?:[:=：]|\bis\b|\best\b|\bes\b|\bist\b|\blautet\b|是|\n)\s{0,4}[\"'`]?(?P<secret>(?:"
+        + _SEED_WORD
+        + r"[\s,]{1,4}){11,23}"
+        + _SEED_WORD
+        + r")",
+    ),
 )
+
+
+def _is_whole(match: re.Match[str]) -> bool:
+    """Whether a value is no word, or nothing follows that would make it part of a sentence. A German noun needs an article."""
+    value = match["secret"]
+    german = match["key"].casefold() in ("passwort", "kennwort", "losungswort") and value.istitle()
+    return german or is_mixed(value) or looks_random(value) or _ends_clause(match)
+
+
+def _ends_clause(match: re.Match[str]) -> bool:
+    return _AFTER.match(match.string, match.end("secret")) is not None
+
+
+_AFTER = re.compile(_CLAUSE_END[3:-1])

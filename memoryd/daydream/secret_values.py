@@ -1,0 +1,131 @@
+"""Telling a secret value from a placeholder, code, or a name that people gave. Pure functions."""
+
+from __future__ import annotations
+
+import re
+
+_NOT_VALUES = frozenset(
+    """none null nil true false undefined string str text bytes int number bool boolean any unknown object optional required
+    invalid missing expired valid wrong correct incorrect empty unset default example placeholder redacted hidden secret
+    password passwd passphrase token changeme change_me value your here yes no not set removed masked bearer basic
+    test secrets vault keyring keychain env stdin file prompt auto generated generate random disabled enabled todo tbd tba n/a na
+    varchar secretstr passwordinput plaintext plain hash hashed encrypted key keys pass user username login admin root
+    argon2 argon2i argon2d argon2id bcrypt scrypt pbkdf2 sha1 sha256 sha512 sha-256 sha-512 md5 base64 base32 utf8 utf-8 aes128 aes256 aes-256
+    aes-256-gcm oauth oauth2 oidc saml2 jwt totp mfa 2fa u2f fido2 ed25519 rsa2048 rsa4096 x509 hs256 rs256 es256 http2 ipv4 ipv6 k8s s3 ec2
+    oauth2.0 v1 v2 v3 p256 secp256k1 1password bitwarden keepass i18n l10n pkcs8 pkcs12 crc32 hex32 ascii85""".split()
+)
+# Predicates of sentences about passwords: "the password is too short", in the languages that are told apart.
+_PREDICATES = frozenset(
+    """a an the in on at of to for too so very only also always never still now then used same different secure strong weak long short old new
+    correct sent stored safe public private up per from with without that this there where what when how why being been
+    wrong bad good ok okay fine gone there ready due shown lost known it its just never often kept visible nothing something
+    falsch richtig leer nötig noetig pflicht zu im in am an der die das ein eine kein keine nicht nur auch immer nie jetzt sicher schwach
+    stark alt neu weg bekannt unbekannt da hier dort gut schlecht egal pflichtfeld
+    trop le la les un une dans en de du des pas plus aussi requis vide faux correct court long fort faible bon mauvais perdu nul
+    el los las una muy más mas demasiado corta larga débil debil fuerte nula vacía vacia falsa errónea buena mala igual
+    o os as um uma muito não nao curta longa fraca forte errada vazia nula boa inválida invalida
+    il lo gli uno molto non corta debole sbagliata vuota
+    het een te niet kort lang fout leeg zwak
+    слишком не в на неверный неверен пустой короткий старый новый нужен обязателен""".split()
+)
+_PREDICATE_ENDING = re.compile(
+    r"(?:ed|ing|able|ible|ful|less|ive|ary|ory|ous|ent|ant|ical|"
+    r"ig|lich|bar|ert|iert|end|los|legt|setzt|ndert|chert|halten|aufen|"
+    r"ée?s?|oire|ide|ado|ida|ada|ido|ados|idas|orio|oria|óri[ao]s?|ável|ível|ato|ata|ito|ita|ен|ён|на|но|ый|ая)$"
+)
+_TEMPLATE = re.compile(
+    r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
+    r"[-_](?:here|goes[-_]here|placeholder)$|^(?:ex|s)ample[-_]|change[-_]?(?:me|it|this)|^replace[-_]|^dummy|^fake[-_]?(?:key|token|password|secret)|"
+    r"^example|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]",
+    re.IGNORECASE,
+)
+_LOOKUP = re.compile(
+    r"^(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|data|local|module|params|inputs|ctx|app|std)"
+    r"[.:\[]|^[A-Za-z_]\w{0,80}(?:(?:\.|::|->|\?\.)[A-Za-z_]\w{0,80})+$|^[a-z_]\w{0,60}\[|^[A-Z][A-Z_]{3,60}$|^arn:|^projects/|^op://|^vault:|^ref\+|"
+    r"^[A-Z]?[a-z]{2,20}(?:[A-Z][a-z]{2,20}){1,6}[;!?,)]?$"
+)
+_PATH = re.compile(
+    r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|https?://|file:)|"
+    r"^[\w./@-]{1,200}\.(?:tsx?|jsx?|py|go|rs|rb|java|kt|php|cs|c|h|md|json|ya?ml|toml|ini|cfg|conf|env|txt|html|css|s?css|sh|pem|crt|key|pub|log|sql|lock|tf|xml|png|svg)(?::\d{1,6})?$"
+)
+_RELATIVE = re.compile(r"^[\w.@-]{1,60}/[\w./@-]{1,140}$")
+_DATE = re.compile(
+    r"^\d{4}-\d{2}-\d{2}(?:[T ][\d:.Z+-]*)?$|^v?\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+][\w.+-]{0,40})?$|^\d{1,3}(?:[.,]\d{1,3})?%?$"
+)
+_UNIT = re.compile(r"^\d{1,12}(?:ms|s|m|h|d|kb|mb|gb|px|em|rem|k|x|min|sec|days?|hours?|chars?|bytes?|bits?)?$", re.IGNORECASE)
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_CONSONANTS = re.compile(r"(?=([bcdfghjklmnpqrstvwxz]{3}))", re.IGNORECASE)
+# Clusters of three consonants that words have.
+_CLUSTERS = frozenset(
+    """str scr spr spl thr shr chr sch nst rst ntr mpl ngl ght rch nch tch lth nth rth dth pth rld rds rks rts cts pts nts nds ngs cks lls sts mpt nct
+    mps rms rns hts tts sks phr sph ckl ttl ddl ppl bbl ffl ggl ntl ldr ndr mbl ngr nsp xpl xtr bst ckg tpl ffs rsh ssw wsk rkf rkb rkd rkp cht hts nks
+    nkt nft rft rnt rbs rst ctr ptr ftw ntg ngt ngs lst rps tbl ckp ckb ckf cks dgr ndl ngf nkl rtf rtm rtb rtl rtp rsp lts lds lps ncr nfr nfl ssl sql
+    sdk ddr ttp tls rls ngk cpl crt ntf ntp ntm ntn ndp ndb ndf ndc ndm ldn sst rrr mpr mbr""".split()
+)
+_VOWEL = re.compile(r"[aeiouyäöüéèáíóú]", re.IGNORECASE)
+_SIGNS = frozenset("!#$%^&+=*?@~§€")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"(?:0x)?[0-9a-f]+", re.IGNORECASE)
+_HASHED = re.compile(r"^(?:sha\d{1,3}|md5|blake2\w?)[-:_=]", re.IGNORECASE)
+_LONG = 200
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only stands for one: a type, a template, a path, a lookup of something else."""
+    bare = value.strip("\"'`<>[]{}().,;:!?-_ ").casefold()
+    if not bare or bare in _NOT_VALUES or len(set(bare)) <= 2:
+        return True
+    head = value[:_LONG]
+    if _RELATIVE.match(head) and is_wordy(head):
+        return True
+    return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
+
+
+def is_lookup(value: str) -> bool:
+    """Whether an unquoted value is an expression of code."""
+    return _LOOKUP.search(value[:_LONG]) is not None
+
+
+def is_measure(value: str) -> bool:
+    """A date, a version, a number with a unit."""
+    return _DATE.match(value) is not None or _UNIT.match(value) is not None
+
+
+def is_mixed(value: str) -> bool:
+    """Letters with digits, or with signs that words don't have."""
+    letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
+    return letters and (digits or any(c in _SIGNS for c in value[:-1])) and not is_measure(value)
+
+
+def is_wordy(value: str) -> bool:
+    """Whether most letters stand in pieces that look like words: a name that people gave."""
+    pieces = _PIECE.findall(value)
+    letters = sum(map(len, pieces))
+    return letters >= 3.2 * len(pieces) > 0 and sum(len(piece) for piece in pieces if _is_word(piece)) >= 0.6 * letters
+
+
+def _is_word(piece: str) -> bool:
+    if len(piece) <= 2 or not _VOWEL.search(piece):  # noqa: PLR2004 - shorter ones come by chance
+        return False
+    return all(match[1].casefold() in _CLUSTERS for match in _CONSONANTS.finditer(piece))
+
+
+def looks_random(value: str) -> bool:
+    """For keys: the longer, the fewer digits are asked for; names that people gave are none."""
+    if is_measure(value) or not any(c.isalpha() for c in value):
+        return False
+    digits = sum(c.isdigit() for c in value)
+    if _UUID.fullmatch(value) or (digits and len(value) >= 16 and _HEX.fullmatch(value)):
+        return True
+    if is_wordy(value):
+        # Words with as many digits between them are no name.
+        return digits >= 6 and len(value) >= 16 and digits * 4 >= len(value) and "-" not in value and "_" not in value
+    if digits >= 3 and len(value) >= 8 or digits >= 2 and len(value) >= 12 or digits >= 1 and len(value) >= 20:
+        return True
+    return len(value) >= 16 and any(c.isupper() for c in value) and any(c.islower() for c in value)
+
+
+def is_predicate(value: str) -> bool:
+    """Whether a plain word says something about a password instead of being one."""
+    word = value.strip(".,;!?").casefold()
+    return word in _PREDICATES or word in _NOT_VALUES or len(word) < 5 or _PREDICATE_ENDING.search(word) is not None

@@ -1,0 +1,70 @@
+"""How much passes redaction, over made-up secrets of every kind and harmless strings that look alike."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from benchmarks.secret_samples import harmless, passed, secrets, touched
+from memoryd.daydream.redact import redact
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_at_most_three_in_a_hundred_secrets_pass(seed: int) -> None:
+    samples = list(secrets(seed, each=1))
+    through = [sample.text for sample in samples if passed(sample)]
+    assert len(samples) > 200
+    assert len(through) <= 0.03 * len(samples), through
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_at_most_two_in_a_hundred_harmless_strings_are_touched(seed: int) -> None:
+    samples = list(harmless(seed, each=2))
+    wrong = [sample.text for sample in samples if touched(sample)]
+    assert len(samples) > 150
+    assert len(wrong) <= 0.02 * len(samples), wrong
+
+
+def test_each_kind_has_a_secret_that_is_found() -> None:
+    kinds: dict[str, int] = {}
+    for sample in secrets(3, each=1):
+        kinds[sample.kind] = kinds.get(sample.kind, 0) + (not passed(sample))
+    assert len(kinds) > 10
+    assert all(kinds.values()), kinds
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "sk-a-",
+        "/",
+        "1234567890-",
+        "AKIA",
+        "password is ",
+        "pass:",
+        "password 'a' + ",
+        "eyJ",
+        "Cookie: a=b; ",
+        "-----END PRIVATE KEY-----",
+        "recovery codes: 12345678 ",
+        "machine a login b password ",
+        "://a:",
+        "abandon ",
+        "secret:\n  a",
+        "A\u200b",
+        "MIIEvQ",
+        "密码",
+    ],
+)
+def test_the_time_grows_with_the_length_and_no_faster(part: str) -> None:
+    def seconds(length: int) -> float:
+        text = (part * (length // len(part) + 1))[:length]
+        start = time.process_time()
+        redact(text)
+        return time.process_time() - start
+
+    redact("warm up 1234567890")
+    short, long = min(seconds(25_000) for _ in range(2)), min(seconds(100_000) for _ in range(2))
+    assert long < max(0.2, 9 * short)
+    assert long < 4, "0.8 s alone on the machine it was measured on"
