@@ -45,7 +45,8 @@ NOUN = (
 )
 NOUN_ZH = r"(?:日志|输出|错误|报错|邮件|消息|评论|页面|网页|文档|文件|内容|文本|工单|问题|描述|回复|说明|帖子|文章)"
 PRESENTS = re.compile(
-    r"\b(?:here(?:'s|’s| is| are| comes| you go)|this is|these are|below|following|follows?|pasted?|copied|quoting|quoted?|forwarded?|"
+    r"\b(?:here(?:'s|’s| is| are| comes| you go)|th(?:is|at) (?:is|was)|these are|(?:dies|das) (?:ist|war|sind)|c'est|ceci est|est[aeo]s? (?:es|son)|this came|"
+    r"(?:got|received|found|sent|posted|opened|filed|left) (?:me |us )?(?:this|that|these|the|an?)|это|below|following|follows?|pasted?|copied|quoting|quoted?|forwarded?|"
     r"from (?:the|our|my|a|an|their|his|her)|i (?:got|get|found|received|see)|it (?:says|said)|according to|"
     + SPEECH
     + r"|hier (?:ist|sind|der|die|das|kommt)|folgend\w*|unten|laut|aus (?:der|dem|einem|einer)|voici|voilà|ci-dessous|suivant\w*|selon|"
