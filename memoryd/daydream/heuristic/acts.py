@@ -23,13 +23,18 @@ LEAST_WORDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A statement that is to hold. `revises`: it opens as a correction of what the speaker said before."""
+    """A statement that is to hold.
+
+    `revises`: it opens as a correction of what the speaker said before. `outright`: it says by a word of its own that it is
+    to be remembered or holds from now on, so that nobody need judge it.
+    """
 
     text: str
     kind: Kind
     polarity: Polarity = Polarity.KNOW
     reason: str = ""
     revises: bool = False
+    outright: bool = False
 
 
 # Openers
@@ -76,13 +81,14 @@ def without_openers(text: str) -> str:
 # Words of the acts
 
 _REMEMBER = re.compile(
-    r"^(?:(?:please |always )?(?:remember|keep in mind|don'?t forget|do not forget|bear in mind|take note|make a note|"
-    r"note|memori[sz]e|save to memory|"
+    r"^(?:(?:please |always )?(?:remember|keep in mind|don'?t forget(?= that|:| to)|do not forget(?= that|:| to)|"
+    r"bear in mind|take note|make a note|"
+    r"note(?= that (?!down)|:)|memori[sz]e|save to memory|"
     r"add to (?:your )?memory|for your memory)\b(?! (?:when|how|why|what|where|who|the time|me\b|last))(?:\s*(?:that|"
     r"this|,|:))*|"
     r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? (?:immer )?daran|behalte im kopf|vergiss nicht|"
     r"notiere?(?: dir)?)\b(?:\s*(?:dass|,|:))*|"
-    r"(?:souviens-toi|rappelle-toi|retiens|note|n'oublie pas|garde en tête)\b(?:\s*(?:que|qu'|bien|,|:))*|"
+    r"(?:souviens-toi|rappelle-toi|retiens|note(?= que|:)|n'oublie pas|garde en tête)\b(?:\s*(?:que|qu'|bien|,|:))*|"
     r"(?:recuerda|ten en cuenta|no olvides|acuérdate(?: de)?|apunta|anota)\b(?:\s*(?:que|,|:))*|"
     r"(?:lembre(?:-se)?(?: de)?|tenha em mente|não (?:se )?esqueça(?: de)?|anote?|guarde)\b(?:\s*(?:que|,|:))*|"
     r"(?:запомни(?:те)?|помни|имей в виду|не забудь|не забывай|учти|запиши)\b(?:\s*(?:что|,|:))*|"
@@ -90,6 +96,9 @@ _REMEMBER = re.compile(
     _I,
 )
 _REMEMBER_AT_END = re.compile(
+    r"[,;.]? (?:please )?(?:remember (?:that|this)|keep (?:that|this) in mind|don'?t forget (?:that|this)|merk(?:e)? dir das|"
+    r"denk daran|souviens-t'en|n'oublie pas ça|recu[eé]rdalo|no lo olvides|lembre-se disso|не забудь(?: это)?|"
+    r"запомни(?: это)?)[.!]?$|[，,。]\s*(?:请)?记住(?:这点|这个|了)?[。！]?$|"
     r"(?:を|と|って|ことを?)?(?:覚えて(?:おいて)?(?:ください|ね)?|忘れないで(?:ください)?)[。！]?$|(?:을|를|라고|다고|"
     r"는 걸|라는 걸)?\s*기억해(?:\s?(?:줘|두세요|둬|주세요))?[.!]?$"
 )
@@ -138,6 +147,7 @@ _LEAD = (
 )
 _ALWAYS = re.compile(rf"{_LEAD}(?:please )?(?P<word>always|never(?: ever)?|don'?t ever|do not ever)\s+(?P<verb>{_DO})", _I)
 _ALWAYS_OTHER = re.compile(
+    r"^(?:bitte )?(?:immer|nie|niemals) (?:die|das|der|den|dem) [^.!?]{3,80}(?:en|ern|eln)[.!]?$|"
     # German: the adverb leads an infinitive, or follows an imperative.
     r"^(?:bitte )?(?:immer|nie(?:mals)?|stets|grundsätzlich)\s+(?!(?:noch|das|der|die|dasselbe|wieder|mehr|wenn|gleich|"
     r"so|ein\w*|es|ich|diese\w*|war|im|mehr)\b)\w+|"
@@ -151,7 +161,8 @@ _ALWAYS_OTHER = re.compile(
     r"emploie)z?\b[^.!?]{0,40}\btoujours\b|"
     # Spanish and Portuguese
     r"^(?:siempre|nunca|jamás|sempre|jamais) (?!(?:el|la|lo|los|las|un|una|que|me|se|es|está|fue|ha|he|había|falla|"
-    r"igual|o|os|as|um|uma|foi|é|vi|tive|más|mais)\b)\w+|"
+    r"igual|o|os|as|um|uma|foi|é|vi|tive|más|mais|funciona|pasa|passa|falha|sale|sai|responde|carga|carrega|termina|llega|"
+    r"chega|quiere|quer|aparece|abre|compila|anda|sirve|acaba)\b)\w+ \w+|"
     r"^(?:usa|utiliza|escribe|ejecuta|pon|haz|mantén|nombra|prueba|añade|responde|guarda|use|utilize|escreva|execute|"
     r"rode|faça|mantenha|responda|adicione)\b"
     r"[^.!?]{0,40}\b(?:siempre|sempre)\b|^no \w+ nunca\b|^não \w+ nunca\b|"
@@ -193,7 +204,7 @@ _SCOPE = re.compile(
 _IMPERATIVE = re.compile(
     r"^(?:(?:don'?t|do not|avoid|stop|never|always|only|use|name|write|keep|put|prefer|run|format|prefix|store|follow|"
     r"commit|push|test|add|document|sign|"
-    r"we|nobody|everyone|everything|all)\b|kein|nicht|wir|nous|on |nosotros|usamos|мы\b|не\b|我们|不要|别|用|使用)",
+    r"we|nobody|all)\b|kein|nicht|wir|nous|on |nosotros|usamos|мы\b|не\b|我们|不要|别|用|使用)",
     _I,
 )
 _DONT_LASTING = re.compile(
@@ -204,6 +215,32 @@ _DONT_LASTING = re.compile(
     _I,
 )
 _DONT_EVER = re.compile(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
+# What a sentence wants done, so that it says nothing of how things are.
+_TASK = re.compile(
+    r"\b(?:we|you|I) (?:need|have to|should|must|want you|can|could)\b|\blet'?s\b|\bplease\b|"
+    r"\b(?:wir|du) (?:müssen|sollten|musst|solltest)\b|"
+    r"\b(?:il faut|on doit|tu dois)\b|\b(?:hay que|tenemos que|temos que|precisamos)\b|\b(?:надо|нужно)\b|需要|应该",
+    _I,
+)
+_IS = re.compile(
+    r"\b(?:is|are|live|lives|stay|stays|go|goes|have|has|use|uses|start|starts|end|ends|must|always|never|heißen|heißt|liegen|"
+    r"liegt|sind|ist|sont|est|se llaman?|están?|son|ficam?|são|лежат|называются|находятся)\b|叫|放在|位于|使用",
+    _I,
+)
+# "The backup writes to the NAS, not to S3."
+_CONTRASTED = re.compile(
+    r"^(?:the|our|my|all|die|der|das|unsere?|le|la|les|notre|nos|el|los|las|nuestr[oa]s?|o|a|os|as|noss[oa]s?|наш\w*)\b "
+    r"(?:[\w`'/.-]+ ){1,5}?(?!(?:should|must|needs?|looks?|seems?|shows?)\b)[\w]+ [^?!]{2,80}?(?:, |\s)"
+    r"(?:not|nicht|pas|no|não|а не) \S+",
+    _I,
+)
+# True for the moment only: the server is down, the port is taken.
+_TRANSIENT = re.compile(
+    r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|slow|full|busy|taken|in use|red|green|running|ready|done(?! by)|"
+    r"empty|back|gone|stuck|late|offline|online|unavailable|unreachable|free|voll|langsam|belegt|pleine?|lente?|"
+    r"llen[oa]|lent[oa]|caíd[oa]|chei[oa]|ocupad[oa]|at \d+ ?(?:percent|%))",
+    _I,
+)
 # What we do here: present habit of a team.
 _HABIT = re.compile(
     r"\bwe (?:(?:always|never|only|usually|generally|don'?t|do not|all) )?(?P<verb>use|name|write|keep|store|deploy|"
@@ -218,7 +255,8 @@ _HABIT = re.compile(
     r"\b(?:usamos|nombramos|escribimos|desplegamos|guardamos|nomeamos|escrevemos|implantamos|guardamos|utilizamos)\b|"
     r"\bмы (?:используем|называем|пишем|храним|деплоим|поддерживаем|тестируем|выкатываем|не используем)\b|"
     r"我们(?:\S{0,6})?(?:统一|一般|都|只|不)?(?:用|使用|采用|部署|存放|命名)(?!这|它|那)|(?:では|"
-    r"は)\S{1,20}を?使(?:います|っています|う)|(?:우리는|우리 팀은).{2,40}(?:사용|씁니다|써요|쓴다)",
+    r"は)\S{1,20}を?使(?:います|っています|う)|(?:우리는|우리 팀은|저장소에서는|프로젝트에서는).{2,40}(?:사용|씁니다|"
+    r"써요|쓴다)",
     _I,
 )
 _TELLS_MORE = re.compile(
@@ -326,17 +364,20 @@ _ENV_WORDS = (
     r"tenants?|customers?|users?|frontend|backend|deploys?|"
     r"deployments?|releases?|reviews?|on-?call|design system|monorepo|packages?|modules?|service|services|gateway|dns|"
     r"domain|certificates?|cert|license|licence|office|team|"
-    r"datenbank|server|rechner|konto|umgebung|testumgebung|base de données|serveur|machine|compte|environnement|"
+    r"apps?|clients?|website|site|library|[\w-]{0,20}(?:datenbank|server|rechner|konto|umgebung)|base(?: de données|"
+    r" de préprod)?|préprod|стейдж\w*|serveur|"
+    r"machine|compte|environnement|"
     r"base de datos|servidor|máquina|cuenta|entorno|"
     r"banco(?: de dados)?|conta|ambiente|баз\w+|сервер\w*|машин\w*|аккаунт\w*|окружени\w+|стенд\w*"
 )
 _ENV = re.compile(
     rf"^(?:the|our|my|this|all|every|on|die|der|das|unsere?|notre|la|le|les|el|los|nuestr[oa]s?|o|a|nosso|nossa|наш\w*|"
     rf"meine?|mon|mi|meu|minha)?\s?(?:[\w./-]+ ){{0,4}}?(?:{_ENV_WORDS})\b.{{0,60}}?"
-    r"\b(?:is|are|lives?|lies|runs?|uses?|has|have|needs?|requires?|listens?|points?|sits?|belongs?|speaks?|accepts?|"
+    r"\b(?:is|are|lives?|lies|runs?|uses?|has|have|needs?|requires?|supports?|targets?|ships?|listens?|points?|sits?|"
+    r"belongs?|speaks?|accepts?|"
     r"allows?|expires?|resets?|gets?|contains?|goes|go|happen|"
     r"ist|sind|liegt|liegen|läuft|laufen|hat|haben|braucht|steht|est|sont|tourne|tournent|utilise|a|vit|está|están|"
-    r"corre|usa|tiene|vive|fica|roda|tem|"
+    r"corre|usa|tiene|vive|acepta|escucha|permite|soporta|fica|roda|tem|"
     r"находится|лежит|работает на|использует|живёт)\b|"
     r"^(?:我们的|测试|生产|预发|线上|开发|数据库)\S{0,12}(?:在|是|用|运行|位于|部署)|^\S{2,16}(?:サーバー|環境|"
     r"データベース|DB)は\S+|^\S{0,10}\s?(?:서버|환경|데이터베이스|DB)(?:는|은) .+",
@@ -349,10 +390,12 @@ _OWNED = re.compile(
     r"maintenu)\w* par [A-Z]|lo (?:lleva|mantiene) [A-Z]|отвечает [А-ЯЁ]\w+"
 )
 _PERSONAL = re.compile(
-    r"^I(?:'m| am)? (?:(?:always|only|mostly|usually) )?(?:(?:work|working|code|develop) (?:on|in|with|from|as)|(?:on|"
+    r"^I(?:'m| am)? (?:(?:always|only|mostly|usually) )?(?:(?:work|working|code|develop) (?:on|in|with|from|"
+    r"as) (?!the\b|this\b|that\b|it\b)|(?:on|"
     r"using) (?:windows|linux|macos|a mac|wsl|ubuntu|arch|fedora|debian)|use (?:[A-Z]\w+|fish|zsh|vim|neovim|emacs|nano|"
     r"dvorak) (?:as|for|on|with)|"
-    r"don'?t (?:speak|know|use|have)|speak|have (?:only|no)\b|can'?t (?:see|hear|read|install))|^ich (?:arbeite (?:auf|"
+    r"don'?t (?:speak|know|use|have)|speak (?!from|of)|have (?:only|no) (?!idea|time|clue|questions?)\w+)|"
+    r"^ich (?:arbeite (?:auf|"
     r"mit|in)|benutze|spreche|habe (?:nur|kein))\b|^je (?:travaille (?:sur|avec)|parle)\b|"
     r"^(?:trabajo (?:en|con)|hablo|trabalho (?:em|com|no)|falo)\b|^я (?:работаю (?:на|в|с)|говорю)\b|^我(?:用的是|在用|"
     r"只有|不会|的(?:电脑|系统|键盘)是)",
@@ -406,13 +449,14 @@ def act_of(sentence: str, before: str = "") -> Act | None:
     if not 2 <= size(core) <= MAX_WORDS or moment.asks(core) or moment.asks(sentence):
         return None
     act = _labelled(core) or _remembered(core)
+    outright = act is not None or bool(_STANDING.search(core))
     if act is None and not moment.binds_hard(core):
         act = _strong(core) or _corrected(sentence, core, before) or _weak(core)
     elif act is None:
         act = _corrected(sentence, core, before)
     if act is None or moment.only_points(act.text, len(keywords(act.text))) and not CJK.search(act.text):
         return None
-    return replace(act, text=worded(act.text), revises=bool(_REVISES.match(sentence)))
+    return replace(act, text=worded(act.text), revises=bool(_REVISES.match(sentence)), outright=outright)
 
 
 def _labelled(core: str) -> Act | None:
@@ -430,17 +474,29 @@ def _remembered(core: str) -> Act | None:
     at_end = _REMEMBER_AT_END.search(core)
     rest = core[match.end() :] if match else core[: at_end.start()] if at_end else ""
     rest = re.sub(r"^(?:to|de|zu) (?=\w)", "", rest)
+    if re.match(r"I (?:have|am|need|must|will|want|go|leave)\b|I'(?:m|ll|ve)\b", rest):
+        return None
     plain = size(rest) >= 3 or (CJK.search(rest) is not None and len(rest) >= 6)
     if not plain or moment.binds_hard(rest) or moment.asks(rest):
         return None
     inner = _strong(rest)
     if inner is not None:
         return inner
-    asks_to_do = bool(match and re.match(r"(?:to|de) ", core[match.end() :], _I)) or bool(_IMPERATIVE.match(rest))
-    if asks_to_do:
+    to_do = bool(match and re.match(r"(?:to|de) ", core[match.end() :], _I))
+    if to_do and not _RECURS.search(rest):
+        return None
+    if to_do or _IMPERATIVE.match(rest):
         return _rule(rest, "asked to remember")
     # Polarity do: the user asked for it to be known, so the next session is given it.
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
+
+
+_RECURS = re.compile(
+    r"\b(?:every|each|whenever|when(?:ever)? (?:you|we)\b(?!')|if (?:you|we)\b|(?:before|after) (?:you |we |a |an |each |every |the )?"
+    r"(?:commit|push|merg|releas|deploy|rebas|pull|tag|publish)\w*|"
+    r"jed\w+|bevor|chaque|avant de|cada|antes de|кажд\w+|перед)\b",
+    _I,
+)
 
 
 def _strong(core: str) -> Act | None:
@@ -452,6 +508,8 @@ def _strong(core: str) -> Act | None:
     match = _ALWAYS.search(core)
     if match and size(core) >= 3:
         told = core[match.start() :].lstrip(" ,;:.!—–")
+        if _QUOTES.search(core[: match.start() + 1]):
+            return None
         led = match.group(0).lower().lstrip()
         if led.startswith("we ") and moment.reports(core):
             return None
@@ -461,6 +519,12 @@ def _strong(core: str) -> Act | None:
     if _ALWAYS_OTHER.search(core):
         return _rule(core, "stated as a rule")
     return None
+
+
+# "The log says: always …" tells what something says.
+_QUOTES = re.compile(
+    r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I
+)
 
 
 def _from_clause(core: str, told: str) -> str:
@@ -477,15 +541,19 @@ def _weak(core: str) -> Act | None:
         return None
     if _PREFERS.search(core):
         fixed = re.search(
-            r"prefer(?:ence is)? (?:the|that|this|it|you|to (?:do|see|have) (?:it|this|that))\b|\bfor the \w+", core, _I
+            r"\boption|\bversion|\bvariant|opci[oó]n|opção|вариант|方案|"
+            r"prefer(?:ence is)? (?:the|that|this|it|you|to (?:do|see|have) (?:it|this|that))\b|\bfor the \w+",
+            core,
+            _I,
         )
         return None if fixed or size(core) < 3 else Act(core, Kind.PREFERENCE, Polarity.DO, "preference")
-    if _SCOPE.search(core) and (
-        _IMPERATIVE.search(core) or _HABIT.search(core) or _IMPERATIVE.match(_SCOPE.sub("", core).strip(" ,:"))
-    ):
-        return None if moment.reports(core) else _rule(core, "holds in this project")
+    if _SCOPE.search(core) and not (moment.reports(core) or _TASK.search(core)):
+        inner = _SCOPE.sub("", core, count=1).strip(" ,:，")
+        if _IMPERATIVE.match(inner) or _HABIT.search(core) or _IS.search(inner):
+            return _rule(core, "holds in this project")
     if _NORM.match(core) and re.search(
-        r"\b(?:must|has to|have to|always|never|may|muss|müssen|darf|doit|doivent|debe|deben|deve|devem|долж\w+|обязан\w*)\b",
+        r"^(?!.*\bI\b).*\b(?:must|has to|have to|always|never|may|muss|müssen|darf|doit|doivent|debe|deben|deve|devem|"
+        r"долж\w+|обязан\w*)\b",
         core,
         _I,
     ):
@@ -517,6 +585,7 @@ def _stated(core: str) -> Act | None:
     if (
         moment.reports(core)
         or size(core) < 4
+        or _TRANSIENT.search(core)
         or re.search(
             r"\b(?:is|are|was) \w+ing\b|\bshould\b|\bwill be\b|\bwould\b|\bI (?:want|need|think|guess)\b|\bmaybe\b|\bplease\b",
             core,
@@ -531,10 +600,12 @@ def _stated(core: str) -> Act | None:
     if swap:
         names = {value.lower() for value in swap.groupdict().values() if value}
         return None if names & _DETERMINER else Act(core, Kind.DECISION, Polarity.DO, "one thing instead of another")
-    if _OWNED.search(core):
+    if _OWNED.search(core) and not re.search(r"\bI'?(?:ll|m)?\b|\b(?:this|that|it)\b[,.]?$|\bowns (?:this|that|it)\b", core):
         return Act(core, Kind.FACT, Polarity.KNOW, "who is responsible")
     if _PERSONAL.search(core) and size(core) >= 5:
         return Act(core, Kind.ENVIRONMENT, Polarity.KNOW, "about the user's machine")
+    if _CONTRASTED.match(core) and named and size(core) >= 6:
+        return Act(core, _state_of(core), Polarity.KNOW, "one thing, not the other")
     if _ENV.search(core) and (named or more) and size(core) >= 5:
         return Act(core, _state_of(core), Polarity.KNOW, "environment")
     return None
@@ -550,7 +621,7 @@ def _corrected(sentence: str, core: str, before: str) -> Act | None:
     specific = re.search(r"\d|`[^`]+`|\w[./_-]\w|[a-z][A-Z]", core)
     if _DENIES.match(sentence) and _CONTRAST.search(core) and specific and not re.match(r"(?:don'?t|do not|not)\b", core, _I):
         return Act(said, _state_of(said), Polarity.KNOW, "correction")
-    values = re.findall(r"\d{2,}|`[^`]+`|[\w-]+\.[\w.-]+|\b[a-z]+[A-Z]\w*", core)
+    values = re.findall(r"[\w-]*\d[\w-]*|`[^`]+`|[\w-]+[./][\w./-]+|\b[a-z]+[A-Z]\w*", core)
     if _NO_LONGER.search(core) and len(set(values)) >= 2 and not moment.asks(core):
         return Act(core, _state_of(core), Polarity.KNOW, "correction")
     return None

@@ -10,6 +10,7 @@ from memoryd.daydream.heuristic.acts import Act, acts_of
 from memoryd.daydream.heuristic.candidates import of_act, of_finding, proposal
 from memoryd.daydream.heuristic.episodes import Episode, episodes
 from memoryd.daydream.heuristic.findings import findings, is_echo, names_cause, takes_back
+from memoryd.daydream.heuristic.judge import Judge
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import best, room
@@ -33,8 +34,9 @@ class HeuristicExtractor:
     Tool output is never read for statements, only for whether a step failed.
     """
 
-    def __init__(self, weights: Weights = DEFAULT) -> None:
+    def __init__(self, weights: Weights = DEFAULT, judge: Judge | None = None) -> None:
         self._weights = weights
+        self._judge = judge
 
     @property
     def name(self) -> str:
@@ -52,7 +54,7 @@ class HeuristicExtractor:
         units = [list(passage_units([part], skipped)) for part in parts]
         flat = [unit for group in units for unit in group]
         wrong = {id(flat[index]) for index in refuted(flat, parts)}
-        session = _Session(passage)
+        session = _Session(passage, self._judge)
         for part, group in zip(parts, units, strict=True):
             session.read_user(part)
             session.read_assistant(part)
@@ -72,7 +74,8 @@ class HeuristicExtractor:
 class _Session:
     """What a session has given so far, and what of that was taken back."""
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: Passage, judge: Judge | None) -> None:
+        self._judge = judge
         self.proposed = len(passage.given)
         self._given = passage.given
         self._kept: list[Candidate] = []
@@ -97,7 +100,7 @@ class _Session:
 
     def read_user(self, part: Episode) -> None:
         """Take in what the user wants to hold from now on; a new wording of what they just said replaces it."""
-        acts = _acts(part.user, part.before)
+        acts = self._agreed(_acts(part.user, part.before))
         for act, turn in acts:
             old = [said.text for said, _ in self._said_before if act.revises and _is_new_wording(act, said)]
             known = {one.content for one in self._kept}
@@ -105,6 +108,13 @@ class _Session:
             self._kept.append(replace(of_act(act, turn), revises=tuple(text for text in old if text not in known)))
         if part.user:
             self._said_before = acts
+
+    def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
+        """Those that were said outright, and those that the judge takes for acts of memory too."""
+        doubtful = [act.text for act, _ in acts if not act.outright]
+        verdicts = self._judge.agrees(doubtful) if self._judge else [True] * len(doubtful)
+        agreed = dict(zip(doubtful, verdicts, strict=True))
+        return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
 
     def read_assistant(self, part: Episode) -> None:
         """Take in what the assistant found and what it took back."""

@@ -18,7 +18,7 @@ STANDING = re.compile(
     r"(?:de|a partir de) (?:ahora|hoy)(?: en adelante)?|en adelante|"
     r"(?:a partir de|de) agora(?: em diante)?|daqui (?:em diante|para a frente)|"
     r"отныне|впредь|(?:с|от) (?:этого момента|сегодняшнего дня)|с сегодняшнего дня|на будущее|в будущем)\b"
-    r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!再|会|希望)|今後|これから|앞으로|지금부터",
+    r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!.{0,6}再|会|希望)|今後|これから|앞으로|지금부터",
     _I,
 )
 # Holds for hours or for the thing under the cursor; vetoes every act of memory.
@@ -30,10 +30,11 @@ _HARD = re.compile(
     r"in (?:\d+|a few|ten|five|two|a) ?(?:m|h|s|min(?:ute)?s?|sec(?:ond)?s?|hours?)|(?:at|for) the moment|"
     r"for the time being|currently|"
     r"this (?:time|once|one|way|thing)|that (?:one|way|thing|again)|th[eo]se (?:ones?|two)|the (?:other|second|third|"
-    r"last|previous|next|same|latter|former) "
+    r"last|previous|next|latter|former) "
     r"(?:one|file|error|option|way|version|line|commit|branch|approach|thing|test|function|idea)|the (?:second|third|"
     r"first|other) one|"
-    r"(?:see )?above|as before|so far|meanwhile|in the meantime|temporar(?:y|ily)|once more|one more time|never ?mind|"
+    r"another one|(?:see )?above|as before|so far|meanwhile|in the meantime|temporar(?:y|ily)|once more|one more time|"
+    r"never ?mind|"
     r"for (?:this|that) (?:task|pr|change|commit|session|fix|call|run|step|file|test|one|feature|ticket|issue)|"
     r"in (?:this|that) (?:pr|change|commit|session|run|step|file|function|test|case|task|branch|class|method|component|"
     r"line|loop)|"
@@ -67,22 +68,27 @@ _HARD = re.compile(
     r"|지금은|지금 |오늘|내일|어제|아까|일단|이번(?:에는|만)|잠깐|기다려|다시 한번|나중에|분 (?:후|뒤)|ㅋㅋ|ㅎㅎ|아직",
     _I,
 )
-# Points at something or at an order of steps. A rule stated outright may say so all the same ("always lint first").
+# Points at something that a later session does not see.
+_POINTS_AT = re.compile(
+    r"\b(?:this (?!(?:project|repo(?:sitory)?|code ?base|monorepo|app|application|team|company|machine|workspace|package|"
+    r"service|product|library|tool|organi[sz]ation|laptop|computer|server|host|is|was|means|applies|holds|way)\b)\w+|"
+    r"that (?=(?:file|function|class|test|line|error|change|commit|branch|button|page|call|method|endpoint|component|bug|"
+    r"issue|thing|part|code|table|query|script|step|way|option|approach|idea|folder|variable|colou?r|name|field)\b)\w+|"
+    r"these|those|line \d+|(?:like )?in the (?:screenshot|example|picture|image|mock-?up|log|output|attachment)|"
+    r"dies(?:e[nrms]?)? (?!(?:projekt|repo\w*|team|rechner|maschine|app|codebasis)\b)\w+|"
+    r"ce(?:tte|t)? (?!(?:projet|dépôt|équipe|machine|appli\w*|repo|que|qui|n'est|sont)\b)\w+|là-bas|"
+    r"n?est[ea] (?!(?:proyecto|repo\w*|equipo|máquina|aplicación|projeto|time|equipe|aplicativo)\b)\w+|"
+    r"эт(?:от|у|ого|ой) (?!(?:проект|репозитори|команд|машин)\w*)\w+)\b"
+    r"|这个(?!项目|仓库|团队|应用|代码库)|那个|这段|この(?!プロジェクト|リポジトリ|チーム|アプリ)|その|"
+    r"(?:^|\s)이 (?!프로젝트|저장소|팀|앱)|(?:^|\s)그 ",
+    _I,
+)
+# Speaks of an order of steps or of a place. A rule stated outright may say so all the same ("always lint first").
 _SOFT = re.compile(
-    r"\b(?:first|again|still|already|here|there|once|just|below|soon|later|then|"
-    r"this (?!(?:project|repo(?:sitory)?|code ?base|monorepo|app|application|team|company|machine|workspace|package|"
-    r"service|product|library|"
-    r"organi[sz]ation|laptop|computer|server|host)\b)\w+|that (?=(?:file|function|class|test|line|error|change|commit|"
-    r"branch|button|page|call|method|"
-    r"endpoint|component|bug|issue|thing|part|code|table|query|script|step|way|option|approach|idea)\b)\w+|these|those|"
-    r"zuerst|hier|dort|wieder|dies(?:e[nrms]?)? (?!(?:projekt|repo\w*|team|rechner|maschine|app|codebasis)\b)\w+|"
-    r"d'abord|ici|encore|ce(?:tte|t)? (?!(?:projet|dépôt|équipe|machine|appli\w*|repo)\b)\w+|là-bas|"
-    r"primero|aquí|ahí|est[ea] (?!(?:proyecto|repo\w*|equipo|máquina|aplicación)\b)\w+|primeiro|aqui|ali|"
-    r"n?est[ea] (?!(?:projeto|repo\w*|time|equipe|máquina|aplicativo)\b)\w+|"
-    r"сначала|здесь|тут|уже|эт(?:от|у|о|а|ого|ой) (?!(?:проект|репозитори|команд|машин)\w*)\w+)\b"
-    r"|首先|先|这里|那里|这个(?!项目|仓库|团队|应用|代码库)|那个|还是|又|这段|ここ|そこ|まず|この(?!プロジェクト|"
-    r"リポジトリ|チーム|アプリ)|その|"
-    r"여기|거기|먼저|또|이 (?!프로젝트|저장소|팀|앱)|그 ",
+    r"\b(?:first|again|still|already|here|there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
+    r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
+    r"zuerst|hier|dort|wieder|d'abord|ici|encore|primero|aquí|ahí|primeiro|aqui|ali|сначала|здесь|тут|уже)\b"
+    r"|首先|先|这里|那里|还是|又|ここ|そこ|まず|여기|거기|먼저|(?:^|\s)또 ",
     _I,
 )
 _QUESTION = re.compile(
@@ -105,7 +111,7 @@ _REPORT = re.compile(
     r"\b(?:errors?|exceptions?|fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|bugs?|hangs?|stuck|wrong|"
     r"doesn'?t (?:work|show|load|start|compile)|"
     r"not working|didn'?t|isn'?t (?:working|showing)|traceback|undefined|weird|strange|annoying|seems?|looks like|"
-    r"happen(?:s|ed|ing)?|"
+    r"happen(?:s|ed|ing)?|typos?|takes forever|"
     r"I (?:get|got|see|saw|have seen|am getting|tried|was|noticed|forgot|wanted)|we (?:get|got|see|saw|tried|were|"
     r"noticed|just)|"
     r"fehler|schlägt|stürzt|kaputt|falsch|geht nicht|funktioniert nicht|hängt|erreur|échoue|plante|cassé|marche pas|"
@@ -140,13 +146,13 @@ def without_standing(text: str) -> str:
 
 def binds_hard(text: str) -> bool:
     """Whether the text is bound to the moment or to what is pointed at, so that it is never an act of memory."""
-    return bool(_HARD.search(without_standing(text)))
+    rest = without_standing(text)
+    return bool(_HARD.search(rest) or _POINTS_AT.search(rest))
 
 
 def binds(text: str) -> bool:
     """Whether any word binds the text to the moment, also one that a rule stated outright may hold."""
-    rest = without_standing(text)
-    return bool(_HARD.search(rest) or _SOFT.search(rest))
+    return binds_hard(text) or bool(_SOFT.search(without_standing(text)))
 
 
 def asks(text: str) -> bool:
