@@ -16,6 +16,7 @@ from memoryd.config import OLD_READERS, READERS, with_flags
 from memoryd.daydream.draft import dry_run, requests
 from memoryd.daydream.extractors import ENDPOINT, make_extractor
 from memoryd.daydream.model_extract import print_prompt as as_text
+from memoryd.embed import make_embedder
 from memoryd.errors import InputError
 from memoryd.llm import UnansweredError, request_id
 from memoryd.types import Message
@@ -162,7 +163,9 @@ def _print_prompts(context: Context, /, transcript: Path | None, replay: Path | 
 
 def _dry_run(context: Context, /, transcript: Path | None, reader: str | None, record: Path | None, replay: Path | None) -> None:
     path, settings = _named(transcript), with_flags(context.settings, reader=reader)
-    result = dry_run(path, make_extractor(settings, record=record, replay=replay), settings, SystemClock().now())
+    embedder = make_embedder(settings) if settings.rank != "bm25" else None
+    chosen = make_extractor(settings, record=record, replay=replay, embedder=embedder)
+    result = dry_run(path, chosen, settings, SystemClock().now())
     if context.show(result):
         return
     for candidate in result["candidates"]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from memoryd.config import Settings
 from memoryd.daydream.transcript import ReadLimits
+from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import InputError
 from memoryd.llm.logins import Logins
-from memoryd.protocols import Extractor
+from memoryd.protocols import Embedder, Extractor
 from memoryd.types import Extraction, Passage
 
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
@@ -52,10 +53,11 @@ def limits_for(settings: Settings, reader: str) -> ReadLimits:
 class OfflineReader:
     """Reads by rules, under the name by which it is recorded: `offline`, or `session` when a session's model settles the rest."""
 
-    def __init__(self, name: str = OFFLINE) -> None:
-        from memoryd.daydream.heuristic import HeuristicExtractor
+    def __init__(self, name: str = OFFLINE, embedder: Embedder | None = None) -> None:
+        from memoryd.daydream.heuristic import HeuristicExtractor, Judge
 
-        self._rules = HeuristicExtractor()
+        # The judge's weights hold for the bundled model's vectors only.
+        self._rules = HeuristicExtractor(judge=Judge(embedder) if isinstance(embedder, OnnxEmbedder) else None)
         self._name = name
 
     @property
@@ -75,17 +77,18 @@ def make_extractor(
     replay: Path | None = None,
     name: str = "",
     logins: Logins | None = None,
+    embedder: Embedder | None = None,
 ) -> Extractor:
     """The chosen reader, or the one of that name; its libraries are loaded here. Raises ConfigError when a key is missing.
 
     `record` is a folder for a model's answers, `replay` one from which they come instead of from the model; for
-    these a reader that asks no model raises InputError.
+    these a reader that asks no model raises InputError. Rules read more strictly with the bundled `embedder`.
     """
     name = name or choose(settings)
     if name not in ASKS_A_MODEL:
         if record or replay:
             raise InputError(f"The {name} reader asks no model.", fix="Add --reader endpoint or --reader claude.")
-        return OfflineReader(name)
+        return OfflineReader(name, embedder)
     from memoryd.daydream.model_extract import ModelExtractor
     from memoryd.llm import ClaudeLLM, OpenAILLM, RecordingLLM, ReplayLLM
 

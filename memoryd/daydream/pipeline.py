@@ -32,7 +32,7 @@ from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_
 from memoryd.errors import MemorydError, TranscriptError
 from memoryd.llm.logins import Logins
 from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock, Extractor
+from memoryd.protocols import Clock, Embedder, Extractor
 from memoryd.state import Cursor, Held, Job, Run, State
 from memoryd.types import Candidate, Extraction, Passage, Status, Usage
 from memoryd.verdicts import REFUSED, Verdict
@@ -97,6 +97,7 @@ class DayDream:
         extractor: Extractor | None = None,
         projects: ProjectRegistry | None = None,
         logins: Logins | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._store = store
         self._keeper = Keeper(store, clock)
@@ -105,7 +106,7 @@ class DayDream:
         self._clock = clock
         self._live = _Live()
         self._extractor = extractor
-        self._readers = Readers(settings, state, clock, extractor, logins)
+        self._readers = Readers(settings, state, clock, extractor, logins, embedder)
         self._projects = projects or ProjectRegistry(settings.paths.projects)
         self._limits = limits_for(settings, self._readers.chosen)
         self._noted = self._readers.problem()

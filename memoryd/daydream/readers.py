@@ -28,7 +28,7 @@ from memoryd.daydream.model_extract import Closable, UnusableAnswerError
 from memoryd.errors import ConfigError, MemorydError, ModelError
 from memoryd.llm.logins import Logins
 from memoryd.openai_api import OPENROUTER_URL
-from memoryd.protocols import Clock, Extractor
+from memoryd.protocols import Clock, Embedder, Extractor
 from memoryd.state import State
 from memoryd.types import Extraction, Passage
 
@@ -56,8 +56,15 @@ class Readers:
     """Asks the first model that can answer; knows the rules that read meanwhile. One passage at a time."""
 
     def __init__(
-        self, settings: Settings, state: State, clock: Clock, extractor: Extractor | None = None, logins: Logins | None = None
+        self,
+        settings: Settings,
+        state: State,
+        clock: Clock,
+        extractor: Extractor | None = None,
+        logins: Logins | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
+        self._embedder = embedder
         self._settings = settings
         self._state = state
         self._clock = clock
@@ -81,7 +88,7 @@ class Readers:
     def rules(self) -> Extractor:
         """The reader that needs no model, made at its first use."""
         if self._rules is None:
-            self._rules = OfflineReader(self.chosen if self.chosen in READS_BY_RULES else SESSION)
+            self._rules = OfflineReader(self.chosen if self.chosen in READS_BY_RULES else SESSION, self._embedder)
         return self._rules
 
     def can_ask(self) -> bool:

@@ -147,7 +147,7 @@ class Api:
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry, self._service, self._clock)
-        daydream = DayDream(self._service, self._state, settings, self._clock)
+        daydream = DayDream(self._service, self._state, settings, self._clock, embedder=self._embedder)
         return _Parts(settings, methods, hooks, injector, daydream, dreams)
 
     # What the daemon asks

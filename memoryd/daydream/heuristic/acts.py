@@ -162,7 +162,7 @@ _ALWAYS_OTHER = re.compile(
     # Spanish and Portuguese
     r"^(?:siempre|nunca|jamás|sempre|jamais) (?!(?:el|la|lo|los|las|un|una|que|me|se|es|está|fue|ha|he|había|falla|"
     r"igual|o|os|as|um|uma|foi|é|vi|tive|más|mais|funciona|pasa|passa|falha|sale|sai|responde|carga|carrega|termina|llega|"
-    r"chega|quiere|quer|aparece|abre|compila|anda|sirve|acaba)\b)\w+ \w+|"
+    r"chega|quiere|quer|aparece|abre|compila|anda|sirve|acaba|quise|quis|quería|queria)\b|\w+(?:é|í|ó|aba|ía)\b)\w+ \w+|"
     r"^(?:usa|utiliza|escribe|ejecuta|pon|haz|mantén|nombra|prueba|añade|responde|guarda|use|utilize|escreva|execute|"
     r"rode|faça|mantenha|responda|adicione)\b"
     r"[^.!?]{0,40}\b(?:siempre|sempre)\b|^no \w+ nunca\b|^não \w+ nunca\b|"
@@ -236,7 +236,8 @@ _CONTRASTED = re.compile(
 )
 # True for the moment only: the server is down, the port is taken.
 _TRANSIENT = re.compile(
-    r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|slow|full|busy|taken|in use|red|green|running|ready|done(?! by)|"
+    r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|slow|full|busy|taken|in use|red|green|running|ready|"
+    r"done(?! by)|"
     r"empty|back|gone|stuck|late|offline|online|unavailable|unreachable|free|voll|langsam|belegt|pleine?|lente?|"
     r"llen[oa]|lent[oa]|caíd[oa]|chei[oa]|ocupad[oa]|at \d+ ?(?:percent|%))",
     _I,
@@ -492,7 +493,8 @@ def _remembered(core: str) -> Act | None:
 
 
 _RECURS = re.compile(
-    r"\b(?:every|each|whenever|when(?:ever)? (?:you|we)\b(?!')|if (?:you|we)\b|(?:before|after) (?:you |we |a |an |each |every |the )?"
+    r"\b(?:every|each|whenever|when(?:ever)? (?:you|we)\b(?!')|if (?:you|we)\b|"
+    r"(?:before|after) (?:you |we |a |an |each |every |the )?"
     r"(?:commit|push|merg|releas|deploy|rebas|pull|tag|publish)\w*|"
     r"jed\w+|bevor|chaque|avant de|cada|antes de|кажд\w+|перед)\b",
     _I,
@@ -508,7 +510,8 @@ def _strong(core: str) -> Act | None:
     match = _ALWAYS.search(core)
     if match and size(core) >= 3:
         told = core[match.start() :].lstrip(" ,;:.!—–")
-        if _QUOTES.search(core[: match.start() + 1]):
+        lead = core[: match.start("word")]
+        if _QUOTES.search(lead) and not re.search(r"\b(?:but|however|yet)\W*$", lead, _I):
             return None
         led = match.group(0).lower().lstrip()
         if led.startswith("we ") and moment.reports(core):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -19,9 +20,11 @@ from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.unfit import unfit
 from memoryd.daydream.heuristic.units import PASTE_CHARS, Unit, agent_units, user_units
 from memoryd.daydream.secret_rules import MARK
+from memoryd.errors import EmbeddingError
 from memoryd.text import keywords
 from memoryd.types import Candidate, Extraction, Passage, Polarity, Source, Turn, TurnKind
 
+log = logging.getLogger(__name__)
 # How many findings of the assistant one prompt may leave active; the last ones are nearest to what was found to hold.
 MOST_FINDINGS = 2
 # So many letters decide whether two words are forms of one.
@@ -79,6 +82,7 @@ class _Session:
         self.proposed = len(passage.given)
         self._given = passage.given
         self._kept: list[Candidate] = []
+        self._taken_back: list[str] = []
         self._said_before = _acts([t for t in passage.context if t.kind is TurnKind.USER and not t.sidechain][-1:])
 
     def words(self) -> list[frozenset[str]]:
@@ -94,7 +98,7 @@ class _Session:
 
     def propose(self, candidates: Iterable[Candidate]) -> None:
         """Take proposals in."""
-        new = list(candidates)
+        new = [one for one in candidates if one.source is Source.USER or not self._is_taken_back(one.content)]
         self._kept += new
         self.proposed += len(new)
 
@@ -112,9 +116,16 @@ class _Session:
     def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
         """Those that were said outright, and those that the judge takes for acts of memory too."""
         doubtful = [act.text for act, _ in acts if not act.outright]
-        verdicts = self._judge.agrees(doubtful) if self._judge else [True] * len(doubtful)
-        agreed = dict(zip(doubtful, verdicts, strict=True))
+        agreed = dict(zip(doubtful, self._verdicts(doubtful), strict=True))
         return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
+
+    def _verdicts(self, texts: Sequence[str]) -> Sequence[bool]:
+        if self._judge is not None:
+            try:
+                return self._judge.agrees(texts)
+            except EmbeddingError as error:
+                log.warning("acts of memory are read by rules alone: %s", error)
+        return [True] * len(texts)
 
     def read_assistant(self, part: Episode) -> None:
         """Take in what the assistant found and what it took back."""
@@ -133,8 +144,12 @@ class _Session:
             found += [replace(one, revises=tuple(revised)) for one in new]
         self._kept += found[-MOST_FINDINGS:]
 
+    def _is_taken_back(self, claim: str) -> bool:
+        return any(_is_wrong_cause(claim, text) for text in self._taken_back)
+
     def _take_back(self, text: str) -> list[str]:
         """Drop the causes that a sentence of the assistant takes back; those that were written before, by their text."""
+        self._taken_back.append(text)
         wrong = [one for one in self._kept if one.source is not Source.USER and _is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
         return [given for given in self._given if _is_wrong_cause(given, text)]

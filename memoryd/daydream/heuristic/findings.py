@@ -102,7 +102,7 @@ _SPECIFIC = re.compile(
     r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w+-\w+\b"
 )
 _TAKES_BACK = re.compile(
-    r"\b(?:(?:that|this|it|my (?:\w+ ){1,3}|the (?:earlier|previous|first) (?:\w+ ){1,2})(?:was|is|were|"
+    r"\b(?:(?:that|this|it|my(?: \w+){1,3}|the (?:earlier|previous|first)(?: \w+){1,2}) (?:was|is|were|"
     r"turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
     r"i was (?:wrong|mistaken)|i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
     r"n't) .{0,60}(?:after all|the (?:root )?cause)|"

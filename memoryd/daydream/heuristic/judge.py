@@ -26,7 +26,7 @@ class Judge:
     @cached_property
     def _weights(self) -> FloatArray:
         """The bar, the bias, and a weight for each dimension."""
-        return np.load(WEIGHTS, allow_pickle=False)
+        return np.asarray(np.load(WEIGHTS, allow_pickle=False), dtype=np.float32)
 
     def agrees(self, texts: Sequence[str]) -> list[bool]:
         """For each sentence whether it may be an act of memory."""

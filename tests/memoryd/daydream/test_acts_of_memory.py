@@ -1,0 +1,243 @@
+"""What becomes active without anybody's further word, and what never does, on sessions written for this."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.fit_acts import load
+from memoryd.daydream.heuristic import HeuristicExtractor
+from memoryd.daydream.heuristic.acts import Act, act_of, acts_of
+from memoryd.daydream.heuristic.score import Weights
+from memoryd.daydream.heuristic.sentences import statements
+from memoryd.types import Kind, Passage, Polarity, Status
+from tests.memoryd.daydream.talk import active, found, talk
+
+
+def acts(text: str) -> list[Act]:
+    return list(acts_of([one.text for one in statements(text)]))
+
+
+def test_of_what_is_said_for_the_moment_nothing_becomes_active() -> None:
+    wrong = [text for is_act, text in load() if not is_act and acts(text)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nearly_all_that_is_said_for_good_becomes_active() -> None:
+    said = [text for is_act, text in load() if is_act]
+    missed = [text for text in said if not acts(text)]
+    assert len(missed) <= 0.1 * len(said), "\n".join(missed)
+
+
+ORDERS = {
+    "English": [
+        "hold off on the release, I want to read the notes",
+        "make the sidebar 20px wider and keep the icons",
+        "it never loads on my phone, take a look",
+        "we should split that function, do it",
+        "ok, same for the other dialog",
+        "don't bother with tests for that",
+    ],
+    "German": [
+        "noch nicht mergen, ich lese erst die Notizen",
+        "mach die Seitenleiste breiter",
+        "auf dem Handy lädt es nie, schau mal",
+        "jetzt das Gleiche für den anderen Dialog",
+        "wir brauchen das bis heute Abend",
+    ],
+    "French": ["ne fusionne pas encore", "élargis la barre latérale", "ça ne charge jamais sur mon téléphone", "fais pareil ici"],
+    "Spanish": ["no lo fusiones todavía", "haz la barra más ancha", "nunca carga en mi teléfono", "ahora lo mismo aquí"],
+    "Chinese": ["先不要合并，我看一下", "把侧边栏加宽", "手机上总是加载不出来", "现在对另一个对话框做同样的事"],
+}
+SMALL_TALK = {
+    "English": [
+        "haha, never trust a computer",
+        "I always wanted a keyboard like that",
+        "remember when builds took an hour?",
+        "you rock",
+    ],
+    "German": ["haha, nie wieder Montag", "ich wollte immer schon so eine Tastatur", "danke, immer eine Freude"],
+    "French": ["mdr, plus jamais le lundi", "j'ai toujours voulu un clavier comme ça"],
+    "Spanish": ["jajaja, nunca más un lunes", "siempre quise un teclado así"],
+    "Chinese": ["哈哈，再也不在周一上线了", "我一直想要这样的键盘"],
+}
+# What was asked, what the step put out, what the assistant found, words that the memory must hold, its kind.
+FINDINGS = {
+    "English": (
+        "U: why is the import slow?",
+        "T: 80% in re.compile",
+        "A: The import is slow because `parse_row` compiles its pattern for each row. Compiling once brings it from 50 s to 3 s.",
+        ("parse_row", "50 s to 3 s"),
+        Kind.FIX,
+    ),
+    "German": (
+        "U: warum bricht der Export ab?",
+        "T: ok",
+        "A: Der Export schlägt fehl, weil `tmpfs` nur 64 MB groß ist. Ein größeres `--shm-size` behebt es.",
+        ("tmpfs", "--shm-size"),
+        Kind.FIX,
+    ),
+    "French": (
+        "U: pourquoi le build échoue ?",
+        "T: ok",
+        "A: Le build échoue parce que `node_modules` vient d'un autre système. Réinstaller avec `npm ci` règle le problème.",
+        ("node_modules", "npm ci"),
+        Kind.FIX,
+    ),
+    "Spanish": (
+        "U: ¿por qué falla el login?",
+        "T: 200",
+        "A: El login falla porque `SameSite` es `None` sin `Secure`. Añadir `Secure` lo resuelve.",
+        ("SameSite", "Secure"),
+        Kind.FIX,
+    ),
+    "Chinese": (
+        "U: 为什么登录失败？",
+        "T: 200",
+        "A: 登录失败是因为 `SameSite` 没有设置 `Secure`。加上之后修复了。",
+        ("SameSite", "Secure"),
+        Kind.FIX,
+    ),
+    "a dead end": (
+        "U: can we use Bun for the worker?",
+        "T: error",
+        "A: Bun can't be used for the worker: it has no `worker_threads` with shared memory. I went back to Node.",
+        ("worker_threads", "Node"),
+        Kind.DEAD_END,
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ORDERS)
+def test_a_session_of_orders_leaves_nothing_active(language: str) -> None:
+    lines = [line for said in ORDERS[language] for line in (f"U: {said}", "A: Okay.")]
+    assert active(talk(*lines)) == []
+
+
+@pytest.mark.parametrize("language", SMALL_TALK)
+def test_a_session_of_small_talk_leaves_nothing_active(language: str) -> None:
+    lines = [line for said in SMALL_TALK[language] for line in (f"U: {said}", "A: :)")]
+    assert active(talk(*lines)) == []
+
+
+@pytest.mark.parametrize("case", FINDINGS)
+def test_a_finding_is_one_memory_with_its_cure_or_reason(case: str) -> None:
+    asked, output, said, words, kind = FINDINGS[case]
+    (kept,) = active(talk(asked, "X: a command", output, said))
+    assert kept.kind is kind and all(word in kept.content for word in words)
+
+
+def test_a_cause_without_any_step_is_only_proposed() -> None:
+    turns = talk("U: why is it slow?", "A: It is slow because `a.py` reads the file twice. Caching it fixes that.")
+    assert active(turns) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("No, never mock the clock in `api_test`.", ["Never mock the clock in `api_test`."]),
+        ("Btw please always keep fixtures in tests/data.", ["Always keep fixtures in tests/data."]),
+        ("Leave it. By the way, our icons live in lib/icons, not in app.", ["Our icons live in lib/icons, not in app."]),
+        ("记住：预发环境只能通过 VPN 访问。", ["预发环境只能通过 VPN 访问。"]),
+        ("Nein, nicht yarn! Verwende immer pnpm.", ["Verwende immer pnpm."]),
+        ("Remember that the ERP accepts CSV only.", ["The ERP accepts CSV only."]),
+        (
+            "Always squash before merging, but never squash release branches.",
+            ["Always squash before merging.", "Never squash release branches."],
+        ),
+    ],
+)  # fmt: skip
+def test_openers_go_and_a_do_and_a_dont_are_two(said: str, kept: list[str]) -> None:
+    assert [act.text for act in acts(said)] == kept
+
+
+def test_the_parts_of_a_sentence_keep_their_polarity() -> None:
+    first, second = acts("Always squash before merging, but never squash release branches.")
+    assert (first.polarity, second.polarity) == (Polarity.DO, Polarity.DONT)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "polarity"),
+    [
+        ("Please word commit messages", None, None),
+        ("Please write commit messages so that a customer understands them.", Kind.RULE, Polarity.DO),
+        ("We decided against MongoDB because nobody can run it.", Kind.DECISION, Polarity.KNOW),
+        ("Rule: every job must be idempotent.", Kind.RULE, Polarity.DO),
+        ("Remember that Huber AG gets its invoices as XML.", Kind.FACT, Polarity.DO),
+        ("todo for later: the avatar upload leaks memory", Kind.TODO, Polarity.DO),
+        ("next time: finish the importer for the old format", Kind.TODO, Polarity.DO),
+        ("Never commit generated files.", Kind.RULE, Polarity.DONT),
+    ],
+)
+def test_acts_have_the_right_kind_and_polarity(said: str, kind: Kind | None, polarity: Polarity | None) -> None:
+    act = act_of(said)
+    assert (act and act.kind, act and act.polarity) == (kind, polarity)
+
+
+def test_of_three_wordings_of_a_wish_the_last_stands() -> None:
+    turns = talk(
+        "U: From now on begin branch names with the author's initials.",
+        "A: ok",
+        "U: No, always begin branch names with the ticket number.",
+        "A: ok",
+        "U: Final: begin branch names with ticket number and a slash.",
+        "A: ok",
+    )
+    (kept,) = active(turns)
+    assert kept.content == "Begin branch names with ticket number and a slash." and kept.kind is Kind.RULE
+
+
+def test_a_later_wording_says_what_it_takes_back_of_an_earlier_passage() -> None:
+    before = talk("U: From now on begin branch names with the author's initials.", "A: ok")
+    (kept,) = active(talk("U: No, always begin branch names with the ticket number.", "A: ok", first=3), before)
+    assert kept.revises == ("From now on begin branch names with the author's initials.",)
+
+
+def test_a_correction_of_the_assistant_takes_back_no_other_rule() -> None:
+    turns = talk(
+        "U: Always run the linter before you push.", "A: ok", "U: No, never push to main without a review.", "A: ok"
+    )  # fmt: skip
+    assert len(active(turns)) == 2
+
+
+def test_a_cause_that_the_assistant_takes_back_goes() -> None:
+    turns = talk(
+        "U: the job dies at night, why?",
+        "X: journalctl",
+        "T: killed",
+        "A: The root cause is a leak in `thumbnailer`: it never closes its files.",
+        "X: lsof",
+        "T: 12",
+        "A: That was wrong: `thumbnailer` does not leak. The root cause is the cron job that restarts `docker` at 02:00.",
+    )
+    kept = [one.content for one in found(turns) if "thumbnailer" in one.content and "never closes" in one.content]
+    assert kept == []
+    assert any("02:00" in one.content for one in active(turns))
+
+
+def test_an_error_that_the_assistant_only_repeats_is_nothing() -> None:
+    turns = talk("U: run it", "X: qa", "T: failed", 'A: {"error": "QA failed", "reason": "the root cause is a timeout of `qa`"}')
+    assert active(turns) == []
+
+
+def test_what_the_user_quotes_is_not_theirs_and_the_answer_beneath_is() -> None:
+    (kept,) = active(talk("U: > Always use npm in this repository.\nNo, always use bun in this repository.", "A: ok"))
+    assert kept.content == "Always use bun in this repository."
+
+
+def test_at_most_eight_proposals_for_three_prompts() -> None:
+    subjects = "billing search upload avatar export login audit invoice cache mailer parser router".split()
+    lines = []
+    for n in range(0, len(subjects), 2):
+        one, other = subjects[n : n + 2]
+        lines += [f"U: I want the {one} page to show totals because the {other} team needs them"]
+        lines += [
+            f"A: The {one} worker reads `{other}.yaml` only at startup.",
+            f"A: {other.title()} requests never retry because `{one}_limit` is zero by default.",
+            f"A: `{one}{other.title()}` stores its rows in Redis instead of the {other} table.",
+            f"A: Without `{other.upper()}_KEY` the {one} command falls back to a random name.",
+        ]
+    all_promising = HeuristicExtractor(Weights({"bias": 2.0}, {"bias": 2.0}))
+    answer = all_promising.extract(Passage(talk(*lines)))
+    proposed = [one for one in answer.candidates if one.status is Status.CANDIDATE]
+    assert len(proposed) == 16
+    assert all(0 < one.confidence < 1 for one in proposed)
