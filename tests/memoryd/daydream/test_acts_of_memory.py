@@ -225,17 +225,10 @@ def test_what_the_user_quotes_is_not_theirs_and_the_answer_beneath_is() -> None:
 
 
 def test_at_most_eight_proposals_for_three_prompts() -> None:
-    subjects = "billing search upload avatar export login audit invoice cache mailer parser router".split()
     lines = []
-    for n in range(0, len(subjects), 2):
-        one, other = subjects[n : n + 2]
-        lines += [f"U: I want the {one} page to show totals because the {other} team needs them"]
-        lines += [
-            f"A: The {one} worker reads `{other}.yaml` only at startup.",
-            f"A: {other.title()} requests never retry because `{one}_limit` is zero by default.",
-            f"A: `{one}{other.title()}` stores its rows in Redis instead of the {other} table.",
-            f"A: Without `{other.upper()}_KEY` the {one} command falls back to a random name.",
-        ]
+    for prompt in range(6):
+        lines.append("U: please look at the services")
+        lines += [f"A: Module{prompt}{k} keeps table{prompt}{k} in store{prompt}{k} for `KEY_{prompt}_{k}`." for k in range(4)]
     all_promising = HeuristicExtractor(Weights({"bias": 2.0}, {"bias": 2.0}))
     answer = all_promising.extract(Passage(talk(*lines)))
     proposed = [one for one in answer.candidates if one.status is Status.CANDIDATE]
