@@ -1,4 +1,4 @@
-"""Fit the weights of memoryd/router/relevance.json on a corpus of labelled sessions.
+"""Fit the weights for memories without keys in memoryd/router/relevance.json on a corpus of labelled sessions.
 
     python benchmarks/fit_relevance.py CORPUS [--write] [--seed 0]
 
@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from memoryd.config import Settings
 from memoryd.embed import make_embedder
-from memoryd.router.relevance import FORMAT, WEIGHTS_FILE, is_foreign, item_terms, overlap_of, stem, term_weights
+from memoryd.router.relevance import FEATURES_OF, FORMAT, WEIGHTS_FILE, is_foreign, item_terms, overlap_of, stem, term_weights
 
 Array = NDArray[np.float64]
 FOLDS = 7
 RIDGE = 1.0
 KEEP = {"meaning": 0.92, "words": 0.8}  # words alone tell wrong from right less well, so they give up more answers
-FEATURES = {"meaning": ("cosine", "coverage"), "words": ("coverage",)}
+FEATURES = {name: FEATURES_OF[name] for name in ("meaning", "words")}
 COLUMN = {"cosine": 0, "coverage": 1}
 # What people type that no memory answers. Half serve the fit, half the figures.
 GENERIC = (
@@ -182,13 +182,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="replace the weights file")
     options = parser.parse_args()
     asked = ask(*load(options.corpus))
-    out: dict[str, Any] = {"format": FORMAT, "version": "1", "embedder": "bge-small-en-v1.5"}
+    out: dict[str, Any] = json.loads(WEIGHTS_FILE.read_text("utf-8"))  # those with keys stay as they are
+    out |= {"format": FORMAT, "embedder": "bge-small-en-v1.5"}
     for name, features in FEATURES.items():
         for scope, values in validate(asked, name, options.seed).items():
             print(f"{name:8} {scope:10} " + "  ".join(f"{key} {value:g}" for key, value in values.items()))
         model = train(asked, name)
         named = dict(zip(("bias", *features), model.tolist(), strict=True))
-        out[name] = {key: round(named.get(key, 0.0), 4) for key in ("bias", "cosine", "coverage")}
+        out[name] = {key: round(value, 4) for key, value in named.items()}
     print(json.dumps(out, indent=2))
     if options.write:
         WEIGHTS_FILE.write_text(json.dumps(out, indent=2) + "\n", "utf-8")

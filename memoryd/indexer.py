@@ -13,7 +13,7 @@ from memoryd.db import ODD_CONTENT, remove_database
 from memoryd.errors import EmbeddingError, IndexDamagedError, MemorydError, StoreError
 from memoryd.protocols import FloatArray
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.stores.vector import VectorStore
+from memoryd.stores.vector import Closeness, VectorStore
 from memoryd.types import MemoryItem, Query
 
 log = logging.getLogger(__name__)
@@ -226,6 +226,10 @@ class MeaningIndex(DerivedIndex[VectorStore]):
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
         """Cosine of each item that has a vector."""
         return self.use(lambda store: store.score(text, ids))
+
+    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
+        """The cosines of each item that has a vector, with its statement and with its keys."""
+        return self.use(lambda store: store.compare(text, ids))
 
     def prepare(self, text: str) -> None:
         """Begin to embed a query."""

@@ -16,6 +16,7 @@ from memoryd.indexer import DerivedIndex
 from memoryd.protocols import FloatArray, TokenEncoder
 from memoryd.router import is_turn
 from memoryd.stores.markdown import MarkdownStore
+from memoryd.stores.terms import keys_of
 from memoryd.stores.tokens import TokenEntry, TokenStore
 from memoryd.types import MemoryItem, Query, Status
 
@@ -125,4 +126,4 @@ def _is_moved(item: MemoryItem, before: Sequence[MemoryItem], stored: Mapping[st
 
 def _entry(item: MemoryItem, before: Sequence[MemoryItem]) -> TokenEntry:
     last = before[-1].id if before else ""
-    return TokenEntry(item.id, item_digest(item), item.content, last, " ".join(one.content for one in before))
+    return TokenEntry(item.id, item_digest(item), item.content, last, " ".join(one.content for one in before), keys_of(item))

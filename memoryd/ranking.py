@@ -18,6 +18,7 @@ from memoryd.config import Settings
 from memoryd.protocols import FloatArray
 from memoryd.router import (
     AskedTime,
+    KeyMatch,
     LateWeights,
     LearnedRouter,
     Overlap,
@@ -25,12 +26,14 @@ from memoryd.router import (
     ScoreWeights,
     asked_event,
     asked_kinds,
+    asked_listing,
     asked_span,
     asks_past,
     fuse,
     is_foreign,
     is_turn,
     item_terms,
+    key_match,
     late_features,
     late_scores,
     load_late_weights,
@@ -47,6 +50,8 @@ from memoryd.router import (
 )
 from memoryd.router.times import Span
 from memoryd.stores.ahead import Beside
+from memoryd.stores.terms import keys_of, searchable
+from memoryd.stores.vector import Closeness
 from memoryd.text import words
 from memoryd.types import Backend, Hit, MemoryItem, Query, Route, Status
 
@@ -57,8 +62,11 @@ SQUASH = 4.0
 LATE_SQUASH = 1.0
 # Share of the candidates that must have token vectors: with few, those would come first for that alone.
 ENCODED = 0.5
+# The rule that sends a query to the graph for its wording alone.
+WORDED = "relationship_words"
 # Share of an event's words that a memory must have to date it.
 TELLS_OF_EVENT = 0.6
+_LISTED = Route(Backend.MARKDOWN, "listing", "it asks for all of a kind or a time, not for a subject")
 _FALLBACK = "nothing was found that way, so words and meaning were tried together"
 
 
@@ -99,6 +107,10 @@ class Meaning(Protocol):
 
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
         """Cosine of each item that has a vector."""
+        ...
+
+    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
+        """The cosines of each item that has a vector, with its statement and with its keys."""
         ...
 
     def query_vector(self, text: str) -> FloatArray:
@@ -180,15 +192,32 @@ class Ranker:
             return chosen, sources.words.search(query, k)
         if not sources.words.holds(query):
             return chosen, []
+        if query.backend is None and (listed := self._list(query, k, sources)):
+            return _LISTED, listed
         if sources.meaning is not None and chosen.backend is Backend.HYBRID:
             sources.meaning.prepare(query.text)  # its model runs while the candidates are looked up by words
         query, time = _in_time(query, sources)
         asked = _Asked(query, sources, time, self._matching)
         lists = self._candidates(asked, chosen.backend, max(CANDIDATES, k))
+        if chosen.rule == WORDED:  # who words a question so may also ask for a fact
+            lists |= self._candidates(asked, Backend.HYBRID, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
             lists = self._candidates(asked, Backend.HYBRID, max(CANDIDATES, k))
         return chosen, self._rank(asked, lists, chosen.backend, k)
+
+    def _list(self, query: Query, k: int, sources: Sources) -> list[Hit]:
+        """The newest memories of the kinds and the time that the query asks for, if it asks for nothing else."""
+        now = query.now or datetime.now(UTC)
+        listing = asked_listing(query.text, now)
+        if listing is None or (query.kinds and listing.kinds):
+            return []
+        wanted = replace(query, text="", kinds=query.kinds or listing.kinds)
+        if listing.span is not None and query.created_after is None and query.created_before is None:
+            wanted = replace(wanted, created_after=listing.span[0], created_before=listing.span[1])
+        found = sources.words.search(wanted, k)
+        hits = [score_hit(replace(hit, relevancy=1.0), now, self._weights, listing.kinds) for hit in found]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
 
     def _route(self, query: Query, sources: Sources) -> Route:
         by_rules = route(query)
@@ -269,10 +298,13 @@ class Ranker:
         """The calibrated relevancy of each of these items."""
         if self._judges_cosine:
             asked.add_cosines([id for id in asked.items if id in ids or id in asked.time.successors.values()])
+        wanted = [id for id in dict.fromkeys([*ids, *(asked.time.successors.get(id, "") for id in ids)]) if id in asked.items]
+        by_keys = asked.key_matches([id for id in wanted if asked.items[id].asked_as], self._judges_cosine)
         foreign = is_foreign(asked.query.text)
         out = {}
-        for id in dict.fromkeys([*ids, *(asked.time.successors.get(id, "") for id in ids)]):
-            if id not in asked.items:
+        for id in wanted:
+            if id in by_keys:
+                out[id] = self._model.estimate_by_keys(by_keys[id])
                 continue
             cosine = asked.signals[id].get("cosine") if self._judges_cosine else None
             out[id] = self._model.estimate(asked.overlap(id), cosine, foreign=foreign)
@@ -308,13 +340,29 @@ class _Asked:
             self.signals[id]["coverage"] = self.overlap(id).coverage
 
     def overlap(self, id: str) -> Overlap:
-        """What the item shares with the query."""
-        if self._terms is None:
-            self._terms = term_weights(self.query.text, self._frequency, self._size())
+        """What the item, with its keys, shares with the query."""
         if id not in self._overlaps:
             item = self.items[id]
-            self._overlaps[id] = overlap_of(self._terms, item_terms(" ".join((item.content, *item.tags, *item.entities))))
+            self._overlaps[id] = overlap_of(self.terms, item_terms("\n".join((searchable(item), *keys_of(item)))))
         return self._overlaps[id]
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The weights of the query's terms."""
+        if self._terms is None:
+            self._terms = term_weights(self.query.text, self._frequency, self._size())
+        return self._terms
+
+    def key_matches(self, ids: Sequence[str], by_meaning: bool) -> dict[str, KeyMatch]:
+        """What the query shares with the keys of these items, which have some."""
+        meaning = self.sources.meaning if by_meaning else None
+        closeness = meaning.compare(self.query.text, ids) if meaning is not None and ids else {}
+        out = {}
+        for id in ids:
+            item = self.items[id]
+            cosines = closeness[id].keys if id in closeness else ()
+            out[id] = key_match(self.query.text, self.terms, item_terms(searchable(item)), keys_of(item), cosines)
+        return out
 
     def read(self, ids: Collection[str]) -> Mapping[str, MemoryItem]:
         """Those of the items that pass the filters; each is read once."""
@@ -357,8 +405,8 @@ def _in_time(query: Query, sources: Sources) -> tuple[Query, AskedTime]:
     """What the query says of time. One that asks how things were is also shown what no longer holds."""
     span = asked_span(query.text, query.now or datetime.now(UTC)) or _span_of_event(query, sources)
     past = asks_past(query.text) and query.as_of is None and query.valid_at is None
-    if past and query.statuses == (Status.ACTIVE,):
-        query = replace(query, statuses=(Status.ACTIVE, Status.SUPERSEDED))
+    if past and query.statuses in ((Status.ACTIVE,), (Status.ACTIVE, Status.CANDIDATE)):
+        query = replace(query, statuses=(*query.statuses, Status.SUPERSEDED))
     return query, AskedTime(span, past)
 
 

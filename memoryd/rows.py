@@ -18,6 +18,8 @@ from memoryd.errors import IndexDamagedError, InputError
 from memoryd.types import MemoryItem, Query, Scope, Status
 
 ITEMS_KEPT = 6_000
+# Those of these that have ended by themselves (`valid_to`) are not current any more.
+_CURRENT = frozenset({Status.ACTIVE, Status.CANDIDATE})
 COLUMNS = (
     "id",
     "content",
@@ -129,7 +131,7 @@ def _add_time(where: _Where, query: Query) -> None:
         where.one_of("status", sorted({*query.statuses, Status.ACTIVE, Status.SUPERSEDED}))
     else:
         where.one_of("status", query.statuses)
-        if query.now is not None and query.statuses == (Status.ACTIVE,):
+        if query.now is not None and query.statuses and _CURRENT.issuperset(query.statuses):
             moment = seconds(query.now)
             where.add("(@expired_at IS NULL OR @expired_at > ?) AND (@valid_to IS NULL OR @valid_to > ?)", moment, moment)
     if query.valid_at is not None:

@@ -48,8 +48,12 @@ def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters
     result = context.call("recall", query=" ".join(query), **filters)
     if context.show(result):
         return
-    context.output.memories(result["hits"])
-    if not result["hits"]:
+    context.output.memories(hit for hit in result["hits"] if not hit.get("unsure"))
+    if unsure := [hit for hit in result["hits"] if hit.get("unsure")]:
+        sure = len(unsure) < len(result["hits"])
+        context.output.line("These may bear on it, too:" if sure else "Nothing sure; these may bear on it:", "dim")
+        context.output.memories(unsure)
+    elif not result["hits"]:
         context.output.line("Nothing relevant.")
     if result.get("weak"):
         context.output.line("Below the floor:", "dim")

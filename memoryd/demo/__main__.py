@@ -100,7 +100,8 @@ def _ask(settings: Settings, repo: Path) -> None:
             answer = session.tool("recall", query=question, k=2)
             out.print(f"[bold]? {escape(question)}[/]  [dim]({answer['route']['backend']}: {answer['route']['rule']})[/]")
             for hit in answer["hits"]:
-                out.print(f"  [green]{hit['relevancy']:.2f}[/] {escape(hit['content'])} [dim]{hit['id']}[/]")
+                colour = "yellow" if hit.get("unsure") else "green"
+                out.print(f"  [{colour}]{hit['relevancy']:.2f}[/] {escape(hit['content'])} [dim]{hit['id']}[/]")
             if not answer["hits"]:
                 out.print("  [yellow]nothing relevant is remembered[/]")
 

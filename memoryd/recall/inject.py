@@ -25,10 +25,10 @@ from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.governance import Governance, govern
 from memoryd.recall.offer import Offering
 from memoryd.recall.selection import governance_of
-from memoryd.router import query_terms
+from memoryd.router import asked_listing, query_terms
 from memoryd.service import EVERY_PROJECT, Orchestrator
 from memoryd.state import State
-from memoryd.types import MemoryItem, Project, Query
+from memoryd.types import EPOCH, MemoryItem, Project, Query
 
 PROMPT_CANDIDATES = 8
 PROMPT_MARGIN = 0.1
@@ -204,4 +204,7 @@ def cache_key(anchor: str) -> str:
 
 def worth_asking(prompt: str) -> bool:
     """Whether a prompt says enough to look for memories: no commands, no 'ok', no notifications."""
-    return not _NOT_A_PROMPT.match(prompt) and len(query_terms(prompt[:PROMPT_CHARACTERS])) >= MIN_TERMS
+    if _NOT_A_PROMPT.match(prompt):
+        return False
+    asked = prompt[:PROMPT_CHARACTERS]
+    return len(query_terms(asked)) >= MIN_TERMS or asked_listing(asked, EPOCH) is not None

@@ -1,18 +1,25 @@
-"""Which memories governance chooses from, with what is known of their use."""
+"""Which memories governance chooses from, and which hits answer a question."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from memoryd.recall.governance import Governance, govern
 from memoryd.recall.worth import count_uses
+from memoryd.router import asks_question
 from memoryd.service import Orchestrator
 from memoryd.state import State
-from memoryd.types import Kind, MemoryItem, Query, Status
+from memoryd.types import Hit, Kind, MemoryItem, Query, Status
 
 NEWEST = 200
 LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
 MOST_LASTING = 1_000
+# What somebody asked for is worth a look even when it is unlikely to be the answer. The likelihood of a question's answer in
+# other words is hardly above that of anything else, so of a question the best are shown as long as they aren't nonsense.
+UNSURE_FLOOR = 0.05
+UNSURE_FLOOR_OF_QUESTION = 0.005
+MOST_UNSURE = 3
 
 
 def governance_of(service: Orchestrator, state: State, project: str, now: datetime, budget: int) -> Governance:
@@ -26,3 +33,11 @@ def governance_of(service: Orchestrator, state: State, project: str, now: dateti
 
 def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryItem]:
     return {hit.item.id: hit.item for hit in service.search(query, most)}
+
+
+def divide(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
+    """The hits that answer the question `text`, and at most three below the floor that may bear on it."""
+    least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
+    sure = [hit for hit in hits if hit.relevancy >= floor]
+    unsure = [hit for hit in hits if least <= hit.relevancy < floor]
+    return sure, unsure[:MOST_UNSURE]

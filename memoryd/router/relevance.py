@@ -1,20 +1,24 @@
 """How likely is it that an item answers a query? A calibrated 0..1 from words and meaning.
 
 A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's
-terms that the item has. Ranks are left out on purpose: the best of many wrong answers ranks
-first too, so they spoil abstention. The weights lie in `relevance.json`, fitted by
-benchmarks/fit_relevance.py; 0.5 is the point chosen there between keeping answers and
-saying nothing.
+terms that the item has. An item with keys is judged by these: how near the query is to the two
+nearest keys says more than its nearness to the statement, which a question about another property
+of the same thing is near to as well. Ranks are left out on purpose: the best of many wrong answers
+ranks first too, so they spoil abstention. The weights are in `relevance.json`, fitted by
+benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the point chosen there between
+keeping answers and saying nothing.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import orjson
 
@@ -22,12 +26,27 @@ from memoryd.errors import ConfigError
 from memoryd.text import CJK, keywords, words
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
-FORMAT = 1
+FORMAT = 2
+# What each set of weights may look at.
+FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "meaning": ("cosine", "coverage"),
+        "words": ("coverage",),
+        "keys": ("key", "coverage", "asks"),
+        "key_words": ("coverage", "key_coverage", "asks", "length"),
+    }
+)
+SETS = tuple(FEATURES_OF)
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
 STEMS_KEPT = 50_000
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
+_QUESTION = re.compile(
+    r"^\W*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|should|shall|may|must|will|would|has|have"
+    r"|wie|was|wo|wann|warum|wer|welche[rsmn]?|soll|darf|comment|pourquoi|quel(?:le)?s?|où|cómo|por\s+qué|qué|cuál|dónde)\b|[?？]\s*$",
+    re.IGNORECASE,
+)
 _LETTER = re.compile(r"[^\W\d_]")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
 _CYRILLIC_ENDING = re.compile(
@@ -66,6 +85,11 @@ _TASK_WORDS = frozenset(
         related relation connected connection linked associated depend depends""".split(),
     )
 )
+
+
+def asks_question(text: str) -> bool:
+    """Whether the text begins with a question word or ends with a question mark."""
+    return _QUESTION.search(text) is not None
 
 
 def is_foreign(text: str) -> bool:
@@ -125,41 +149,93 @@ def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyMatch:
+    """What a query shares with the keys of an item.
+
+    overlap: with the statement and all keys as one text. best: the coverage of the best key alone. cosine: the mean of those of
+    the two nearest keys, None without an embedder. asks: the query is a question, as most keys are, so that it is nearer to
+    them than an order is. length: the logarithm of the query's number of words, since less of a long query is covered.
+    """
+
+    overlap: Overlap
+    best: float
+    cosine: float | None
+    asks: bool
+    length: float
+
+
+def key_match(
+    text: str, weights: Mapping[str, float], statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float]
+) -> KeyMatch:
+    """The match of a query's term weights with the terms of a statement and with its keys; `cosines` are those of the keys."""
+    terms = [item_terms(key) for key in keys]
+    return KeyMatch(
+        overlap=overlap_of(weights, statement.union(*terms)),
+        best=max((overlap_of(weights, of_one).coverage for of_one in terms), default=0.0),
+        cosine=key_closeness(cosines),
+        asks=asks_question(text) or "?" in text or "？" in text,
+        length=math.log(max(1, len(text.split()))),
+    )
+
+
+def key_closeness(cosines: Sequence[float]) -> float | None:
+    """The mean of the two largest; None of none. One key alone is near to many a question by chance."""
+    nearest = sorted(cosines, reverse=True)[:2]
+    return sum(nearest) / len(nearest) if nearest else None
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
-    """One logistic function: p = 1 / (1 + exp(-(bias + cosine·c + coverage·v)))."""
+    """One logistic function: p = 1 / (1 + exp(-(bias + Σ weight·value)))."""
 
     bias: float
-    cosine: float
-    coverage: float
+    of: Mapping[str, float]
 
-    def estimate(self, overlap: Overlap, cosine: float) -> float:
+    def estimate(self, **values: float) -> float:
         """The estimate, 0..1."""
-        z = self.bias + self.cosine * cosine + self.coverage * overlap.coverage
+        z = self.bias + math.fsum(weight * values[name] for name, weight in self.of.items())
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """The fitted weights: `meaning` with a cosine of the named embedder, `words` from words alone."""
+    """The fitted weights.
+
+    `meaning` with a cosine of the named embedder, `words` from words alone; `keys` and `key_words` are the same two for items
+    with keys.
+    """
 
     version: str
     embedder: str
     meaning: Weights
     words: Weights
+    keys: Weights
+    key_words: Weights
 
     def knows(self, embedder: str) -> bool:
         """Whether the cosines of the embedder of that name are those the weights were fitted on; else pass no cosine."""
         return self.embedder in embedder
 
     def estimate(self, overlap: Overlap, cosine: float | None = None, *, foreign: bool = False) -> float:
-        """0..1 that the item answers the query.
+        """0..1 that an item without keys answers the query.
 
         Without a cosine, or for a query in a script that the embedder does not know
         (`is_foreign`), words alone decide. An exact 0.0 means: no term and no cosine.
         """
         if cosine is None or foreign:
-            return self.words.estimate(overlap, 0.0) if overlap.matches else 0.0
-        return self.meaning.estimate(overlap, cosine)
+            return self.words.estimate(coverage=overlap.coverage) if overlap.matches else 0.0
+        return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
+
+    def estimate_by_keys(self, match: KeyMatch) -> float:
+        """0..1 that an item with keys answers the query; an exact 0.0 means: no term and no cosine.
+
+        A script that the embedder does not know is compared, too: keys in the language of the query have pieces of words in
+        common with it.
+        """
+        values = {"coverage": match.overlap.coverage, "key_coverage": match.best, "asks": match.asks, "length": match.length}
+        if match.cosine is None:
+            return self.key_words.estimate(**values) if match.overlap.matches else 0.0
+        return self.keys.estimate(**values, key=match.cosine)
 
 
 def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
@@ -168,7 +244,14 @@ def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
         raw = orjson.loads(path.read_bytes())
         if raw["format"] != FORMAT:
             raise ValueError(f"format {raw['format']} instead of {FORMAT}")
-        sets = {name: Weights(**{key: float(value) for key, value in raw[name].items()}) for name in ("meaning", "words")}
-        return RelevanceModel(str(raw["version"]), str(raw["embedder"]), sets["meaning"], sets["words"])
+        sets = {name: _weights(raw[name], FEATURES_OF[name]) for name in SETS}
+        return RelevanceModel(str(raw["version"]), str(raw["embedder"]), **sets)
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(f"{path} is no relevance model: {error}", fix="Install memoryd again.") from error
+
+
+def _weights(raw: Mapping[str, Any], features: Sequence[str]) -> Weights:
+    if unknown := sorted(raw.keys() - {"bias", *features}):
+        raise ValueError(f"no feature is called {unknown[0]}")
+    of = {name: float(raw[name]) for name in features if raw.get(name)}
+    return Weights(float(raw["bias"]), MappingProxyType(of))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memoryd.codec import ID_PATTERN
 from memoryd.entities import find_entities
-from memoryd.router.relevance import is_foreign
+from memoryd.router.relevance import asks_question, is_foreign
 from memoryd.text import keywords
 from memoryd.types import Backend, Query, Route
 
@@ -36,11 +36,6 @@ _RELATIONSHIP = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _QUOTED = re.compile(r"""["“«„「『](?P<text>[^"”»“」』]{2,})["”»“」』]|(?<!\w)'[^']{2,}'(?!\w)|`[^`]{2,}`""")
-_QUESTION = re.compile(
-    r"^\W*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|should|shall|may|must|will|would|has|have"
-    r"|wie|was|wo|wann|warum|wer|welche[rsmn]?|soll|darf|comment|pourquoi|quel(?:le)?s?|où|cómo|por\s+qué|qué|cuál|dónde)\b|[?？]\s*$",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +71,12 @@ RULES = (
     Rule(
         "other_script",
         lambda q: is_foreign(q.text),
-        Backend.MARKDOWN,
-        "the embedder knows English only, so words and their parts must carry",
+        Backend.HYBRID,
+        "the bundled embedder knows English only, so words and their parts count most",
     ),
     Rule(
         "question",
-        lambda q: _QUESTION.search(q.text) is not None,
+        lambda q: asks_question(q.text),
         Backend.HYBRID,
         "a question may use other words than the answer",
     ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from memoryd.types import Hit, Kind, MemoryItem
+from memoryd.types import Hit, Kind, MemoryItem, Status
 
 SECONDS_A_DAY = 86_400.0
 NEUTRAL_CONFIDENCE = 0.7
@@ -21,7 +21,9 @@ CONFIDENCE_BOOST = 0.05
 KIND_BOOST = 0.02
 DECAY_SHARE = 0.1
 MAX_KINDS = 3
-PARTS = ("recency", "relevancy", "decayed", "confidence", "pinned", "kind")
+# A candidate comes behind what is known, unless it fits much better.
+CANDIDATE_SHARE = 0.25
+PARTS = ("recency", "relevancy", "decayed", "confidence", "pinned", "kind", "candidate")
 _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
     {
         Kind.PREFERENCE: frozenset("prefer preference preferences preferred favourite favorite style 喜欢 偏好".split()),
@@ -66,8 +68,8 @@ def score_parts(
 
     recency, relevancy: w_r·exp(-Δt/τ) and w_s·relevancy (0..1). decayed: up to 10 % of the
     latter is taken away as the item's own relevancy decays. confidence: ±0.05 per unit
-    around 0.7. pinned and kind: +0.02 when they hold. The last four scale with the
-    relevancy, so nothing is lifted that does not fit.
+    around 0.7. pinned and kind: +0.02 when they hold. candidate: a quarter of `relevancy` is taken away
+    from what nobody has confirmed. The last five scale with the relevancy, so nothing is lifted that does not fit.
     """
     parts = dict(zip(PARTS, _summands(item, relevancy, now, weights, kinds), strict=True))
     return {name: value for name, value in parts.items() if value or name in ("recency", "relevancy")}
@@ -88,6 +90,7 @@ def _summands(
         CONFIDENCE_BOOST * (item.confidence - NEUTRAL_CONFIDENCE) * relevancy,
         PINNED_BOOST * relevancy if item.pinned else 0.0,
         KIND_BOOST * relevancy if item.kind in kinds else 0.0,
+        -CANDIDATE_SHARE * weights.relevancy * relevancy if item.status is Status.CANDIDATE else 0.0,
     )
 
 

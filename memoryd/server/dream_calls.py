@@ -197,7 +197,7 @@ class DreamCalls:
         """Note that a recall gave these hits to the session that is at work in the folder."""
         sessions = self._state.sessions(RECENT_SESSIONS)
         session = next((record.session for record in sessions if record.cwd == cwd), UNKNOWN_SESSION)
-        self._state.ledger.record_use([hit["id"] for hit in answer["hits"]], session, How.RETURNED)
+        self._state.ledger.record_use([hit["id"] for hit in answer["hits"] if not hit.get("unsure")], session, How.RETURNED)
 
 
 def _named(ids: Sequence[str]) -> list[str]:

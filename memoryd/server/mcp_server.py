@@ -203,7 +203,8 @@ def _prompt_text(arguments: Mapping[str, str], answer: dict[str, Any]) -> str:
 
 def _hit_line(hit: Mapping[str, Any]) -> str:
     about = ", ".join(str(part) for part in (hit.get("kind"), str(hit.get("created_at", ""))[:10], hit.get("who")) if part)
-    return f"- [{hit['id']}] {f'({about}) ' if about else ''}{harmless(hit['content'])}"
+    unsure = "unsure: " if hit.get("unsure") else ""
+    return f"- [{hit['id']}] {f'({about}) ' if about else ''}{unsure}{harmless(hit['content'])}"
 
 
 async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine, send: Send) -> None:

@@ -22,6 +22,7 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import harmless, who_said
 from memoryd.recall.inject import Injector
+from memoryd.recall.selection import divide
 from memoryd.server.limits import MODEL_CONFIDENCE, model_changes, model_tags
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
@@ -45,6 +46,8 @@ from memoryd.types import (
 )
 
 ALL = "all"
+FOUND, UNSURE, NOTHING = "found", "nothing sure; these may bear on it", "nothing relevant"
+ASKED_STATUSES = (Status.ACTIVE, Status.CANDIDATE)
 RELATED_ENTITY_SEEDS = 5
 MOST_KEYS = 6
 MAX_KEY = 200
@@ -120,28 +123,35 @@ class MemoryCalls:
     # Finding
 
     def recall(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """The memories that answer a question, or a plain 'nothing relevant'."""
+        """The memories that answer a question, and behind them, marked as unsure, the best that may bear on it.
+
+        Who asks also gets candidates, which nobody has confirmed. With `weak` all below the floor comes in a list of its own.
+        """
         text = params.required("query")
         k = params.count("k", 8, low=1, high=50)
         query = self._query(params, caller, text)
-        query = replace(query, backend=params.choice("backend", Backend))
+        query = replace(query, backend=params.choice("backend", Backend), statuses=ASKED_STATUSES)
         if params.flag("include_old"):
-            query = replace(query, statuses=(Status.ACTIVE, Status.SUPERSEDED))
+            query = replace(query, statuses=(*ASKED_STATUSES, Status.SUPERSEDED))
         if params.has("status"):
             query = replace(query, statuses=_statuses(params.text("status")))
         weak = params.flag("weak")
         params.done()
         route, hits = self._service.explain(query, k)
-        # What is only linked with the words of the query shares none of them: the floor can't judge it.
-        linked = route.backend is Backend.GRAPH
-        relevant = [hit for hit in hits if linked or hit.relevancy >= self._settings.floor]
+        # Who asks the graph by name wants what is linked with the query's words; the floor can't judge what shares none of them.
+        linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
+        sure, unsure = (hits, []) if linked else divide(text, hits, self._settings.floor)
+        below = [hit for hit in hits if hit not in sure]
+        shown = [self._hit(hit) for hit in sure]
+        if not weak:
+            shown += [self._hit(hit) | {"unsure": True} for hit in unsure]
         return {
-            "answer": "found" if relevant else "nothing relevant",
-            "hits": [self._hit(hit) for hit in relevant],
-            **({"weak": [self._hit(hit) for hit in hits if hit not in relevant]} if weak else {}),
+            "answer": FOUND if sure else UNSURE if shown else NOTHING,
+            "hits": shown,
+            **({"weak": [self._hit(hit) for hit in below]} if weak else {}),
             "route": {"backend": route.backend.value, "rule": route.rule, "reason": route.reason},
             "left_out": 0,
-            "below_floor": len(hits) - len(relevant),
+            "below_floor": len(below),
         }
 
     def _hit(self, hit: Hit) -> dict[str, Any]:

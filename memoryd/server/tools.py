@@ -132,8 +132,9 @@ _RECALL = ToolSpec(
     "Search long-term memory: what the user prefers, rules, decisions and their reasons, root causes, dead ends, facts "
     "about the project and machine, from all earlier sessions. Use it before planning or debugging, and whenever the "
     "user refers to something from before. Ask in plain words, one topic per call. The answer 'nothing relevant' is "
-    "reliable: then there is no such memory. Each hit says when it was recorded, who said it (trust) and how well it "
-    "fits (relevancy 0..1).",
+    "reliable: then there is no such memory. A hit marked unsure is what comes nearest and often is no answer: judge it, "
+    "and never present it as known. One with status candidate was never confirmed. Each hit says when it was recorded, "
+    "who said it (trust) and how well it fits (relevancy 0..1).",
     _input(
         {
             "query": _text("What to look for: a short question or key words.", MAX_QUERY),
@@ -152,8 +153,8 @@ _RECALL = ToolSpec(
     ),
     _output(
         {
-            "hits": _memories("Best first."),
-            "answer": {"type": "string", "description": "found, or: nothing relevant."},
+            "hits": _memories("Best first; those marked unsure come last."),
+            "answer": {"type": "string", "description": "found; nothing sure, these may bear on it; or nothing relevant."},
             "route": {"type": "object", "description": "Which index answered and why."},
             "left_out": _LEFT_OUT,
         },

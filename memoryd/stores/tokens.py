@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,8 @@ def m003_two_turns_before(db: Database) -> None:
 class TokenEntry:
     """What is stored of a memory: `digest` is the item's, `before` the memory said just before.
 
-    `context` is the text that was said before, which ends with that of `before`.
+    `context` is the text that was said before, which ends with that of `before`. `keys` are read each alone; their tokens are
+    stored behind those of the text, as if they were part of it.
     """
 
     id: str
@@ -78,11 +80,12 @@ class TokenEntry:
     text: str
     before: str = ""
     context: str = ""
+    keys: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
         """Digest of what is encoded."""
-        return digest(self.text, self.context)
+        return digest(self.text, self.context, *self.keys)
 
 
 class TokenStore:
@@ -120,13 +123,20 @@ class TokenStore:
     def _write_batch(self, entries: Sequence[TokenEntry]) -> None:
         known = self._known([entry.id for entry in entries])
         fresh = [entry for entry in entries if known.get(entry.id, ("", b""))[0] != entry.source]
-        encoded = self._encoder.encode([entry.text for entry in fresh], [entry.context for entry in fresh])
-        blobs = {entry.id: to_blob(vectors) for entry, vectors in zip(fresh, encoded, strict=True)}
+        blobs = dict(zip([entry.id for entry in fresh], map(to_blob, self._encode(fresh)), strict=True))
         rows = [
             (entry.id, self._encoder.name, entry.digest, entry.source, entry.before, blobs.get(entry.id) or known[entry.id][1])
             for entry in entries
         ]
         self._db.executemany(_UPSERT, rows)
+
+    def _encode(self, entries: Sequence[TokenEntry]) -> list[FloatArray]:
+        """The vectors of each entry's text and keys."""
+        keys = [key for entry in entries for key in entry.keys]
+        texts = [*(entry.text for entry in entries), *keys]
+        encoded = self._encoder.encode(texts, [*(entry.context for entry in entries), *("" for _ in keys)])
+        of_keys = iter(encoded[len(entries) :])
+        return [np.concatenate([own, *islice(of_keys, len(entry.keys))]) for entry, own in zip(entries, encoded, strict=False)]
 
     def _known(self, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         rows = self._db.execute(

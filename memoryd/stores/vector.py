@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -49,11 +49,12 @@ INSERT INTO key (owner, text, embedding, model, version) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT(owner, text) DO UPDATE SET embedding = excluded.embedding, model = excluded.model, version = excluded.version
 """
 _OWNED = "SELECT rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))"
-# The cosine of each statement, and of its best key.
+# The cosine of each statement with that of each of its keys; one row without for a memory that has none.
 _COMPARE = f"""
 SELECT m.id, round(1 - vec_distance_cosine(m.embedding, ?), 6),
-(SELECT max(round(1 - vec_distance_cosine(key.embedding, ?), 6)) FROM key WHERE key.owner = m.rowid AND {usable_of("key")})
-FROM memory AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
+CASE WHEN {usable_of("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END
+FROM memory AS m LEFT JOIN key AS v ON v.owner = m.rowid
+WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
 """
 
 
@@ -79,6 +80,19 @@ def m002_keys(db: Database) -> None:
     )
     db.execute("CREATE INDEX key_version ON key(version)")
     db.execute("UPDATE memory SET digest = '' WHERE json_array_length(payload, '$.asked_as') > 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """Cosines of a query with the statement of a memory and with each of its keys."""
+
+    statement: float
+    keys: tuple[float, ...] = ()
+
+    @property
+    def best(self) -> float:
+        """That of the nearest."""
+        return max(self.statement, *self.keys, -1.0)
 
 
 class VectorStore:
@@ -300,17 +314,22 @@ class VectorStore:
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
         """Cosine of the text with each of these memories, the better of `compare`; absent and unusable ones are left out."""
-        found = self.compare(text, ids).items()
-        return {id: statement if key is None else max(statement, key) for id, (statement, key) in found}
+        return {id: closeness.best for id, closeness in self.compare(text, ids).items()}
 
-    def compare(self, text: str, ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
-        """Cosines of the text with the statement of each of these memories, and with its best key (None without keys)."""
+    def compare(self, text: str, ids: Sequence[str]) -> dict[str, Closeness]:
+        """Cosines of the text with the statement and the keys of each of these memories; absent, unusable ones are left out."""
         if not ids or not text.strip():
             return {}
         vector = to_blob(self.query_vector(text))
         size = len(vector)
-        rows = self._db.execute(_COMPARE, (vector, vector, self._model, size, _json(ids), self._model, size))
-        return {id: (statement, key) for id, statement, key in rows if statement is not None}
+        statements: dict[str, float] = {}
+        keys: dict[str, list[float]] = {}
+        for id, statement, key in self._db.execute(_COMPARE, (vector, self._model, size, vector, _json(ids), self._model, size)):
+            if statement is not None:
+                statements[id] = statement
+                if key is not None:
+                    keys.setdefault(id, []).append(key)
+        return {id: Closeness(statement, tuple(keys.get(id, ()))) for id, statement in statements.items()}
 
     def query_vector(self, text: str) -> FloatArray:
         """The unit vector of a query; the last 32 are kept. Raises EmbeddingError."""

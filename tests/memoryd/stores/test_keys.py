@@ -72,9 +72,9 @@ def test_a_memory_is_as_near_as_the_nearer_of_statement_and_keys(vectors: Vector
     found = vectors.scores(Query(KEY), 5)
     assert found[keyed.id] == 1.0 and found.get(plain.id, 0.0) < 0.5
     assert vectors.score(KEY, [keyed.id])[keyed.id] == 1.0
-    assert vectors.compare(KEY, [plain.id])[plain.id][1] is None
-    statement, key = vectors.compare("reveal is what we chose", [keyed.id])[keyed.id]
-    assert statement == 1.0 and key is not None and key < 1.0
+    assert vectors.compare(KEY, [plain.id])[plain.id].keys == ()
+    closeness = vectors.compare("reveal is what we chose", [keyed.id])[keyed.id]
+    assert closeness.statement == 1.0 and len(closeness.keys) == 2 and max(closeness.keys) < 1.0
 
 
 def test_keys_that_are_edited_away_are_not_found_any_more(vectors: VectorStore) -> None:

@@ -1,0 +1,128 @@
+"""What a prompt's hook and an explicit search find, for prompts in other words than the memories.
+
+    python -m benchmarks.recall CORPUS PROMPTS [KEYS] [--projects FILE] [--rank maxsim]
+
+CORPUS, PROMPTS and KEYS are those of benchmarks/fit_keys.py; without KEYS the memories have none. All facts are written to one
+store of a scratch home, each under its project, and every prompt is asked in its own project through the product's own ranking
+and floor. `--projects` names a JSON list: these projects' prompts are counted apart from the others'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fit_keys import FORMS
+from benchmarks.fit_relevance import GENERIC
+from memoryd.clock import SystemClock
+from memoryd.config import Settings
+from memoryd.embed import make_embedder, make_encoder
+from memoryd.recall.inject import PROMPT_CANDIDATES, PROMPT_CHARACTERS, PROMPT_MARGIN, worth_asking
+from memoryd.recall.selection import divide
+from memoryd.service import Orchestrator
+from memoryd.types import Hit, Kind, MemoryItem, Query
+
+FIRST = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of one prompt; `hook` and `search` are ids in the order in which they are given."""
+
+    project: str
+    form: str
+    right: frozenset[str]
+    hook: tuple[str, ...]
+    sure: tuple[str, ...]
+    search: tuple[str, ...]
+    ranked: tuple[str, ...]
+
+
+def store(facts: Mapping[str, Mapping[str, str]], keys: Mapping[str, Sequence[str]], service: Orchestrator) -> dict[str, str]:
+    """Write the facts; memory id -> fact id."""
+    now = SystemClock().now()
+    ids = sorted(facts)
+    items = [
+        MemoryItem(
+            facts[id]["text"], kind=Kind.FACT, project=facts[id]["project"], created_at=now, asked_as=tuple(keys.get(id, ()))
+        )
+        for id in ids
+    ]
+    return dict(zip(service.write_many(items), ids, strict=True))
+
+
+def ask(prompt: Mapping[str, Any], service: Orchestrator, names: Mapping[str, str], floor: float) -> Found:
+    """One prompt through the hook's way and through that of an explicit search."""
+    query = Query(text=prompt["text"], project=prompt["project"] or None)
+    shown = service.search(replace(query, text=prompt["text"][:PROMPT_CHARACTERS]), PROMPT_CANDIDATES)
+    hook = [hit for hit in shown if hit.relevancy >= floor + PROMPT_MARGIN] if worth_asking(prompt["text"]) else []
+    hits = service.search(query, 8)
+    sure, unsure = divide(prompt["text"], hits, floor)
+
+    def of(found: Sequence[Hit]) -> tuple[str, ...]:
+        return tuple(names[hit.item.id] for hit in found)
+
+    right = frozenset(prompt["fact_ids"])
+    return Found(prompt["project"], prompt["form"], right, of(hook), of(sure), of([*sure, *unsure]), of(hits))
+
+
+def report(label: str, found: Sequence[Found]) -> None:
+    """One line of a table, and one for each form."""
+    for name, part in [(label, list(found)), *((f"  {form}", [one for one in found if one.form == form]) for form in FORMS)]:
+        yes, no = [one for one in part if one.right], [one for one in part if not one.right]
+        if not yes or not no:
+            continue
+        cells = {
+            "hook": np.mean([bool(one.right.intersection(one.hook)) for one in yes]),
+            "silent": np.mean([not one.hook for one in no]),
+            f"search, first {FIRST}": np.mean([bool(one.right.intersection(one.search[:FIRST])) for one in yes]),
+            "of these sure": np.mean([bool(one.right.intersection(one.sure[:FIRST])) for one in yes]),
+            "search sure of nothing": np.mean([not one.sure for one in no]),
+            f"ranked, first 1 / {FIRST}": (
+                np.mean([bool(one.right.intersection(one.ranked[:1])) for one in yes]),
+                np.mean([bool(one.right.intersection(one.ranked[:FIRST])) for one in yes]),
+            ),
+        }
+        shown = "  ".join(f"{key} {np.round(value, 2)}" for key, value in cells.items())
+        print(f"{name:24} {len(yes)} + {len(no)}:  {shown}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("prompts", type=Path)
+    parser.add_argument("keys", type=Path, nargs="?")
+    parser.add_argument("--projects", type=Path)
+    parser.add_argument("--rank", default="maxsim")
+    options = parser.parse_args()
+    sessions = json.loads((options.corpus / "gold.json").read_text("utf-8"))
+    facts = {f"{s['session']}/{f['id']}": {"project": s["project"], "text": f["text"]} for s in sessions for f in s["facts"]}
+    keys = json.loads(options.keys.read_text("utf-8")) if options.keys else {}
+    prompts = json.loads(options.prompts.read_text("utf-8"))
+    generic = [{"project": "", "form": "", "fact_ids": [], "text": text} for text in GENERIC]
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(Path(home), rank=options.rank)
+        service = Orchestrator(settings, SystemClock(), make_embedder(settings), encoder=make_encoder(settings))
+        names = store(facts, keys, service)
+        service.settle(600)
+        found = [ask(prompt, service, names, settings.floor) for prompt in prompts]
+        others = [ask(prompt, service, names, settings.floor) for prompt in generic]
+        service.close()
+    named = set(json.loads(options.projects.read_text("utf-8"))) if options.projects else set()
+    report("these projects", [one for one in found if one.project in named])
+    report("other projects", [one for one in found if one.project not in named])
+    silent, nothing = (np.mean([not getattr(one, name) for one in others]) for name in ("hook", "search"))
+    print(
+        f"{len(others)} prompts that no memory is about, everywhere: hook silent {silent:.2f}, search gives nothing {nothing:.2f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
