@@ -34,7 +34,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,16 @@ from typing import Any
 import orjson
 
 from memoryd.config import Settings, load_settings
-from memoryd.daydream.render import render
+from memoryd.daydream.render import middle_cut, render
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.server.api import Api
 from memoryd.server.tools import BY_NAME, INSTRUCTIONS
 from memoryd.state import State
+from memoryd.text import one_line
 from memoryd.types import Passage, Turn, TurnKind
 
 SHOWN_TOKENS = 9_000
+OUTPUT_CHARACTERS, FAILED_CHARACTERS = 120, 300
 PROMPT_CHARACTERS = 8_000
 PROMPTS = frozenset({"prompt", "queue"})
 NEXT = "next-session"
@@ -185,12 +187,19 @@ def sheet(log: Log, offer: Offer, number: int) -> str:
     head = f"# {log.name}, offer {number}\n\nAnswer into {number:02d}.json beside this file. See TOOL.md.\n"
     if not offer.number:
         return f"{head}\n## A new session of the project starts. You saw nothing of the last. Memory adds:\n\n{offer.text}\n"
-    shown = render(Passage(offer.turns, cwd=log.cwd), SHOWN_TOKENS)
+    shown = render(Passage(tuple(map(_brief, offer.turns)), cwd=log.cwd), SHOWN_TOKENS)
     prompt = offer.prompt[:PROMPT_CHARACTERS]
     return (
         f"{head}\n## The conversation since the last offer (shortened; the model has it whole)\n\n{shown}\n"
         f"\n## Now the user sends prompt {offer.number}\n\n{prompt}\n\n## Memory adds to it\n\n{offer.text}\n"
     )
+
+
+def _brief(turn: Turn) -> Turn:
+    """Tool output cut short: what was found in it is in the assistant's words, and reading it takes most of the time."""
+    if turn.kind is not TurnKind.TOOL_RESULT:
+        return turn
+    return replace(turn, text=middle_cut(one_line(turn.text), FAILED_CHARACTERS if turn.error else OUTPUT_CHARACTERS))
 
 
 def tool_page() -> str:

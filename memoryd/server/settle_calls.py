@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -58,7 +58,7 @@ class SettleCalls:
         if not items and not own:
             raise InputError("settle: nothing to settle.", fix="Give items, as offered, or own.")
         project = self._registry.resolve(caller.cwd)
-        origin = self._origin(project.id, caller.cwd)
+        origin = self._origin(project.id, caller.cwd, [entry.get("id") for entry in items])
         settler = Settler(self._service, self._state, self._keeper)
         results = [self._one(settler, entry, origin) for entry in items]
         results += [self._one(settler, entry, origin, own=True) for entry in own]
@@ -69,9 +69,12 @@ class SettleCalls:
         told = [{name: value for name, value in asdict(result).items() if value and name != "statement"} for result in results]
         return {"results": told, "kept": counts["kept"], "dropped": counts["dropped"]}
 
-    def _origin(self, project: str, cwd: str) -> Origin:
-        """The session that answers: the latest one of the project, since a tool is not told its session."""
+    def _origin(self, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
+        """The session that answers, which a tool is not told: the one that was offered these, else the project's latest."""
+        entries = [self._state.offers.entry(project, id) for id in ids if isinstance(id, str)]
+        given_to = next((entry.given_to for entry in entries if entry is not None), "")
         records = [record for record in self._state.sessions(RECENT_SESSIONS) if record.project == project]
+        records.sort(key=lambda record: record.session != given_to)
         if not records:
             return Origin("manual", project, "", cwd)
         return Origin(records[0].session, project, records[0].transcript, records[0].cwd)

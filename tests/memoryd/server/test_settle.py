@@ -302,6 +302,15 @@ def test_two_of_its_own_may_be_added_and_not_more(desk: Desk) -> None:
         desk.model("settle", own=[*own, own[0]])
 
 
+def test_its_own_belong_to_the_session_that_was_offered_even_while_another_runs(desk: Desk) -> None:
+    desk.candidate("The build needs node 22 because of the test runner.")
+    short = desk.only()
+    desk.clock.advance(minutes=1)
+    replace(desk, session="s2").prompt()
+    desk.model("settle", items=[{"id": short, "keep": False}], own=[{"content": "The blue server needs 3 GB."}])
+    assert [m["session"] for m in desk.user("list_memories")["memories"]] == ["s1"]
+
+
 def test_a_known_memory_is_replaced_when_named_unless_the_user_said_it(desk: Desk) -> None:
     found = desk.model("remember", content="Uploads go through the gateway called heron.")["id"]
     said = desk.user("remember", content="Reports are rendered by the service called stork.")["id"]
