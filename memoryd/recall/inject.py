@@ -52,6 +52,7 @@ class SessionEvent:
     project: Project
     source: str = ""
     prompt: str = ""
+    subagent: bool = False
 
 
 def hook_output(event: str, context: str, message: str = "") -> bytes:
@@ -125,8 +126,8 @@ class Injector:
         self._offering.prepare(session, project)
 
     def _offer(self, event: SessionEvent) -> str:
-        """Only a prompt that the user typed counts: commands and notifications are none."""
-        if not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
+        """Only a prompt that the user typed counts: commands, notifications and the tasks of subagents are none."""
+        if event.subagent or not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
             return ""
         return self._offering.with_prompt(event.session, event.project.id)
 

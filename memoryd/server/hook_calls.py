@@ -85,7 +85,7 @@ class HookCalls:
         if self._is_off(event, project):
             self._injector.cache_governance(project, off=True)
             return b""
-        asked = SessionEvent(event.session, project, event.source, event.prompt)
+        asked = SessionEvent(event.session, project, event.source, event.prompt, subagent=bool(payload.get("agent_id")))
         if name == "UserPromptSubmit":
             return hook_output(name, self._injector.prompt(asked))
         notice = self._notice(event, project)  # first: session_start makes this the project's last session

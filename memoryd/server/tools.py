@@ -220,7 +220,8 @@ _SETTLE = ToolSpec(
     "how this machine, its tools or services behave, what was chosen and why (also by picking an option, or by a short yes to "
     "your plan), rules and preferences that go on to hold. Above all look at your own long answers: what they found out is lost "
     "else. Drop what was asked for once, questions, plans and progress, what the code or its history says, guesses, what was "
-    "refuted since. One fact a sentence, understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known "
+    "refuted since. A rule or preference of the user: in the user's own words, only then does it count as the user's. "
+    "One fact a sentence, understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known "
     "memory is shown beside a line: drop the line if it says the same, or name it in `replaces` if it no longer holds.",
     _input(
         {

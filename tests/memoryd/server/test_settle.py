@@ -145,6 +145,12 @@ def test_commands_and_notifications_bring_no_offer_and_do_not_count(desk: Desk, 
     assert BLOCK in desk.prompt()
 
 
+def test_a_subagent_is_offered_nothing(desk: Desk) -> None:
+    desk.candidate("The build needs node 22 because of the test runner.")
+    assert BLOCK not in desk.hook("UserPromptSubmit", prompt="Look at the tests.", agent_id="a1")
+    assert BLOCK in desk.prompt()
+
+
 @pytest.mark.parametrize("changes", [{"reader": "offline"}, {"openai_api_key": "k"}, {"inject_prompt": False}])
 def test_no_offer_where_another_reader_was_chosen_or_prompts_are_left_alone(
     settings: Settings, clock: FakeClock, tmp_path: Path, changes: dict[str, Any]
