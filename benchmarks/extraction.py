@@ -1,4 +1,4 @@
-"""Measures the heuristic extractor on a folder of labelled session logs, and fits its weights.
+"""Measures the offline reader on a folder of labelled session logs, and fits the weights that rank its proposals.
 
 The folder holds `*.jsonl` logs and `gold.json`; `score_extraction.py` lies in it or in the folder above.
 
@@ -7,6 +7,9 @@ The folder holds `*.jsonl` logs and `gold.json`; `score_extraction.py` lies in i
     python benchmarks/extraction.py FOLDER --cross-validate session   weights fitted without the session that is measured
     python benchmarks/extraction.py FOLDER --cross-validate project   … without all sessions of its project
     python benchmarks/extraction.py FOLDER --write            fit on all sessions and write heuristic/weights.py
+    python benchmarks/extraction.py FOLDER --status active    only what becomes active (candidate: only what is proposed)
+
+With both, the recall is that of the net: what a model that settles the proposals could keep at most.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from memoryd.daydream.heuristic.score import BIAS, Weights
 from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.transcript import ReadLimits, read_all
-from memoryd.types import Passage, Turn
+from memoryd.types import Passage, Status, Turn
 
 RIDGE = 12.0
 MATCH = 0.5
@@ -109,14 +112,14 @@ def passages(session: Session, mode: str) -> Iterator[Passage]:
             done += new
 
 
-def predict(session: Session, weights: Weights, mode: str) -> list[str]:
-    """Contents that the extractor proposes; what an earlier passage gave word for word counts once, as in the store."""
+def predict(session: Session, weights: Weights, mode: str, status: str = "all") -> list[str]:
+    """Contents that the reader gives; what an earlier passage gave word for word counts once, as in the store."""
     extractor = HeuristicExtractor(weights)
-    found: dict[str, None] = {}
+    found: dict[str, Status] = {}
     for passage in passages(session, mode):
         extraction = extractor.extract(replace(passage, given=tuple(found)))
-        found |= dict.fromkeys(candidate.content for candidate in extraction.candidates)
-    return list(found)
+        found |= {one.content: one.status for one in extraction.candidates if one.content not in found}
+    return [content for content, given in found.items() if status in ("all", given.value)]
 
 
 def session_units(session: Session) -> list[Unit]:
@@ -236,6 +239,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="session")
     parser.add_argument("--cross-validate", choices=("session", "project"), help="leave that out when fitting")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--status", choices=("all", "active", "candidate"), default="all")
     parser.add_argument("--save", type=Path, help="keep the predictions in this file, for benchmarks.extraction_errors --before")
     parser.add_argument("--strict", action="store_true", help="leave quotes out of the comparison")
     parser.add_argument("-v", "--verbose", action="store_true")
@@ -252,12 +256,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         fitted = {fold: Weights(fit(user, fold), fit(agent, fold)) for fold in dict.fromkeys(folds.values())}
         weights = {name: fitted[fold] for name, fold in folds.items()}
     began = time.perf_counter()
-    predictions = {s.name: predict(s, weights[s.name], args.mode) for s in sessions}
+    predictions = {s.name: predict(s, weights[s.name], args.mode, args.status) for s in sessions}
     took = time.perf_counter() - began
     if args.save:
         args.save.write_text(json.dumps(predictions, ensure_ascii=False, indent=1), encoding="utf-8")
     report(predictions, sessions, scorer, args.strict, args.verbose)
     volume = sum((args.folder / f"{s.name}.jsonl").stat().st_size for s in sessions) / 1e6
+    prompts = sum(len([part for part in episodes(s.turns) if part.user]) for s in sessions)
+    print(f"{sum(map(len, predictions.values())) / max(1, prompts) * 3:.1f} statements per three prompts ({prompts} prompts)")
     print(f"mode {args.mode}  {took:.2f} s for {volume:.1f} MB of logs: {volume / took:.1f} MB/s")
     return 0
 

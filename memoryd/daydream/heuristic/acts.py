@@ -172,6 +172,7 @@ _ALWAYS_OTHER = re.compile(
     r"^(?:используй|пиши|запускай|делай|проверяй|добавляй|отвечай|ставь|называй|храни)(?:те)?\b[^.!?]{0,40}\bвсегда\b|"
     r"^(?:нельзя|запрещено) никогда|"
     # Chinese, Japanese, Korean
+    r"^(?:use|keep|write|put|run|add|name)\b.{4,120}, always[.!]?$|^(?:严禁|禁止)(?!这)|"
     r"永远(?:不要|别|不能|用|使用|保持)|绝(?:对)?不(?:要|能|可以|允许)|务必|一律|每次\S{0,12}(?:都要|都得|必须|之前|"
     r"前都|后都|时都)|始终(?:使用|用|保持|要)|"
     r"总是(?:使用|用|先|要)|必须(?:始终|总是|一直)|任何(?:时候|情况下)都|所有\S{1,14}(?:都?必须|都要|一律)|(?:本|"
@@ -236,10 +237,10 @@ _CONTRASTED = re.compile(
 )
 # True for the moment only: the server is down, the port is taken.
 _TRANSIENT = re.compile(
-    r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|slow|full|busy|taken|in use|red|green|running|ready|"
+    r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
     r"done(?! by)|"
     r"empty|back|gone|stuck|late|offline|online|unavailable|unreachable|free|voll|langsam|belegt|pleine?|lente?|"
-    r"llen[oa]|lent[oa]|caíd[oa]|chei[oa]|ocupad[oa]|at \d+ ?(?:percent|%))",
+    r"llen[oa]|lent[oa]|caíd[oa]|chei[oa]|ocupad[oa]|at \d+ ?(?:percent|%))(?! for me)",
     _I,
 )
 # What we do here: present habit of a team.
@@ -292,7 +293,7 @@ _CHANGED = re.compile(
     r"(?:hemos )?(?:migrado|migramos|abandonamos|reemplazamos|cambiamos (?:de|a)|ya no usamos)|(?:migramos|abandonamos|"
     r"substituímos|trocamos|não usamos mais)|"
     r"мы (?:перешли|перенесли|отказались|заменили|переименовали|больше не используем))\b|"
-    r"我们(?:已经?)?(?:不再|改用|换成|迁移到|弃用|停用|放弃了?)|に(?:移行|変更)しました|(?:로|으로) (?:옮겼|바꿨|변경했|"
+    r"我们(?:已经?)?.{0,16}(?:不再|改用|换成|迁移到|弃用|停用|放弃了?)|に(?:移行|変更)しました|(?:로|으로) (?:옮겼|바꿨|변경했|"
     r"이전했)",
     _I,
 )
@@ -391,13 +392,18 @@ _OWNED = re.compile(
     r"maintenu)\w* par [A-Z]|lo (?:lleva|mantiene) [A-Z]|отвечает [А-ЯЁ]\w+"
 )
 _PERSONAL = re.compile(
+    r"^my (?:shell|editor|ide|os|machine|laptop|keyboard|terminal|browser|phone|screen) (?:is|has|strips|uses|runs|"
+    r"shows|only)\b|"
+    r"^I(?:'m| am) (?:colou?r-?blind|dyslexic|left-handed|deaf|blind)\b|^I use (?:a|an) (?:screen reader|mac|pc|tiling|"
+    r"left-handed|"
+    r"german|french|us|uk|dvorak)\b|^I (?:only )?have (?:only |no )?(?:read|write|admin)\w* (?:access|rights)|"
     r"^I(?:'m| am)? (?:(?:always|only|mostly|usually) )?(?:(?:work|working|code|develop) (?:on|in|with|from|"
     r"as) (?!the\b|this\b|that\b|it\b)|(?:on|"
     r"using) (?:windows|linux|macos|a mac|wsl|ubuntu|arch|fedora|debian)|use (?:[A-Z]\w+|fish|zsh|vim|neovim|emacs|nano|"
     r"dvorak) (?:as|for|on|with)|"
-    r"don'?t (?:speak|know|use|have)|speak (?!from|of)|have (?:only|no) (?!idea|time|clue|questions?)\w+)|"
+    r"don'?t (?:speak (?!to)|know|use|have)|speak (?!from|of|to)|have (?:only|no) (?!idea|time|clue|questions?)\w+)|"
     r"^ich (?:arbeite (?:auf|"
-    r"mit|in)|benutze|spreche|habe (?:nur|kein))\b|^je (?:travaille (?:sur|avec)|parle)\b|"
+    r"mit|in)|benutze|spreche|habe (?:nur|kein))\b|^je (?:travaille (?:sur|avec|sous)|parle)\b|"
     r"^(?:trabajo (?:en|con)|hablo|trabalho (?:em|com|no)|falo)\b|^я (?:работаю (?:на|в|с)|говорю)\b|^我(?:用的是|在用|"
     r"只有|不会|的(?:电脑|系统|键盘)是)",
     _I,
@@ -605,7 +611,7 @@ def _stated(core: str) -> Act | None:
         return None if names & _DETERMINER else Act(core, Kind.DECISION, Polarity.DO, "one thing instead of another")
     if _OWNED.search(core) and not re.search(r"\bI'?(?:ll|m)?\b|\b(?:this|that|it)\b[,.]?$|\bowns (?:this|that|it)\b", core):
         return Act(core, Kind.FACT, Polarity.KNOW, "who is responsible")
-    if _PERSONAL.search(core) and size(core) >= 5:
+    if _PERSONAL.search(core) and size(core) >= 4:
         return Act(core, Kind.ENVIRONMENT, Polarity.KNOW, "about the user's machine")
     if _CONTRASTED.match(core) and named and size(core) >= 6:
         return Act(core, _state_of(core), Polarity.KNOW, "one thing, not the other")
@@ -675,9 +681,14 @@ def _rule(text: str, reason: str) -> Act:
     return Act(text, Kind.RULE, Polarity.DONT if is_negative(text) else Polarity.DO, reason)
 
 
+_TAIL = re.compile(
+    r",? (?:by the way|btw|please|thanks|thank you|übrigens|bitte|danke|merci|au fait|gracias|por cierto|кстати)[.!]?$", _I
+)
+
+
 def worded(text: str) -> str:
     """As a sentence: a capital letter unless it starts with a name in code, and a full stop."""
-    text = without_openers(text.strip()).strip().rstrip(" :：,;，；-—")
+    text = _TAIL.sub("", without_openers(text.strip()).strip().rstrip(" :：,;，；-—"))
     head = text[:1]
     if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
         text = head.upper() + text[1:]

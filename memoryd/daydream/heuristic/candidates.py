@@ -41,7 +41,8 @@ _TODO = re.compile(
     r"\b(?:todo|later|follow-?up|next step|not yet implemented|tracked (?:as|in)|in (?:the )?future)\b|待办|以后再|TODO", re.I
 )
 _OPENS_WITH_DO = re.compile(
-    r"^(?:please )?(?:always|from now on,? (?:always|use|keep|run|write|put)|remember|make sure|keep|use|only|I (?:\w+ )?prefer|"
+    r"^(?:please )?(?:always|from now on,? (?:always|use|keep|run|write|put)|remember|make sure|keep|use|only|"
+    r"I (?:\w+ )?prefer|"
     r"immer|toujours|siempre|всегда|务必|记住)\b",
     re.IGNORECASE,
 )

@@ -76,7 +76,8 @@ _ASKS_LEAVE = re.compile(
     re.I,
 )
 _LEAVE = re.compile(
-    r"^\W*(?:(?:yes|no|ok(?:ay)?|sure|skip|go ahead|proceed|continue|later|not now|cancel|stop|wait|ja|nein|oui|non|sí|да|нет)\b|"
+    r"^\W*(?:(?:yes|no|ok(?:ay)?|sure|skip|go ahead|proceed|continue|later|not now|cancel|stop|wait|ja|nein|oui|non|sí|"
+    r"да|нет)\b|"
     r"是的?|好的?|可以|不用|继续|跳过)",
     re.I,
 )

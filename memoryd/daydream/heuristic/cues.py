@@ -111,7 +111,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"pls |now |first |ok,? )*(?:run|go to|check|commit|push|continue|proceed|try|show|look|read|write|"
             r"create|generate|fix|update|explain|tell|give|find|open|start|stop|restart|install|implement|add|make|"
             r"go ahead|do it|help|test|prepare|build|release|publish|bump|debug|analy[sz]e|document|describe|draft|print|"
-            r"download|upload|copy|compare|count|measure|reproduce|inspect|send|wait|finish|complete|rerun|retry|execute|launch|"
+            r"download|upload|copy|compare|count|measure|reproduce|inspect|send|wait|finish|complete|rerun|retry|"
+            r"execute|launch|"
             r"set ?up|configure|refactor|figure out|work on|"
             r"verify|switch|review|search|list|merge|deploy|rebase|clean|delete|remove|summari[sz]e|investigate|"
             r"troubleshoot|reply|respond|answer|double[- ]check|log)\b"
@@ -138,7 +139,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"^seems?\b|\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|"
             r"still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|"
             r"edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|"
-            r"^if (?:I|you|we) (?:just |only |now )?(?:run|do|start|open|click|rename|call|type|use|try|go|press|enter|visit)\b|"
+            r"^if (?:I|you|we) (?:just |only |now )?(?:run|do|start|open|click|rename|call|type|use|try|go|press|enter|"
+            r"visit)\b|"
             r"I(?:'ve| have) (?:only |just |also )*(?:recently |just )?(?:started|noticed|seen|observed|found)|"
             r"(?:that|this|it) has (?:already )?been|we (?:just )?caught|"
             r"there(?:'s| is| are) no|is(?:n'?t| not) (?:working|showing|displayed)|doesn'?t seem|again|fehler|"
@@ -154,7 +156,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         "for this task": re.compile(
-            r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|session)\b|"
+            r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|"
+            r"session)\b|"
             r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)|^(?:I (?:allow|permit) you|you have my permission)\b|"
             r"\b(?:just|anything(?: else)?|something(?: else)?) yet\b\W*$|\bultra ?think\b|先别"
             r"|^(?:im Rahmen (?:der|dieser)|dans le cadre d|como parte de|в рамках)|^作为[^，]*的一部分",
@@ -338,7 +341,8 @@ ERROR_REPORT = re.compile(
 )
 # Names of things: code, flags, variables, paths, files, tickets, acronyms, quoted labels, Latin names within CJK text.
 IDENTIFIER = re.compile(
-    r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|(?<![\w/.])/[a-z][\w-]+(?::[\w-]+)?(?![\w/.:])|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
+    r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|(?<![\w/.])/[a-z][\w-]+(?::[\w-]+)?(?![\w/.:])|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|"
+    r"\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
     r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b|"
     r"\b[A-Z]{2,}s?(?:-\d+)?\b|\b[A-Za-z]+\d[A-Za-z]\w*|[\"“][^\"“”]{3,40}[\"”]|"
     r"(?<=[一-鿿])\s?[A-Za-z][\w-]{2,}|\b[A-Za-z][\w-]{2,}(?=\s?[一-鿿])"

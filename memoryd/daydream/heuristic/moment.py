@@ -23,7 +23,7 @@ STANDING = re.compile(
 )
 # Holds for hours or for the thing under the cursor; vetoes every act of memory.
 _HARD = re.compile(
-    r"^wait\b|\bwait(?=[,!.:])|\bno wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
+    r"^wait\b|\bwait(?=[,!.:])|\b(?:no|,) ?wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
     r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
     r"(?:until|till|by|before|after|over) (?:lunch|dinner|tomorrow|tonight|noon|monday|tuesday|wednesday|thursday|friday|"
     r"the (?:meeting|call|demo|weekend|break))|"

@@ -25,7 +25,8 @@ _TELLING = frozenset({"alternative", "wish", "prohibition", "standing rule"})
 
 _FAREWELL = re.compile(
     r"^(?:ok(?:ay)?|great|perfect|good|so|well|thanks?(?: you)?|thx|danke|merci|gracias|спасибо|谢谢|[\s,.!])*"
-    r"(?:that'?s (?:it|all|enough)|that is (?:it|all)|(?:good|see|talk) (?:night|you|to you)|bye|i'?m done|we'?re done|done for|"
+    r"(?:that'?s (?:it|all|enough)|that is (?:it|all)|(?:good|see|talk) (?:night|you|to you)|bye|i'?m done|we'?re done|"
+    r"done for|"
     r"das war'?s|bis morgen|c'est tout|eso es todo|на сегодня всё|это всё|就这样|今天就到这)",
     re.IGNORECASE,
 )
