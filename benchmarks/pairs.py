@@ -32,6 +32,7 @@ from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import ModelError
 from memoryd.service import Orchestrator, comparer_for
+from memoryd.statements import Comparer
 from memoryd.testing import FakeClock
 from memoryd.types import Candidate, Completion, Kind, LinkType, MemoryItem, Message, Passage, Source, Usage
 
@@ -99,11 +100,12 @@ def candidate(text: str, source: Source, at: datetime) -> Candidate:
     return Candidate(text, Kind.NOTE, source=source, at=at, confidence=0.8)
 
 
-def by_remember(pairs: Sequence[Pair], home: Path, *, words: bool) -> list[Seen]:
+def by_remember(pairs: Sequence[Pair], home: Path, comparer: Comparer, *, words: bool) -> list[Seen]:
     """Each pair told one after the other, in a project of its own."""
     settings = load_settings(home=str(home), environ={})
     clock = FakeClock(NOW)
     service = Orchestrator(settings, clock, None if words else OnnxEmbedder())
+    service.comparer = comparer
     keeper = Keeper(service, clock)
     try:
         firsts = [keeper.keep(candidate(p.old, p.old_source, p.old_at), passage(n, p)) for n, p in enumerate(pairs)]
@@ -145,7 +147,7 @@ def items_of(pairs: Sequence[Pair]) -> list[MemoryItem]:
     return out
 
 
-def by_dream(pairs: Sequence[Pair], *, words: bool, llm: Any = None) -> list[Seen]:
+def by_dream(pairs: Sequence[Pair], comparer: Comparer, *, words: bool, llm: Any = None) -> list[Seen]:
     """All pairs in one store, each in a project of its own, and a plan over them."""
     items = items_of(pairs)
     embedder = None if words else OnnxEmbedder()
@@ -155,7 +157,7 @@ def by_dream(pairs: Sequence[Pair], *, words: bool, llm: Any = None) -> list[See
         else dict(zip((item.id for item in items), embedder.embed([i.content for i in items]), strict=True))
     )
     limits: DreamLimits = replace(DEFAULTS, asked=10_000)
-    plan = make_plan(items, now=NOW, vectors=vectors, llm=llm, limits=limits, comparer=comparer_for(embedder))
+    plan = make_plan(items, now=NOW, vectors=vectors, llm=llm, limits=limits, comparer=comparer)
     return [_dreamt(plan, number) for number in range(len(pairs))]
 
 
@@ -265,18 +267,19 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     pairs = load(options.files)
+    comparer = comparer_for(None if options.words else OnnxEmbedder())
     if options.ask:
         asked = Asked(options.ask)
-        by_dream(pairs, words=options.words, llm=asked)
+        by_dream(pairs, comparer, words=options.words, llm=asked)
         print(f"{asked.batches} batches of questions in {options.ask}; answer each ask_N.md in answer_N.json")
         return
     if not options.answers:
         with tempfile.TemporaryDirectory() as home:
-            seen = by_remember(pairs, Path(home), words=options.words)
+            seen = by_remember(pairs, Path(home), comparer, words=options.words)
         report("remember", pairs, seen)
         if options.show:
             show(pairs, seen)
-    seen = by_dream(pairs, words=options.words, llm=Answered(options.answers) if options.answers else None)
+    seen = by_dream(pairs, comparer, words=options.words, llm=Answered(options.answers) if options.answers else None)
     report("dream", pairs, seen)
     if options.show:
         show(pairs, seen)

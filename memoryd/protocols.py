@@ -87,29 +87,6 @@ class QueryTokens:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TextWords:
-    """A text's unit vector, and of each of its words the unit vector in this text and the number of pieces it was read in."""
-
-    whole: FloatArray
-    vectors: FloatArray
-    words: tuple[str, ...]
-    pieces: tuple[int, ...]
-
-
-class WordEncoder(Protocol):
-    """Texts to vectors of their words; `name` as in Embedder."""
-
-    @property
-    def name(self) -> str:
-        """Model identity."""
-        ...
-
-    def encode_words(self, texts: Sequence[str]) -> list[TextWords]:
-        """The words of each text, punctuation left out."""
-        ...
-
-
 class TokenEncoder(Protocol):
     """Texts to one unit vector for each token; `name` as in Embedder."""
 

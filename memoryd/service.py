@@ -545,8 +545,8 @@ class Orchestrator:
 
 
 def comparer_for(embedder: Embedder | None) -> Comparer:
-    """With the bundled embedder its words are compared too; the classifier knows the vectors of no other."""
-    return Comparer(embedder) if isinstance(embedder, OnnxEmbedder) else RULES
+    """With the bundled embedder vectors count too; the classifier knows the cosines of no other."""
+    return Comparer(embedder if isinstance(embedder, OnnxEmbedder) else None)
 
 
 def _keep_mirror(vector: VectorStore) -> None:

@@ -1,7 +1,7 @@
-"""Asks a model about the pairs that words alone leave in doubt. It may say yes or no, nothing else.
+"""Asks a model what two memories are to each other, where words alone leave it in doubt.
 
-An answer that is not exactly what was asked for, or that calls most pairs of a batch contradictions,
-is thrown away and counted as failed: no model can empty a store.
+It may give one of the five relations for each pair, nothing else. An answer that is not exactly what was asked for, or
+that would close most pairs of a batch, is thrown away and counted as failed: no model can empty a store.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from typing import Any
 import orjson
 
 from memoryd.dream.limits import DreamLimits
-from memoryd.dream.neighbours import Pairing
+from memoryd.dream.neighbours import Claim, Pairing, Relations
 from memoryd.errors import ModelError
 from memoryd.protocols import LLM
-from memoryd.statements import Comparison, Relation
+from memoryd.statements import Comparison, Relation, read
 from memoryd.types import Message
 
-PROMPT_VERSION = "contradict_v1"
+PROMPT_VERSION = "relation_v1"
 FEW = 4
 MOST_SHARE = 0.8
-_VERDICTS = ("contradict", "compatible", "unsure")
+_UNSURE = "unsure"
+_RELATIONS = (*(relation.value for relation in Relation), _UNSURE)
 _ANSWER: dict[str, Any] = {
     "pair": {"type": "integer"},
-    "verdict": {"type": "string", "enum": list(_VERDICTS)},
+    "relation": {"type": "string", "enum": list(_RELATIONS)},
 }
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -42,40 +43,58 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Adviser:
-    """Asks about each pair once per plan, the newest pairs first, up to the limit."""
+    """Asks about each pair once per plan, the likeliest to be more than neighbours first, up to the limit."""
 
     def __init__(self, llm: LLM | None, limits: DreamLimits) -> None:
         self._llm = llm
         self._limits = limits
-        self._known: dict[tuple[str, str], bool] = {}
+        self._known: dict[tuple[str, str], Relation | None] = {}
         self.asked = 0
         self.failed = 0
 
-    def contradictions(self, doubtful: Sequence[Pairing]) -> list[Pairing]:
-        """Those of the pairs that the model calls contradictions."""
+    def settled(self, relations: Relations) -> Relations:
+        """The relations with what the model says of the doubtful pairs; what it does not answer stays as it was."""
         if self._llm is None:
-            return []
-        ordered = sorted(doubtful, key=lambda pair: (pair.later.at, _key(pair)), reverse=True)
+            return relations
+        ordered = sorted(relations.doubtful(), key=lambda pair: (-pair.found.chance, -pair.later.at.timestamp(), _key(pair)))
         new = [pair for pair in ordered if _key(pair) not in self._known]
         new = new[: max(0, self._limits.asked - self.asked)]
-        for start in range(0, len(new), self._limits.batch):
-            self._ask(self._llm, new[start : start + self._limits.batch])
-        return [replace(pair, found=Comparison(Relation.REPLACES, "replaced")) for pair in ordered if self._known.get(_key(pair))]
+        # Dealt out like cards, so that no batch holds only the likeliest and looks like an answer that condemns all.
+        batches = -(-len(new) // self._limits.batch)
+        for number in range(batches):
+            self._ask(self._llm, new[number::batches])
+        return Relations(relations.claims, tuple(map(self._judged, relations.pairings)))
+
+    def _judged(self, pairing: Pairing) -> Pairing:
+        answer = self._known.get(_key(pairing)) if pairing.found.doubtful else None
+        if answer is None or (answer is Relation.SAME and not _may_merge(pairing)):
+            return pairing
+        return replace(pairing, found=Comparison(answer, "as a model sees it"))
 
     def _ask(self, llm: LLM, batch: Sequence[Pairing]) -> None:
         self.asked += len(batch)
+        answers: list[Relation | None] | None
         try:
             answers = parse(llm.complete(_messages(batch), SCHEMA).text, len(batch))
         except ModelError:
             answers = None
         if answers is None:
             self.failed += 1
-            answers = [False] * len(batch)
+            answers = [None] * len(batch)
         self._known.update({_key(pair): answer for pair, answer in zip(batch, answers, strict=True)})
 
 
-def parse(text: str, count: int) -> list[bool] | None:
-    """Per pair whether it contradicts; None when the answer breaks the schema, leaves pairs out, or condemns nearly all."""
+def _may_merge(pairing: Pairing) -> bool:
+    """Two different numbers, paths or flags are no wording, whatever a model says."""
+    a, b = (set(read(claim.said.text).values) for claim in (pairing.earlier, pairing.later))
+    return not (a - b and b - a)
+
+
+def parse(text: str, count: int) -> list[Relation | None] | None:
+    """The relation of each pair, None for an unsure one.
+
+    None as a whole when the answer breaks the schema, leaves pairs out, or would close nearly all of them.
+    """
     try:
         raw = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -83,10 +102,11 @@ def parse(text: str, count: int) -> list[bool] | None:
     answers = raw.get("answers") if isinstance(raw, dict) and set(raw) == {"answers"} else None
     if not isinstance(answers, list) or len(answers) != count or not all(map(_is_answer, answers)):
         return None
-    by_pair = {answer["pair"]: answer["verdict"] == "contradict" for answer in answers}
-    if set(by_pair) != set(range(1, count + 1)) or (count >= FEW and sum(by_pair.values()) > MOST_SHARE * count):
+    by_pair = {answer["pair"]: answer["relation"] for answer in answers}
+    closing = sum(relation == Relation.REPLACES for relation in by_pair.values())
+    if set(by_pair) != set(range(1, count + 1)) or (count >= FEW and closing > MOST_SHARE * count):
         return None
-    return [by_pair[number] for number in range(1, count + 1)]
+    return [None if by_pair[number] == _UNSURE else Relation(by_pair[number]) for number in range(1, count + 1)]
 
 
 def _is_answer(answer: object) -> bool:
@@ -94,7 +114,7 @@ def _is_answer(answer: object) -> bool:
         isinstance(answer, dict)
         and set(answer) == set(_ANSWER)
         and type(answer["pair"]) is int
-        and answer["verdict"] in _VERDICTS
+        and answer["relation"] in _RELATIONS
     )
 
 
@@ -103,6 +123,12 @@ def _key(pair: Pairing) -> tuple[str, str]:
 
 
 def _messages(batch: Sequence[Pairing]) -> list[Message]:
-    pairs = [{"pair": n, "earlier": pair.earlier.said.text, "later": pair.later.said.text} for n, pair in enumerate(batch, 1)]
+    pairs = [{"pair": n, "earlier": _shown(pair.earlier), "later": _shown(pair.later)} for n, pair in enumerate(batch, 1)]
     system = files("memoryd.dream").joinpath("prompts", f"{PROMPT_VERSION}.md").read_text("utf-8")
     return [Message("system", system), Message("user", orjson.dumps({"pairs": pairs}).decode())]
+
+
+def _shown(claim: Claim) -> dict[str, str]:
+    source = "the user" if claim.said.by_user else claim.newest.source.value
+    text = f"Don't: {claim.said.text}" if claim.said.dont else claim.said.text
+    return {"text": text, "said by": source, "on": claim.at.date().isoformat()}

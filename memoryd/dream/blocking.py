@@ -26,7 +26,7 @@ LEAF = 512
 WHOLE = 2_048
 TREES = 6
 LEAST_OVERLAP = 0.25
-LEAST_COSINE = 0.72
+LEAST_COSINE = 0.6
 # Pairs that are compared at once: both sides are copied for it.
 PAIRS_AT_ONCE = 8_192
 

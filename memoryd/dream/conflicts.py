@@ -19,7 +19,7 @@ from memoryd.dream.board import Board, Ending, said_at
 from memoryd.dream.dedupe import AUTHORITY
 from memoryd.dream.neighbours import Claim, Pairing, Relations
 from memoryd.dream.plan import Action, Undecided
-from memoryd.statements import Relation, has_correction
+from memoryd.statements import CONFLICTS, Relation, has_correction
 from memoryd.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 
 STAGE = "resolve_conflicts"
@@ -58,18 +58,19 @@ def _drop(board: Board, item: MemoryItem, tombstone: MemoryItem) -> None:
         board.retire(item.id, Ending(FORBIDDEN, Action.SUPERSEDE, reason))
 
 
-def resolve_conflicts(board: Board, relations: Relations, extra: list[Pairing]) -> list[Undecided]:
-    """Close the losers of all contradictions, the newest first; the pairs that only the user can decide.
+def resolve_conflicts(board: Board, relations: Relations) -> list[Undecided]:
+    """Close what was replaced, the newest first; the pairs that only the user can decide.
 
-    `extra` are contradictions that a model found.
+    Those that contradict each other without a sign of which holds are left to the user too.
     """
     sessions = _sessions(relations)
-    found = [pairing for pairing in (*relations.of(Relation.REPLACES), *extra) if _concerned(pairing)]
+    found = [pairing for pairing in relations.of(*CONFLICTS) if _concerned(pairing)]
     undecided = []
     for pairing in sorted(found, key=_newest_first, reverse=True):
         if not (_open(board, pairing.earlier) and _open(board, pairing.later)):
             continue
-        outcome = _decide(pairing, sessions)
+        doubtful = pairing.relation is Relation.CONTRADICTS
+        outcome = _Outcome(None, None, pairing.found.reason) if doubtful else _decide(pairing, sessions)
         if outcome.winner is None or outcome.loser is None or _all_spared(board, outcome.loser):
             undecided.append(Undecided(pairing.earlier.newest.id, pairing.later.newest.id, outcome.reason))
         else:

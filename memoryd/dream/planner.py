@@ -60,10 +60,9 @@ def make_plan(
 
 
 def _compare(board: Board, near: Neighbourhood, adviser: Adviser) -> list[Undecided]:
-    relations = near.relations(board)
+    relations = adviser.settled(near.relations(board))
     drop_forbidden(board, relations)
-    extra = adviser.contradictions(relations.doubtful())
-    undecided = resolve_conflicts(board, relations, extra)
+    undecided = resolve_conflicts(board, relations)
     merge_duplicates(board, relations, near)
     return undecided
 

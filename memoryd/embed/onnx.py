@@ -23,7 +23,7 @@ import numpy as np
 from memoryd.embed.bundled import DIGESTS, bundled_folder, verify_files
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 from memoryd.errors import EmbeddingError
-from memoryd.protocols import FloatArray, TextWords
+from memoryd.protocols import FloatArray
 
 MOST_TOKENS = 512
 WORKERS = 2
@@ -104,17 +104,6 @@ class OnnxEmbedder:
         """Vectors of queries, with the prefix that the model was trained with."""
         return self.embed([self._model.query_prefix + text for text in texts])
 
-    def encode_words(self, texts: Sequence[str]) -> list[TextWords]:
-        """Each text's vector and those of its words in it. Raises EmbeddingError."""
-        loaded = self._load()
-        cleaned = [clean_text(text, MOST_CHARACTERS) for text in texts]
-        encodings = loaded.tokenizer.encode_batch(cleaned)
-        pairs = list(zip(cleaned, encodings, strict=True))
-        if len(pairs) <= 1:
-            return [_words(loaded, text, encoding) for text, encoding in pairs]
-        with ThreadPoolExecutor(WORKERS, "embed") as pool:
-            return list(pool.map(lambda pair: _words(loaded, *pair), pairs))
-
     def _load(self) -> Loaded:
         with self._lock:
             if self._loaded is None:
@@ -173,22 +162,6 @@ def run_states(loaded: Loaded, ids: Sequence[int], kept: Sequence[int], **inputs
 def _run(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
     """The [CLS] state of one text, shape (dimensions,)."""
     return np.asarray(run_states(loaded, ids, [0])[0])
-
-
-def _words(loaded: Loaded, text: str, encoding: Any) -> TextWords:
-    """The states of the pieces that a word was cut into are summed: its vector is that of the whole word."""
-    places: dict[int, list[int]] = {}
-    for place, word in enumerate(encoding.word_ids):
-        if word is not None:
-            places.setdefault(word, []).append(place)
-    spans = [(encoding.offsets[found[0]][0], encoding.offsets[found[-1]][1]) for found in places.values()]
-    kept = [(text[slice(*span)].casefold(), found) for span, found in zip(spans, places.values(), strict=True)]
-    kept = [(word, found) for word, found in kept if any(map(str.isalnum, word))]
-    states = run_states(loaded, encoding.ids, [0, *(place for _, found in kept for place in found)])
-    starts = np.cumsum([1, *(len(found) for _, found in kept)])[:-1]
-    sums = np.add.reduceat(states, starts, axis=0) if len(kept) else np.zeros((0, states.shape[1]), np.float32)
-    rows = unit_rows([states[0], *sums], len(kept) + 1, "words")
-    return TextWords(rows[0], rows[1:], tuple(word for word, _ in kept), tuple(len(found) for _, found in kept))
 
 
 def load_onnx(model: OnnxModel) -> Loaded:

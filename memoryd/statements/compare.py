@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.statements.cues import has_correction, has_exception
+from memoryd.statements.cues import has_correction, has_exception, is_done, is_open, order_words
 from memoryd.statements.preferences import another_choice
-from memoryd.statements.reading import Reading, read_memory
-from memoryd.statements.verdict import Verdict, other_choices, strong
+from memoryd.statements.reading import STATES, SUBJECTS, Reading, read_memory
+from memoryd.statements.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
 from memoryd.statements.verdict import compare as verdict_of
 from memoryd.statements.wording import Wording, differ, read, speaks_for
 from memoryd.text import overlap
@@ -41,11 +41,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The relation, why in words, and whether it could be another one: then both are kept, and somebody is asked."""
+    """The relation, why in words, and whether it could be another one: then both are kept, and somebody is asked.
+
+    `chance` says how likely it is that not both should stand (0..1): what is likeliest is asked first.
+    """
 
     relation: Relation
     reason: str = ""
     doubtful: bool = False
+    chance: float = 0.0
 
 
 CONFLICTS = frozenset({Relation.REPLACES, Relation.CONTRADICTS})
@@ -80,6 +84,8 @@ def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | N
         return Comparison(Relation.REPLACES, words.value)
     if words is Wording.CHANGED_WORD:
         return _changed_word(old, new, a, b)
+    if (verdict is Verdict.SAME or words is Wording.SAME) and not may_be_same(old, new, a, b):
+        return Comparison(Relation.DIFFERENT, "alike, but for what tells them apart", doubtful=True)
     if verdict is Verdict.SAME or words is Wording.SAME:
         return Comparison(Relation.REFINES, "says more") if _adds(a, b) else Comparison(Relation.SAME, "says no more")
     return Comparison(Relation.DIFFERENT, verdict.value, doubtful=verdict is Verdict.DOUBTFUL)
@@ -89,6 +95,21 @@ def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
     """Whether it speaks for one of the things."""
     standing = statement.spoken_for
     return bool(standing) and not things.isdisjoint(standing.union(statement.values))
+
+
+def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
+    """Whether nothing that must not be merged away stands on one side only: a negation, value, name, limit or direction."""
+    left, right = a.terms - b.terms, b.terms - a.terms
+    if a.values != b.values or old.dont != new.dont or has_exception(old.text) != has_exception(new.text):
+        return False
+    if a.statement.negations % 2 != b.statement.negations % 2 or _speaks_of(a, b.gone) or _speaks_of(b, a.gone):
+        return False
+    if a.names & left or b.names & right or is_open(old.text) != is_open(new.text) or is_done(old.text) != is_done(new.text):
+        return False
+    if order_words(old.text) != order_words(new.text) or not STATES.isdisjoint(left | right):
+        return False
+    exchange = apart(left, right) or exchanged(left, right, SUBJECTS) or one_word_exchanged(a, b)
+    return not exchange and not rebound(a, b)
 
 
 def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:

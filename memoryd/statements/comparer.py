@@ -1,34 +1,89 @@
-"""Compares statements with what is at hand: the rules alone, or with vectors of words and the trained classifier."""
+"""Compares statements with what is at hand: the rules, and a classifier trained on labelled pairs that weighs them.
+
+The classifier may find what the rules miss, and doubts them where they were often wrong. What would merge two statements
+must pass gates that no chance can outweigh: a negation, number, name, limit or direction on one side only.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from memoryd.protocols import TextWords, WordEncoder
-from memoryd.statements.compare import Comparison, Said, compare_read, reading
+from memoryd.protocols import Embedder, FloatArray
+from memoryd.router.relevance import is_foreign
+from memoryd.statements.classifier import Model, load
+from memoryd.statements.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
+from memoryd.statements.features import features
 from memoryd.statements.reading import Reading
+from memoryd.statements.verdict import names_other_things
 
-WORDS_KEPT = 4_096
+VECTORS_KEPT = 4_096
+# Where the words themselves say what is gone, less is asked of the classifier to agree.
+MARKED = frozenset({"replaced", "corrected"})
+VETO = 0.2
+AGREES = 0.45
+BOTH_USER = 0.55
+UNSURE = 0.3
+ASKED = 0.2
 
 
 class Comparer:
-    """The product's one way to compare statements. Without an encoder the rules decide alone; safe between threads."""
+    """Compares statements by the rules, and by what the classifier makes of them. Safe between threads.
 
-    def __init__(self, encoder: WordEncoder | None = None) -> None:
-        self._encoder = encoder
-        self._words = lru_cache(maxsize=WORDS_KEPT)(self._encode)
+    With an `embedder` their vectors are compared too; `trained` False leaves the rules alone.
+    """
+
+    def __init__(self, embedder: Embedder | None = None, *, trained: bool = True) -> None:
+        self._embedder = embedder
+        self._trained = trained
+        self._vector = lru_cache(maxsize=VECTORS_KEPT)(self._embed)
 
     def compare(self, old: Said, new: Said) -> Comparison:
-        """What `new`, said later, is to `old`."""
-        return self.compare_read(old, new, reading(old), reading(new))
+        """What `new`, said later, is to `old`. Raises EmbeddingError."""
+        a, b = reading(old), reading(new)
+        return self.compare_read(old, new, a, b, self._cosine(old.text, new.text))
 
     def compare_read(self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
         """The same, of statements that were read before. `cosine` of their vectors, None when there is none."""
-        return compare_read(old, new, a, b, cosine)
+        rules = compare_read(old, new, a, b, cosine)
+        if a.statement.norm == b.statement.norm or not self._trained:
+            return rules
+        if rules.reason not in MARKED and names_other_things(a, b):
+            return Comparison(Relation.DIFFERENT, "another thing of the same sort")
+        model = load()
+        chances = model.chances(features(old, new, a, b, rules))
+        return weighed(model, rules, chances, old.by_user and new.by_user, may_be_same(old, new, a, b))
 
-    def _encode(self, text: str) -> TextWords:
-        assert self._encoder is not None
-        return self._encoder.encode_words([text])[0]
+    def _cosine(self, old: str, new: str) -> float | None:
+        """None for texts that an English embedder can't judge, as in the dream."""
+        if self._embedder is None or is_foreign(old) or is_foreign(new):
+            return None
+        return float(self._vector(old) @ self._vector(new))
+
+    def _embed(self, text: str) -> FloatArray:
+        assert self._embedder is not None
+        vector: FloatArray = self._embedder.embed([text])[0]
+        return vector
 
 
-RULES = Comparer()
+def weighed(model: Model, rules: Comparison, chances: dict[Relation, float], both_user: bool, mergeable: bool) -> Comparison:
+    """The relation, from what the rules say and the chances of each relation. `mergeable`: the gates of a merge are passed."""
+    same, replaces = chances[Relation.SAME], chances[Relation.REPLACES]
+    conflict = replaces + chances[Relation.CONTRADICTS]
+    if rules.relation is Relation.REPLACES:
+        if rules.reason in MARKED and replaces >= AGREES:
+            return rules
+        if both_user and replaces >= BOTH_USER:
+            return rules  # of two opposite statements of the user the newer one holds
+    if replaces >= model.replaces:
+        return Comparison(Relation.REPLACES, rules.reason if rules.relation is Relation.REPLACES else "another answer since")
+    if mergeable and conflict < VETO and (same >= model.same or (rules.relation is Relation.SAME and same >= VETO)):
+        return Comparison(Relation.SAME, rules.reason if rules.relation is Relation.SAME else "means the same")
+    chance = same + conflict
+    if conflict >= (UNSURE if rules.relation is Relation.REPLACES else model.conflict):
+        return Comparison(Relation.CONTRADICTS, "can't both hold", doubtful=True, chance=chance)
+    refines = rules.relation is Relation.REFINES or chances[Relation.REFINES] > chances[Relation.DIFFERENT]
+    relation, reason = (Relation.REFINES, "says more") if refines else (Relation.DIFFERENT, "another thing")
+    return Comparison(relation, reason, doubtful=chance >= ASKED, chance=chance)
+
+
+RULES = Comparer(trained=False)

@@ -163,6 +163,17 @@ def negations(text: str) -> int:
 
 # Limits: one that stands on one side only makes another statement.
 
+_ORDER_WORDS = re.compile(
+    r"\b(before|after|while|until|during|vor|nach|bis|avant|après|antes|después|depois|до|после)\b|之前|之后|前に|後に",
+    re.IGNORECASE,
+)
+
+
+def order_words(text: str) -> frozenset[str]:
+    """Words that say what comes before what."""
+    return frozenset(match.group().casefold() for match in _ORDER_WORDS.finditer(text[:READ]))
+
+
 _LIMITS = _compiled(
     {
         "en": r"\b(?:except(?:ion|ions|ing)?|unless|only|until|but not|other than|apart from|aside from|excluding|besides"
@@ -216,28 +227,30 @@ _CORRECTION = _compiled(
         r"|effective|going forward|henceforth|final(?:ly)?\s?:|update\s?:|changed our minds?|since (?:the|we|last|this|yesterday|version)"
         r"|used to|previously|formerly|new(?:ly)? (?:called|named)|is called|decided against|gave up|given up|scrap(?:ped)?"
         r"|drop(?:ped|ping)?|ditch(?:ed|ing)?|retired|deprecated|abandon(?:ed|ing)?|got rid of|get rid of|reverted|rolled back"
-        r"|final decision|on second thou?ght|change of plans?|forget (?:what|about|the)|scratch that|again)\b",
+        r"|final decision|after all|changed (?:my|our|their|his|her) minds?|tak(?:en|es|ing|e)? over|took over|took (?:its|their|his|her) place|mistyped|i meant"
+        r"|in the end|cancell?ed|lifted|allowed again|(?:was|were|has been|have been|got) (?:removed|dropped|deleted|merged|fixed|implemented|added|done|closed|solved|resolved|finished|revoked|reversed|disabled|turned off|switched off|shut down|decommissioned)"
+        r"|is (?:done|gone|fixed|obsolete|over|finished|in place|history|dead)|works since|on second thou?ght|change of plans?|forget (?:what|about|the)|scratch that|again)\b",
         "de": r"\b(?:jetzt|ab sofort|ab jetzt|ab heute|ab nun|von nun an|künftig|nunmehr|nun|inzwischen|mittlerweile|neuerdings|seit"
         r"|nicht mehr|kein\w{0,2} \w{1,30} mehr|stattdessen|statt|anstatt|anstelle|eigentlich|korrektur|doch|ersetz\w{1,4}|abgelöst"
         r"|umgestellt|umgestiegen|gewechselt|umbenannt|heißt (?:jetzt|nun)|umgezogen|verschoben|verlegt|geändert|migriert|erhöht"
-        r"|gesenkt|angehoben|reduziert|verworfen|final|endgültig|früher|vorher|abgeschafft|rausgeworfen|entfernt)\b",
+        r"|gesenkt|angehoben|reduziert|verworfen|final|endgültig|quatsch|aufgehoben|wieder erlaubt|gilt nicht|angelegt|ausgerollt|behoben|erledigt|hinfällig|doch nicht|übernimmt|übernommen|früher|vorher|abgeschafft|rausgeworfen|entfernt)\b",
         "fr": r"\b(?:maintenant|désormais|dorénavant|à partir d\w|depuis|finalement|en fait|correction|au lieu|plutôt|à la place"
-        r"|remplac\w{1,4}|on est passés?|nous sommes passés|passée?s? (?:à|de)|pass(?:e|ons) (?:à|de)|migr\w{1,4}|chang\w{1,4}"
+        r"|remplac\w{1,4}|on est passés?|nous sommes passés|rebaptis\w{1,3}|finalement|annul\w{1,3}|corrigé\w?|supprim\w{1,4}|c['’]est fait|à nouveau|passée?s? (?:à|de)|pass(?:e|ons) (?:à|de)|migr\w{1,4}|chang\w{1,4}"
         r"|renomm\w{1,4}|s['’]appelle|déplac\w{1,4}|basculé\w?|abandonn\w{1,4}|n['’]\w{1,15} plus|ne \w{1,15} plus|plus de|final|avant)\b",
         "es": r"\b(?:ahora|a partir de|desde|ya no|finalmente|al final|en realidad|corrección|en vez de|en lugar de|reemplaz\w{1,4}"
-        r"|sustitu\w{1,5}|cambi\w{1,5}|migr\w{1,6}|pas(?:amos|ó|a|ado) (?:a|de)|renombr\w{1,4}|se llama|movi\w{1,4}|trasladad\w|traslad\w{1,4}|dejamos|deja de"
+        r"|sustitu\w{1,5}|cambi\w{1,5}|migr\w{1,6}|pas(?:amos|ó|a|ado) (?:a|de)|renombr\w{1,4}|se llama|movi\w{1,4}|trasladad\w|traslad\w{1,4}|dejamos|deja de|cancel\w{1,4}|corregid\w|eliminad\w|resuelt\w|listo|otra vez|de nuevo|rebautiz\w{1,3}"
         r"|abandon\w{1,5}|antes|final|subi\w{1,3} a|bajó a)\b",
         "pt": r"\b(?:agora|a partir de|desde|já não|não \w{1,20} mais|finalmente|no final|na verdade|correção|em vez de|ao invés|no lugar de"
         r"|substitu\w{1,5}|mud\w{1,5}|migr\w{1,6}|pass(?:amos|ou|a) (?:a|de|para)|renome\w{1,4}|se chama|mov\w{1,4}|deix\w{1,4} de|abandon\w{1,5}"
-        r"|troc\w{1,5}|antes|final|subiu|caiu|larg\w{1,5})\b",
+        r"|troc\w{1,5}|cancel\w{1,4}|corrigid\w|removid\w|resolvid\w|pronto|de novo|rebatiz\w{1,3}|antes|final|subiu|caiu|larg\w{1,5})\b",
         "ru": r"\b(?:теперь|сейчас|отныне|с этого момента|впредь|больше не|уже не|вместо|на самом деле|исправление|поправка|заменил\w{0,2}"
         r"|заменен\w?|заменён\w?|замен\w{1,4}|переш\w{1,4}|перевел\w|перевели|перенес\w{1,3}|перенесен\w?|перенесён|переех\w{1,4}|переименова\w{1,4}|помен\w{1,5}"
-        r"|измен\w{1,5}|отказа\w{1,5}|мигрирова\w{1,3}|окончательно|итог|раньше|ранее|с сегодняшнего|убрали|а не)\b",
+        r"|измен\w{1,5}|отказа\w{1,5}|мигрирова\w{1,3}|окончательно|итог|раньше|ранее|с сегодняшнего|убрали|отменен\w?|отменён|отменили|исправлен\w?|исправили|удалили|готово|сделано|снова|ни при ч[её]м|а не)\b",
         "zh": r"其实|现在|现已|如今|目前|改为|改成|改用|改到|换成|换到|换为|不再|而不是|迁移|迁到|搬到|从今|今后|以后|更正|最终|最后决定|升级到|升级为|替换|取代"
-        r"|代替|已经|弃用|废弃|重命名|改名|调整为|调到|提高到|降到|放弃|转到|转向",
+        r"|代替|已经|弃用|废弃|重命名|改名|调整为|调到|提高到|降到|放弃|转到|转向|取消|已修复|已完成|已删除|恢复|无关|改回|改叫",
         "ja": r"今は|現在|今後|これから|もう|変更|移行|切り替え|改名|訂正|やはり|最終|になった|になりました|代わりに|ではなく|じゃなく|やめ|廃止|置き換|移動|移した|移りました"
-        r"|乗り換え|引き上げ|引き下げ|しなくなった|以降|から.{1,20}に変",
-        "ko": r"이제|지금은|현재|앞으로|더 이상|변경|이전했|이전됨|옮겼|옮겨|전환|바꿨|바뀌|바꾸|정정|최종|대신|아니라|폐기|교체|그만|개명|부터|마이그레이션",
+        r"|乗り換え|引き上げ|引き下げ|しなくなった|取り消|修正済|完了|解決|対応済|不要になった|いらない|でいい|以降|から.{1,20}に変",
+        "ko": r"이제|지금은|현재|앞으로|더 이상|변경|이전했|이전됨|옮겼|옮겨|전환|바꿨|바뀌|바꾸|정정|최종|대신|아니라|폐기|교체|그만|개명|부터|취소|완료|해결|수정됨|삭제|다시|마이그레이션",
     }
 )
 
@@ -245,6 +258,31 @@ _CORRECTION = _compiled(
 def has_correction(text: str) -> bool:
     """Whether the words say that something changed or was wrong."""
     return _CORRECTION[language(text)].search(text[:READ]) is not None
+
+
+_OPEN = re.compile(
+    r"\b(?:todo|to-do|to do|still (?:need|have|missing|open|to)|needs? to be|not yet|no \w{1,20} yet|yet|known bug|bug:|pending|missing"
+    r"|offen|fehlt|noch nicht|steht noch aus|à faire|manque|pas encore|pendiente|falta|por hacer|aún no|pendente|por fazer|ainda não"
+    r"|ещё не|еще не|осталось|нужно сделать|надо сделать|workaround|for now)\b|待办|尚未|还没|还需要|未実装|まだ|今後の課題|아직|할 일",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:done(?! by| in| with| via| at)|fixed|finished|merged|implemented|landed|shipped|added|solved|resolved|completed|cancell?ed|works (?:now|since|again)|is in\b"
+    r"|are in\b|in place|rolled out|erledigt|behoben|fertig|angelegt|ausgerollt|umgesetzt|fait|corrigé|terminé|ajouté|hecho|listo|corregido"
+    r"|resuelto|añadid[oa]|feito|pronto|corrigido|adicionad[oa]|сделан\w?|готов\w?|исправлен\w?|добавлен\w?|добавили|исправили)\b"
+    r"|完成|已修复|已添加|已上线|已实现|完了|対応済|修正済|追加した|追加済|완료|해결|추가했|수정했",
+    re.IGNORECASE,
+)
+
+
+def is_open(text: str) -> bool:
+    """Whether it speaks of something that is to be done."""
+    return _OPEN.search(text[:READ]) is not None
+
+
+def is_done(text: str) -> bool:
+    """Whether it speaks of something that was done."""
+    return _DONE.search(text[:READ]) is not None
 
 
 # What has ended: `old` is the thing that no longer holds.
@@ -263,6 +301,10 @@ _GONE_EN = rf"""
 |(?P<j>{THING})\ (?:is|are|was|were|has\ been|have\ been)\ (?:gone|out|dead|dropped|retired|removed|deprecated|history|abandoned|scrapped|decommissioned|shut\ down|phased\ out|obsolete|no\ longer\ \w{{1,20}}|not\ \w{{1,20}}\ any\ ?more)\b
 |\b(?:used\ to\ be|previously|formerly|it\ was|was\ previously|was\ formerly)\ (?:called\ |named\ |on\ |in\ |at\ )?{_ART}(?P<k>{THING}(?:\ {THING}){{0,2}})
 |\b(?:over|than)\ {_ART}(?P<l>{THING})\ (?:after\ all|now)\b
+|\bnot\ {_ART}(?P<m>{THING}(?:\ {THING}){{0,2}}?)\ (?:any\ ?more|any\ longer|now|after\ all)\b
+|\b(?:moved|went|switched|migrated)\ (?:{THING}\ ){{0,3}}?(?:off|away\ from|off\ of)\ {_ART}(?P<n>{THING}(?:\ {THING}){{0,2}})
+|(?P<o>{THING}(?:\ {THING}){{0,2}}?)\ (?:was|were|is|are|has\ been|have\ been|got|idea\ was|idea\ is)\ (?:now\ )?(?:given\ up|removed|cancell?ed|switched\ off|turned\ off|deleted|renamed|thrown\ out|ruled\ out|not\ (?:it|the\ (?:root\ )?cause))\b
+|\b(?:taken|took|takes)\ over\ (?:{THING}\ ){{0,4}}?from\ {_ART}(?P<p>{THING})
 """
 _GONE: Mapping[str, str] = MappingProxyType(
     {
@@ -351,6 +393,11 @@ _GONE: Mapping[str, str] = MappingProxyType(
 _GONE_PATTERNS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {code: re.compile(pattern.strip(), re.IGNORECASE | re.VERBOSE) for code, pattern in _GONE.items()}
 )
+# What ends in some case ("when a user is deleted") has not ended.
+_CASE = re.compile(
+    r"\b(?:when(?:ever)?|if|while|until|once|after|unless|as soon as|wenn|falls|sobald|si|cuando|quand|se|quando|если|когда)\b[^,.;:]*$",
+    re.IGNORECASE,
+)
 # "X, not Y" speaks for X; "do not Y" is a negation.
 CONTRAST = re.compile(
     r"\b(?P<before>[\w'’]{1,40})[,;]? (?:and |but )?not (?:(?:on|in|at|to|from|by|with|for|via|using) )?(?:the |a |an )?"
@@ -372,6 +419,7 @@ def ended(text: str) -> Iterator[str]:
     """What a statement says is gone: the thing and up to a few words after it."""
     head, code = text[:READ], language(text)
     for match in _GONE_PATTERNS[code].finditer(head):
-        yield from (part for part in match.groups() if part)
+        if not _CASE.search(head[max(0, match.start() - 60) : match.start()]):
+            yield from (part for part in match.groups() if part)
     for match in contrasts(head):
         yield match["old"]

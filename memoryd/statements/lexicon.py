@@ -172,6 +172,25 @@ camelcase snakecase kebabcase
 utc local
 monday tuesday wednesday thursday friday saturday sunday
 composition inheritance
+gcc clang msvc
+vim emacs vscode
+zsh bash fish
+java kotlin
+yaml toml json
+svn git mercurial
+slack teams discord
+jira linear trello
+maven gradle
+flask django fastapi litestar
+express koa hono fastify
+kubernetes nomad swarm
+terraform pulumi
+sentry bugsnag rollbar
+webpack vite
+axios fetch
+moment dayjs luxon
+manual automatic
+light dark
 macos linux windows
 float integer decimal
 """
@@ -202,4 +221,109 @@ dark light
 mutable immutable
 eager lazy
 internal external
+faster slower
+fast slow
+more less
+more fewer
+increase reduce
+raise lower
+higher lower
+high low
+open closed
+open shut
+online offline
+encrypted plain
+encrypted unencrypted
+signed unsigned
+compressed uncompressed
+succeed fail
+works fails
+passes fails
+pass fail
+safe unsafe
+stable flaky
+deterministic random
+manual scripted
+shared separate
+shared own
+single multiple
+single multi
+every no
+everyone nobody
+all none
+present absent
+exists missing
+visible hidden
+client server
+before during
+allowed forbidden
+permitted prohibited
+valid invalid
+possible impossible
+kept deleted
+stay deleted
+keep delete
+stay delete
+add remove
+grow shrink
+slower quicker
+single-threaded multi-threaded
+idempotent twice
+supported unsupported
+blocking non-blocking
+singular plural
+lowercase uppercase
+yes no
+on off
+opt-in opt-out
+verbose terse
+verbose quiet
+long short
+brief long
+detailed brief
+formal informal
+free paid
+asc desc
+synchron asynchron
+ja nein
+an aus
+ein aus
+включён выключен
+включен выключен
+开启 关闭
+启用 禁用
+有效 無効
+有効 無効
+켜져 꺼져
+obligatorio opcional
+obrigatório opcional
+obligatoire facultatif
 """
+
+# Ends of one thing: both may hold, but they are never the same.
+ENDS = """
+first last
+local remote
+read write
+push pull
+input output
+upload download
+source target
+left right
+above below
+over under
+up down
+start stop
+starts stops
+some none
+one several
+early late
+large small
+big small
+true false
+"""
+
+# Words that turn a statement around by themselves: one of them on one side only bars a merge.
+STATES = """
+disable enable slower faster lower higher fewer less optional unsafe hidden missing fail unable impossible allowed idle
+""".split()

@@ -51,7 +51,7 @@ _AGAINST = re.compile(
     r"|(?:and |but )?(?:not|never)(?= (?:with|in|to|on|by|as|for|the|a)\b))\s",
     re.IGNORECASE,
 )
-_OVER = re.compile(r"\b(?:prefer|favou?r|choose)\w*\b.*?(?P<over>\sover\s)", re.IGNORECASE)
+_OVER = re.compile(r"\b(?:prefer|favou?r|choos|chos|pick|went with|go with|decid)\w*\b.{0,200}?(?P<over>\sover\s)", re.IGNORECASE)
 _BOUNDARY = re.compile(
     r"[;,:!?。；，]\s*|\.(?=\s|$)|\s(?:but|because|although|though|while|so that|otherwise|and then)\s", re.IGNORECASE
 )
@@ -101,6 +101,8 @@ WEAK = frozenset(canonical(word) for word in lexicon.WEAK)
 SUBJECTS: Mapping[str, frozenset[int]] = _classes(lexicon.SUBJECTS)
 CHOICES: Mapping[str, frozenset[int]] = _classes(lexicon.CHOICES)
 OPPOSITES: Mapping[str, frozenset[int]] = _classes(lexicon.OPPOSITES)
+STATES = frozenset(canonical(word) for word in lexicon.STATES)
+ENDS: Mapping[str, frozenset[int]] = _classes(lexicon.ENDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memoryd.statements.cues import has_correction
-from memoryd.statements.reading import CHOICES, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
+from memoryd.statements.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
 from memoryd.statements.reading import NUMBER_WORDS as _NUMBER_WORDS
 from memoryd.statements.wording import IDENTIFIED, Wording, differ
 from memoryd.text import STOP_WORDS
@@ -27,6 +27,9 @@ CONTAINED = 0.7
 NEAR_OVERLAP = 0.8
 DOUBTFUL_COSINE = 0.86
 PREFIX = 5
+REBOUND = 3
+MOST_BOUND = 24
+_DIRECTIONS = frozenset({"than", "from", "over", "into", "calls", "sends", "als", "que", "чем"})
 
 
 class Verdict(StrEnum):
@@ -88,16 +91,22 @@ def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
     return _Pair(a, b, (a.terms & b.terms) | gone_left, left - gone_left, right - gone_right, cosine)
 
 
-def _exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
+def exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
     """Words of one class that stand on one side each."""
     none: frozenset[int] = frozenset()
     return [(x, y) for x in sorted(left) for y in sorted(right) if classes.get(x, none) & classes.get(y, none)]
 
 
+def apart(left: Iterable[str], right: Iterable[str]) -> bool:
+    """Whether words that stand on one side each tell two statements apart, as opposites or as ends of one thing."""
+    left, right = list(left), list(right)
+    return bool(exchanged(left, right, OPPOSITES) or exchanged(left, right, ENDS) or exchanged(left, right, CHOICES))
+
+
 def _other_subject(pair: _Pair) -> bool:
     gone = pair.a.gone | pair.b.gone
-    found = _exchanged(pair.left, pair.right, SUBJECTS)
-    return any(x not in gone and y not in gone and not _exchanged([x], [y], OPPOSITES) for x, y in found)
+    found = exchanged(pair.left, pair.right, SUBJECTS)
+    return any(x not in gone and y not in gone and not exchanged([x], [y], OPPOSITES) for x, y in found)
 
 
 def strong(terms: frozenset[str]) -> frozenset[str]:
@@ -128,7 +137,7 @@ def _about_the_same(pair: _Pair) -> bool:
 
 def _narrower(pair: _Pair, *, places: bool = False) -> bool:
     """Only one of them names a part (or, with `places`, a place or a case): both may hold."""
-    couples = [*_exchanged(pair.left, pair.right, OPPOSITES), *_exchanged(pair.left, pair.right, CHOICES)]
+    couples = [*exchanged(pair.left, pair.right, OPPOSITES), *exchanged(pair.left, pair.right, CHOICES)]
     other = pair.a.gone | pair.b.gone | {term for couple in couples for term in couple}
     left, right = (
         {term for term in strong(side - other) if term in SUBJECTS or (places and term in reading.places)}
@@ -209,7 +218,7 @@ def _turned_around(pair: _Pair) -> bool:
     """One word is the opposite of the other, the rest is the same but for a word."""
     if pair.a.values != pair.b.values or not _same_sense(pair):
         return False
-    return any(_rest_is_small(pair.left - {x}, pair.right - {y}) for x, y in _exchanged(pair.left, pair.right, OPPOSITES))
+    return any(_rest_is_small(pair.left - {x}, pair.right - {y}) for x, y in exchanged(pair.left, pair.right, OPPOSITES))
 
 
 def _rest_is_small(left: frozenset[str], right: frozenset[str]) -> bool:
@@ -233,6 +242,17 @@ def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
     return [value for value in values if value not in others]
 
 
+def names_other_things(a: Reading, b: Reading) -> bool:
+    """Whether numbers that name things ("module 3", "PR 14") differ: what is said of the one says nothing of the other."""
+    left, right = set(a.values) - set(b.values), set(b.values) - set(a.values)
+    pair = _pair(a, b, None)
+    return (
+        bool(left and right)
+        and any(_identifies(value, pair) for value in left)
+        and any(_identifies(value, pair) for value in right)
+    )
+
+
 def _is_number(value: str) -> bool:
     return value.lstrip("v")[:1].isdigit() and "/" not in value
 
@@ -250,7 +270,7 @@ def _other_choice(pair: _Pair) -> bool:
     """Another answer to the same question: "tabs" for "spaces", and not as the subject of the sentence."""
     if not _same_sense(pair):
         return False
-    for x, y in _exchanged(pair.left, pair.right, CHOICES):
+    for x, y in exchanged(pair.left, pair.right, CHOICES):
         if _values_beside(pair.a, x) != _values_beside(pair.b, y):
             continue
         left, right = strong(pair.left - {x}), strong(pair.right - {y})
@@ -273,7 +293,7 @@ def _values_beside(reading: Reading, choice: str) -> list[str]:
 def other_choices(tokens: Sequence[str], others: Sequence[str]) -> bool:
     """Whether words stand in one of them only that answer the same question differently."""
     left, right = (frozenset(map(canonical, side)) for side in (tokens, others))
-    return bool(_exchanged(left - right, right - left, CHOICES))
+    return bool(exchanged(left - right, right - left, CHOICES))
 
 
 def _leads(x: str, y: str, pair: _Pair) -> bool:
@@ -294,7 +314,7 @@ def _same(pair: _Pair) -> bool:
         return False
     if not pair.shared or not _senses_agree(pair) or _names_differ(pair) or _order_differs(pair):
         return False
-    if _one_word_exchanged(pair) or _narrower(pair):
+    if one_word_exchanged(pair.a, pair.b) or _narrower(pair) or apart(pair.left, pair.right) or rebound(pair.a, pair.b):
         return False
     if differ(pair.a.statement, pair.b.statement) is Wording.SAME:
         return True
@@ -325,9 +345,40 @@ def _order_differs(pair: _Pair) -> bool:
     return any(a[word] != b[word] for word in a.keys() & b.keys())
 
 
-def _one_word_exchanged(pair: _Pair) -> bool:
+def rebound(a: Reading, b: Reading) -> bool:
+    """Whether shared words go with others than before: "clang on Linux, gcc on macOS" with both exchanged."""
+    common = [term for term in dict.fromkeys(a.order) if term in b.terms]
+    named = [term for term in common if term in a.names or term in b.names or term in CHOICES or term in SUBJECTS]
+    if len(common) < REBOUND or not 1 < len(named) <= MOST_BOUND:
+        return False
+    near_a, near_b = _followers(a.order, common), _followers(b.order, common)
+    for first in named:
+        for second in named:
+            if first < second and near_a[first] != near_a[second]:
+                kept = len(near_a[first] & near_b[first]) + len(near_a[second] & near_b[second])
+                turned = len(near_a[first] & near_b[second]) + len(near_a[second] & near_b[first])
+                if turned > kept and (turned > 1 or _directed(a, b)):
+                    return True
+    return False
+
+
+def _directed(a: Reading, b: Reading) -> bool:
+    """Both compare two things, or go from one to the other."""
+    return bool(_DIRECTIONS.intersection(a.statement.tokens)) and bool(_DIRECTIONS.intersection(b.statement.tokens))
+
+
+def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str]]:
+    """For each common word the next common one."""
+    line = [term for term in order if term in common]
+    out: dict[str, set[str]] = {term: set() for term in common}
+    for term, following in zip(line, line[1:], strict=False):
+        out[term].add(following)
+    return out
+
+
+def one_word_exchanged(one: Reading, other: Reading) -> bool:
     """The sentences are alike word for word, but for one word that is no synonym."""
-    a, b = pair.a.statement.tokens, pair.b.statement.tokens
+    a, b = one.statement.tokens, other.statement.tokens
     if len(a) != len(b):
         return False
     unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y]

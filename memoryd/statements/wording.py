@@ -60,7 +60,9 @@ _PREPOSITIONS = frozenset(
 # A number after one of these names a thing; another number means another thing.
 IDENTIFIED = frozenset(
     """issue issues pr ticket bug step phase line lines commit task test case chapter milestone item id section row column stage
-    iteration round attempt sprint question fix story day page figure table listing rule node shard replica""".split()
+    iteration round attempt sprint question fix story day page figure table listing rule node shard replica number module entry
+    item sample fact note part level group slot worker server host room sensor camera build release sheet track exercise
+    question""".split()
 )
 _SKIPPED = ENGLISH_STOP_WORDS | _NEGATION_WORDS | _PASSING_WORDS
 _NAMES = frozenset(lexicon.CHOICES.split())

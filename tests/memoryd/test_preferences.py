@@ -29,7 +29,8 @@ def agent_says(content: str, polarity: Polarity = Polarity.DO) -> Candidate:
     [
         ("I prefer tabs over spaces.", "The user prefers spaces over tabs.", Relation.REPLACES),
         ("I prefer pnpm rather than npm.", "User prefers npm over pnpm.", Relation.REPLACES),
-        ("I prefer short answers.", "The user prefers long answers.", Relation.CONTRADICTS),
+        ("I prefer short answers.", "The user prefers long answers.", Relation.REPLACES),
+        ("I prefer friendly reviews.", "The user prefers thorough reviews.", Relation.CONTRADICTS),
         ("I prefer answers in German.", "The user prefers answers in English.", Relation.REPLACES),
         ("I prefer tabs over spaces.", "The user prefers tabs over spaces.", Relation.SAME),
         ("I prefer short answers in German.", "The user prefers short answers in German.", Relation.SAME),

@@ -104,7 +104,7 @@ def test_a_correction_replaces_what_it_names(old: str, new: str) -> None:
 
 
 def test_another_preference_without_a_sign_of_a_change_is_only_linked() -> None:
-    decision = reconcile(candidate("The user prefers long answers"), [known("The user prefers short answers")])
+    decision = reconcile(candidate("The user prefers friendly reviews"), [known("The user prefers thorough reviews")])
     assert (decision.action, decision.target) == (Action.CONTRADICTS, "mem_000000000001")
 
 
@@ -224,7 +224,7 @@ def test_a_lesser_source_never_supersedes(pair: tuple[str, str], by: Source, of:
 def test_an_item_carries_its_provenance() -> None:
     passage = Passage((), session="s1", project="p1", transcript="/logs/s1.jsonl")
     said = candidate("Run src/app.py with uv", uuids=("u1", "u2"), paths=("src/app.py",), confidence=1.7, tags=("t",))
-    decision = reconcile(candidate("The user prefers long answers"), [known("The user prefers short answers")])
+    decision = reconcile(candidate("The user prefers friendly reviews"), [known("The user prefers thorough reviews")])
     item = to_item(said, passage, now=NOON, decision=decision, commit="abc")
     assert item.evidence == Evidence("/logs/s1.jsonl", ("u1", "u2"), "abc", ("src/app.py",))
     assert (item.created_at, item.valid_from, item.confidence) == (NOON, NOON + timedelta(hours=1), 1.0)

@@ -10,6 +10,7 @@ from memoryd.dream.plan import Action, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.errors import ModelError
 from memoryd.protocols import FloatArray
+from memoryd.statements import Comparer
 from memoryd.testing import HashEmbedder, ScriptedLLM
 from memoryd.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from tests.memoryd.dream.samples import NOW, active, applied, memory
@@ -150,8 +151,8 @@ def doubtful() -> tuple[list[MemoryItem], dict[str, FloatArray]]:
     return items, {item.id: vector for item, vector in zip(items, vectors, strict=True)}
 
 
-def answer(*verdicts: str) -> str:
-    return json.dumps({"answers": [{"pair": n, "verdict": verdict} for n, verdict in enumerate(verdicts, 1)]})
+def answer(*relations: str) -> str:
+    return json.dumps({"answers": [{"pair": n, "relation": relation} for n, relation in enumerate(relations, 1)]})
 
 
 def ask(*answers: str | Exception, **limits: int) -> tuple[Plan, ScriptedLLM]:
@@ -170,10 +171,10 @@ def test_without_a_model_doubtful_pairs_are_left_alone() -> None:
 
 
 def test_a_model_is_asked_about_doubtful_pairs_once_and_believed() -> None:
-    plan, llm = ask(answer("contradict", "compatible", "unsure", "compatible"))
+    plan, llm = ask(answer("replaces", "different", "unsure", "different"))
     assert (closed(plan), len(llm.calls), plan.counts["llm_asked"], plan.counts["llm_failed"]) == (1, 1, 4, 0)
     sent = json.loads(llm.calls[0][1].content)
-    assert {pair["earlier"] for pair in sent["pairs"]} == {pair[0] for pair in DOUBTFUL}
+    assert {pair["earlier"]["text"] for pair in sent["pairs"]} == {pair[0] for pair in DOUBTFUL}
 
 
 @pytest.mark.parametrize(
@@ -183,12 +184,12 @@ def test_a_model_is_asked_about_doubtful_pairs_once_and_believed() -> None:
         "no idea",
         "[]",
         '{"answers": []}',
-        answer("contradict"),
-        answer("contradict", "contradict", "contradict", "contradict"),
-        answer("contradict", "delete everything", "compatible", "compatible"),
-        answer(*["compatible"] * 5),
-        json.dumps({"answers": [{"pair": 1, "verdict": "contradict"}] * 4}),
-        json.dumps({"answers": [{"pair": True, "verdict": "contradict"}, {}, {}, {}]}),
+        answer("replaces"),
+        answer("replaces", "replaces", "replaces", "replaces"),
+        answer("replaces", "delete everything", "different", "different"),
+        answer(*["different"] * 5),
+        json.dumps({"answers": [{"pair": 1, "relation": "replaces"}] * 4}),
+        json.dumps({"answers": [{"pair": True, "relation": "replaces"}, {}, {}, {}]}),
         ModelError("The model is away."),
     ],
 )
@@ -198,5 +199,22 @@ def test_a_useless_answer_changes_nothing_and_is_reported(bad: str | Exception) 
 
 
 def test_a_model_is_asked_in_batches_and_not_without_end() -> None:
-    plan, llm = ask(answer("compatible", "compatible"), answer("contradict"), batch=2, asked=3)
+    plan, llm = ask(answer("different", "different"), answer("replaces"), batch=2, asked=3)
     assert (len(llm.calls), plan.counts["llm_asked"], closed(plan)) == (2, 3, 1)
+
+
+@pytest.mark.parametrize(("relation", "left", "open_pairs"), [("same", 4, 0), ("refines", 8, 0), ("contradicts", 8, 4)])
+def test_what_a_model_says_of_a_pair_is_done(relation: str, left: int, open_pairs: int) -> None:
+    plan, _ = ask(answer(*[relation] * 4))
+    created = sum(change.action is Action.CREATE for change in plan.changes)
+    assert (8 - closed(plan) + created, len(plan.undecided)) == (left, open_pairs)
+
+
+def test_a_model_can_not_merge_statements_of_other_numbers() -> None:
+    items = [
+        memory("The harbour pipeline keeps 14 builds", days=9),
+        memory("The harbour pipeline keeps the last 30 builds", days=8),
+    ]
+    vectors = {item.id: HashEmbedder(256).embed([items[0].content])[0] for item in items}
+    plan = make_plan(items, now=NOW, vectors=vectors, llm=ScriptedLLM(*[answer("same")] * 3), comparer=Comparer())
+    assert not any(change.action is Action.CREATE for change in plan.changes)

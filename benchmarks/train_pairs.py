@@ -1,0 +1,224 @@
+"""Trains the classifier of statement pairs and writes memoryd/statements/weights.json. Deterministic, numpy only.
+
+    python -m benchmarks.train_pairs                 cross-validate, print figures, write the weights
+    python -m benchmarks.train_pairs --dry-run       figures only
+
+The pairs lie in benchmarks/data: pairs_*.json (see benchmarks/pairs.py) and pairs_hard.txt. The labelled pairs of the
+dream's tests count less (their contradictions are not told apart), and so do near misses: a statement beside the nearest one
+of another pair, which is another thing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.protocols import FloatArray
+from memoryd.router.relevance import is_foreign
+from memoryd.statements.classifier import ORDER, WEIGHTS_FILE, Model
+from memoryd.statements.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
+from memoryd.statements.comparer import weighed
+from memoryd.statements.features import features
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(__file__).with_name("data")
+LABELLED = ROOT / "tests" / "memoryd" / "dream" / "pairs"
+OF_LABEL = {"paraphrase": "same", "contradicting": "replaces", "different": "different", "unrelated": "different"}
+LABELLED_WEIGHT, NEAR_WEIGHT = 0.4, 0.5
+NEAR_MISSES = 500
+TOO_NEAR = 0.93
+RIDGE = 30.0
+FOLDS = 5
+BARE = 0.4
+LEAST_SAME = 0.5
+PRECISION = {"same": 0.93, "replaces": 0.92, "conflict": 0.85}
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Labelled:
+    old: Said
+    new: Said
+    relation: Relation
+    weight: float
+    measured: bool
+    group: int
+
+
+def load() -> list[Labelled]:
+    out: list[Labelled] = []
+    for file in sorted(DATA.glob("pairs_*.json")):
+        raw = json.loads(file.read_text("utf-8"))
+        for entry in raw["pairs"] if isinstance(raw, dict) else raw:
+            old = Said(entry["old"], by_user=entry["source_old"] == "user")
+            new = Said(entry["new"], by_user=entry["source_new"] == "user")
+            out.append(Labelled(old, new, Relation(entry["relation"]), 1.0, True, len(out)))
+    for line in (DATA / "pairs_hard.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            relation, _, sources, texts = (part.strip() for part in line.split(" | ", 3))
+            first, second = texts.split(" => ")
+            old, new = Said(first, by_user=sources[0] == "u"), Said(second, by_user=sources[1] == "u")
+            out.append(Labelled(old, new, Relation(relation), 1.0, True, len(out)))
+    for file in sorted(LABELLED.glob("*.jsonl")):
+        for line in file.read_text("utf-8").splitlines():
+            entry = json.loads(line)
+            relation = Relation(OF_LABEL[entry["label"]])
+            out.append(Labelled(Said(entry["a"]), Said(entry["b"]), relation, LABELLED_WEIGHT, False, len(out)))
+    return out
+
+
+def near_misses(pairs: Sequence[Labelled], vectors: dict[str, FloatArray]) -> list[Labelled]:
+    texts = sorted(vectors)
+    where: dict[str, set[int]] = {}
+    for pair in pairs:
+        for said in (pair.old, pair.new):
+            where.setdefault(said.text, set()).add(pair.group)
+    matrix = np.stack([vectors[text] for text in texts])
+    random = np.random.default_rng(SEED)
+    measured = [pair for pair in pairs if pair.measured]
+    out = []
+    for place in random.permutation(len(measured))[:NEAR_MISSES].tolist():
+        pair = measured[place]
+        nearness = matrix @ vectors[pair.old.text]
+        for row in np.argsort(-nearness).tolist():
+            if not where[texts[row]] & where[pair.old.text] and nearness[row] < TOO_NEAR:
+                other = Said(texts[row], by_user=bool(random.random() < 0.5))
+                out.append(Labelled(pair.old, other, Relation.DIFFERENT, NEAR_WEIGHT, False, pair.group))
+                break
+    return out
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Pairs as numbers, what the rules say of each, and which pass the gates of a merge."""
+
+    x: FloatArray
+    rules: list[Comparison]
+    gates: list[bool]
+
+
+def measure(pairs: Sequence[Labelled], vectors: dict[str, FloatArray] | None) -> Measured:
+    out = Measured(np.zeros((0, 0)), [], [])
+    rows = []
+    for pair in pairs:
+        a, b = reading(pair.old), reading(pair.new)
+        foreign = is_foreign(pair.old.text) or is_foreign(pair.new.text)
+        cosine = None if vectors is None or foreign else float(vectors[pair.old.text] @ vectors[pair.new.text])
+        out.rules.append(compare_read(pair.old, pair.new, a, b, cosine))
+        out.gates.append(may_be_same(pair.old, pair.new, a, b))
+        rows.append(features(pair.old, pair.new, a, b, out.rules[-1]))
+    return Measured(np.stack(rows), out.rules, out.gates)
+
+
+def fit(x: FloatArray, y: NDArray[np.int64], weight: FloatArray) -> dict[str, FloatArray]:
+    """Softmax regression with a ridge, by Newton-like steps (Böhning 1992: a fixed bound of the curvature)."""
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    scale = np.where(scale < 1e-6, 1.0, scale)
+    z = np.hstack([(x - mean) / scale, np.ones((len(x), 1))])
+    target = np.eye(len(ORDER))[y]
+    penalty = np.full(z.shape[1], RIDGE)
+    penalty[-1] = 1e-3
+    bound = 0.5 * (z * weight[:, None]).T @ z + np.diag(penalty)
+    inverse = np.linalg.inv(bound)
+    theta = np.zeros((z.shape[1], len(ORDER)))
+    for _ in range(400):
+        scores = z @ theta
+        power = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances = power / power.sum(axis=1, keepdims=True)
+        theta += inverse @ (z.T @ ((target - chances) * weight[:, None]) - penalty[:, None] * theta)
+    return {"mean": mean, "scale": scale, "weights": theta[:-1], "bias": theta[-1]}
+
+
+def chances(model: dict[str, FloatArray], x: FloatArray) -> FloatArray:
+    scores = ((x - model["mean"]) / model["scale"]) @ model["weights"] + model["bias"]
+    power = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return power / power.sum(axis=1, keepdims=True)
+
+
+def threshold(score: FloatArray, right: NDArray[np.bool_], precision: float, name: str) -> float:
+    """The lowest chance from which on all cuts up to it have the precision."""
+    order = np.argsort(-score)
+    shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    ok = np.flatnonzero(shares >= precision)
+    last = int(ok[-1]) if len(ok) else 0
+    found = int(right[order][: last + 1].sum())
+    print(f"    {name:9} from {score[order][last]:.2f} on: precision {shares[last]:.2f}, recall {found}/{int(right.sum())}")
+    return float(score[order][last])
+
+
+def train(pairs: Sequence[Labelled], full: Measured, bare: Measured) -> dict[str, object]:
+    """Each pair teaches twice, with its cosine and (for less) without: not every embedder gives one."""
+    y = np.array([ORDER.index(pair.relation) for pair in pairs])
+    weight = np.array([pair.weight for pair in pairs])
+    measured = np.array([pair.measured for pair in pairs])
+    folds = np.random.default_rng(SEED).permutation(max(pair.group for pair in pairs) + 1) % FOLDS
+    fold = np.array([folds[pair.group] for pair in pairs])
+
+    def taught(rows: NDArray[np.bool_]) -> dict[str, FloatArray]:
+        x = np.vstack([full.x[rows], bare.x[rows]])
+        return fit(x, np.tile(y[rows], 2), np.concatenate([weight[rows], BARE * weight[rows]]))
+
+    limits = {}
+    for name, data in (("without", bare), ("with", full)):
+        guess = np.zeros((len(pairs), len(ORDER)))
+        for number in range(FOLDS):
+            guess[fold == number] = chances(taught(fold != number), data.x[fold == number])
+        share = (guess.argmax(axis=1) == y)[measured].mean()
+        print(f"{name} cosine: {int(measured.sum())} pairs, right {share:.2f} (in folds that were not trained on)")
+        conflict = guess[:, 2] + guess[:, 3]
+        same = np.where(np.array(data.gates) & (conflict < 0.2), guess[:, 0], 0.0)
+        limits = {
+            "same": max(LEAST_SAME, threshold(same[measured], (y == 0)[measured], PRECISION["same"], "same")),
+            "replaces": threshold(guess[measured, 2], (y == 2)[measured], PRECISION["replaces"], "replaces"),
+            "conflict": threshold(conflict[measured], ((y == 2) | (y == 3))[measured], PRECISION["conflict"], "conflict"),
+        }
+        decided(pairs, guess, data, limits)
+    model = taught(np.ones(len(pairs), dtype=bool))
+    return {name: np.round(array, 5).tolist() for name, array in model.items()} | limits
+
+
+def decided(pairs: Sequence[Labelled], guess: FloatArray, data: Measured, limits: dict[str, float]) -> None:
+    """What the product would make of pairs that were not trained on."""
+    none = np.zeros(0, dtype=np.float32)
+    model = Model(none, none, none, none, **limits)
+    table: Counter[tuple[str, str]] = Counter()
+    for number, pair in enumerate(pairs):
+        if pair.measured:
+            row = dict(zip(ORDER, guess[number].tolist(), strict=True))
+            both = pair.old.by_user and pair.new.by_user
+            found = weighed(model, data.rules[number], row, both, data.gates[number])
+            table[pair.relation.value, found.relation.value] += 1
+    for relation in ("same", "replaces"):
+        right = table[relation, relation]
+        found_, wanted = (sum(n for key, n in table.items() if key[side] == relation) for side in (1, 0))
+        print(f"    decided {relation}: precision {right}/{found_}, recall {right}/{wanted}")
+    merged = sum(table[gold, "same"] for gold in ("replaces", "contradicts"))
+    dropped = sum(table[gold, seen] for gold in ("refines", "different") for seen in ("same", "replaces"))
+    print(f"    opposites merged {merged}, true statements dropped {dropped}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dry-run", action="store_true")
+    options = parser.parse_args()
+    pairs = load()
+    texts = sorted({said.text for pair in pairs for said in (pair.old, pair.new)})
+    vectors = dict(zip(texts, OnnxEmbedder().embed(texts), strict=True))
+    pairs += near_misses(pairs, vectors)
+    out = train(pairs, measure(pairs, vectors), measure(pairs, None))
+    if not options.dry_run:
+        WEIGHTS_FILE.write_bytes(orjson.dumps(out))
+        print(f"{WEIGHTS_FILE}: {WEIGHTS_FILE.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
