@@ -33,9 +33,11 @@ from memeval.providers.vectors import TextEmbedder, Vectors
 from memeval.types import Retrieved, SearchRequest, Session
 from memoryd.clock import SystemClock
 from memoryd.config import Settings, setting_names, with_flags
+from memoryd.daydream.extractors import choose, make_llm
+from memoryd.daydream.key_writer import with_keys
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.errors import MemorydError
-from memoryd.protocols import Embedder, FloatArray, QueryTokens, TokenEncoder
+from memoryd.protocols import LLM, Embedder, FloatArray, QueryTokens, TokenEncoder
 from memoryd.service import Orchestrator
 from memoryd.types import USER_TAG, Evidence, Hit, Kind, MemoryItem, Query, Source
 
@@ -43,6 +45,7 @@ OPEN_SCOPES = 4
 EMBED_CHARACTERS = 480
 REACH = 100
 PROJECT = "conversation"
+CONTEXT, QUESTION = EXPANSIONS = ("context", "question")
 NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _FIX = "Run 'memoryd doctor'."
 
@@ -125,7 +128,8 @@ def _as_provider_error(doing: str) -> Iterator[None]:
 class MemorydProvider(LocalProvider):
     """Options: `unit` (turn or round), `embedCharacters` (of each memory, 0: all), `settings` (any of memoryd's).
 
-    `keyExpansion`: a memory ends with what was said before it; `timeAware`: hits of a time that the question names gain.
+    `keyExpansion`: true or context: a memory ends with what was said before it; question: the model that the settings name
+    writes keys for each memory, as `memoryd reindex --keys` does; `timeAware`: hits of a time that the question names gain.
     """
 
     search_options = frozenset({"timeAware"})
@@ -134,10 +138,14 @@ class MemorydProvider(LocalProvider):
         """Read the options."""
         self._unit = options.text("unit", "turn", GRANULARITIES[1:])
         self._characters = options.count("embedCharacters", EMBED_CHARACTERS)
-        self._context = CONTEXT_CHARACTERS if options.flag("keyExpansion", False) else 0
+        expansion = options.get("keyExpansion", False)
+        if expansion not in (True, False, *EXPANSIONS):
+            raise options.wrong("keyExpansion", expansion, f"true, false or one of {', '.join(EXPANSIONS)}")
+        self._context = CONTEXT_CHARACTERS if expansion in (True, CONTEXT) else 0
         self._time_aware = options.flag("timeAware", False)
         with _as_provider_error("be set up"):
             self._settings = with_flags(Settings(home=Path()), **options.part("settings"))
+            self._writer = _key_model(self._settings) if expansion == QUESTION else None
             embedder = make_embedder(self._settings)
             encoder = make_encoder(self._settings)
         self._encoder = _ShortEncoder(encoder, self._characters) if encoder and self._characters else encoder
@@ -152,6 +160,11 @@ class MemorydProvider(LocalProvider):
         by_user = frozenset(turn.id for session in sessions for turn in session.turns if turn.role == "user" and not turn.speaker)
         items = [_item(piece, by_user) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
+            if self._writer is not None:
+                known = {item.id: item.asked_as for item in service.all()}  # a resumed run asks for none twice
+                items = [replace(item, asked_as=known.get(item.id, ())) for item in items]
+                items = [*with_keys(self._writer, [item for item in items if not item.asked_as]),
+                         *(item for item in items if item.asked_as)]  # fmt: skip
             service.write_many(items)
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
 
@@ -233,6 +246,11 @@ class MemorydProvider(LocalProvider):
             while self._services:
                 self._services.popitem(last=False)[1].close()
         super().close()
+
+
+def _key_model(settings: Settings) -> LLM:
+    """The model that the settings name for reading. Raises InputError when they name none."""
+    return make_llm(settings, choose(settings))
 
 
 def _item(piece: Piece, by_user: frozenset[str]) -> MemoryItem:

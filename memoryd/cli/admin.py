@@ -193,12 +193,36 @@ def _follow(context: Context, title: str, waiting: Callable[[], int]) -> None:
             progress.update(task, total=most, completed=most - left)
 
 
+def _write_keys(context: Context) -> None:
+    """Batch by batch, so that a break loses at most one."""
+    total: dict[str, Any] = {"written": 0, "left": 0, "stopped": "", "next": ""}
+    with context.output.progress() as progress:
+        task = progress.add_task("keys", total=None)
+        while True:
+            done = context.call("write_keys", timeout=LONG, after=total["next"])
+            total = done | {"written": total["written"] + done["written"]}
+            progress.update(task, total=total["written"] + done["left"], completed=total["written"])
+            if not done["left"] or done["stopped"]:
+                break
+    if not context.show(total):
+        context.output.line(f"{total['written']} memories got keys, {total['left']} are left. {total['stopped']}".rstrip())
+
+
 @click.command()
 @click.option("--wait/--no-wait", default=True, help="Wait until vectors are rebuilt too.")
+@click.option(
+    "--keys",
+    is_flag=True,
+    help="Rebuild nothing; let the reader's model write keys (other words to be found by) for memories without any,"
+    " within the daily budget. It can be stopped and started again.",
+)
 @json_option
 @pass_context
-def reindex(context: Context, /, wait: bool) -> None:
-    """Rebuild every index from the Markdown files."""
+def reindex(context: Context, /, wait: bool, keys: bool) -> None:
+    """Rebuild every index from the Markdown files, or write keys for old memories."""
+    if keys:
+        _write_keys(context)
+        return
     with context.output.progress() as progress:
         progress.add_task("files", total=None)
         result = context.call("reindex", timeout=LONG)

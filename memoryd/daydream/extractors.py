@@ -11,7 +11,7 @@ from memoryd.daydream.transcript import ReadLimits
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.errors import InputError
 from memoryd.llm.logins import Logins
-from memoryd.protocols import Embedder, Extractor
+from memoryd.protocols import LLM, Embedder, Extractor
 from memoryd.types import Extraction, Passage
 
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
@@ -48,6 +48,15 @@ def limits_for(settings: Settings, reader: str) -> ReadLimits:
     measured on whole logs against pieces of 6,000 tokens, see docs/quality.md.
     """
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
+
+
+def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = None, logins: Logins | None = None) -> LLM:
+    """The model behind the endpoint or claude reader. Raises ConfigError when a key is missing, InputError for other readers."""
+    if name not in ASKS_A_MODEL:
+        raise InputError(f"The {name} reader asks no model.", fix="Use an endpoint or claude as reader: memoryd setup.")
+    from memoryd.llm import ClaudeLLM, OpenAILLM
+
+    return OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ, logins=logins)
 
 
 class OfflineReader:
@@ -90,9 +99,9 @@ def make_extractor(
             raise InputError(f"The {name} reader asks no model.", fix="Add --reader endpoint or --reader claude.")
         return OfflineReader(name, embedder)
     from memoryd.daydream.model_extract import ModelExtractor
-    from memoryd.llm import ClaudeLLM, OpenAILLM, RecordingLLM, ReplayLLM
+    from memoryd.llm import RecordingLLM, ReplayLLM
 
     if replay:
         return ModelExtractor(ReplayLLM(replay), settings, name)
-    llm = OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ, logins=logins)
+    llm = make_llm(settings, name, environ, logins)
     return ModelExtractor(RecordingLLM(llm, record) if record else llm, settings, name)

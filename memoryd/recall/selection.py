@@ -36,8 +36,8 @@ def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryIt
 
 
 def divide(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
-    """The hits that answer the question `text`, and at most three below the floor that may bear on it."""
+    """The hits that answer the question `text`, candidates last, and at most three below the floor that may bear on it."""
     least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
-    sure = [hit for hit in hits if hit.relevancy >= floor]
+    sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
     return sure, unsure[:MOST_UNSURE]

@@ -11,7 +11,8 @@ from typing import Any
 from memoryd import __version__
 from memoryd.clock import to_iso
 from memoryd.config import Settings
-from memoryd.daydream.extractors import choose
+from memoryd.daydream.extractors import choose, make_llm, models_of
+from memoryd.daydream.key_writer import KeyWriter
 from memoryd.daydream.readers import PROBLEM, reader_line, spending, wake
 from memoryd.daydream.transcript import blind_cursor
 from memoryd.errors import InputError, NotFoundError
@@ -35,7 +36,7 @@ OFFER_DAYS = 30
 
 
 class AdminCalls:
-    """memory_status, daydream, reindex, sync, off, on, log, import, export."""
+    """memory_status, daydream, reindex, write_keys, sync, off, on, log, import, export."""
 
     def __init__(
         self,
@@ -134,6 +135,22 @@ class AdminCalls:
         """Rebuild all indexes from the Markdown."""
         params.done()
         return asdict(self._service.reindex())
+
+    def write_keys(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Let the reader's model write keys for the next few memories without any; `after` is the `next` of the call before."""
+        after = params.text("after", limit=20)
+        params.done()
+        models = models_of(self._settings)
+        if not models:
+            raise InputError(
+                f"No model writes keys: the reader is {choose(self._settings)}.",
+                fix="Choose one that has a model of its own: memoryd setup.",
+            )
+        writer = KeyWriter(make_llm(self._settings, models[0]), self._service, self._state, self._settings, self._clock)
+        waiting = writer.missing(after)
+        done = writer.write_batch(waiting)
+        last = waiting[: len(waiting) - done.left]
+        return asdict(done) | {"reader": models[0], "next": last[-1].id if last else after}
 
     def sync(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Take over changes made to the files by hand."""

@@ -72,6 +72,7 @@ ADMIN_METHODS = (
     "daydream",
     "jobs",
     "reindex",
+    "write_keys",
     "sync",
     "off",
     "on",

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.errors import ConfigError, ProviderError
+from memeval.providers import memoryd as memoryd_provider
 from memeval.providers.aqrag import AqragProvider, anticipate
 from memeval.providers.contextual_retrieval import ContextualRetrievalProvider
 from memeval.providers.memoryd import MemorydProvider
@@ -20,6 +21,7 @@ from memeval.providers.sessions import SessionStore
 from memeval.providers.working_memory import WorkingMemoryProvider
 from memeval.types import Case, Completion, Message, Question, QuestionType, SearchRequest, Session, Turn
 from memoryd.types import USER_TAG
+from memoryd.types import Completion as Written
 from tests.memeval.providers.material import EMBEDDING, START, garden, make, session
 
 TOMATOES = SearchRequest("tomatoes in the garden", 3)
@@ -294,6 +296,29 @@ def test_memoryd_remembers_each_turn_as_a_memory_of_its_time(tmp_path: Path) -> 
     assert any("Good idea.\n(after: I like basil beside them.)" in text for text in files)
     assert all("2023-05-01T09:00:00" in text and "session: s1" in text for text in files)
     provider.close()
+
+
+def test_memoryd_lets_a_model_write_keys_for_each_memory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Writer:
+        name = "writer"
+
+        def complete(self, messages: Any, schema: Any = None) -> Written:
+            asked.append(messages[-1].content)
+            count = messages[-1].content.count('"statement"')
+            return Written(json.dumps({"keys": [{"n": n + 1, "asked_as": ["airships?"]} for n in range(count)]}))
+
+    monkeypatch.setattr(memoryd_provider, "make_llm", lambda settings, name: Writer())
+    provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}, "keyExpansion": "question"})
+    provider.ingest("one", garden()[:1])
+    provider.ingest("one", garden()[:1])
+    assert len(asked) == 1
+    found = provider.search("one", SearchRequest("airships", 9))
+    assert len(found) == 4
+    provider.close()
+    with pytest.raises(ConfigError):
+        opened("memoryd", tmp_path, {"keyExpansion": "other"})
 
 
 def test_memoryd_is_told_what_the_user_of_a_chat_said_and_nothing_of_people_with_names(tmp_path: Path) -> None:

@@ -1,0 +1,162 @@
+"""Keys for memories that have none: a model writes questions and tasks in other words, with which they are found again.
+
+Only the statements leave the machine, redacted, to the model that reads sessions. What comes back is a help for search and
+nothing else: it is checked for its form and for secrets, and a memory that got keys meanwhile keeps those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from memoryd.clock import local_midnight, to_iso
+from memoryd.config import Settings
+from memoryd.daydream.redact import redact
+from memoryd.errors import ModelError
+from memoryd.protocols import LLM, Clock
+from memoryd.router import is_turn
+from memoryd.service import Orchestrator
+from memoryd.state import Run, State
+from memoryd.text import normalise, one_line
+from memoryd.types import Completion, MemoryItem, Message, Query, Usage
+
+PROMPT_VERSION = "keys_v1"
+SESSION = "keys"
+BATCH = 12
+KEYS = 4
+MAX_KEY_CHARACTERS = 200
+MAX_STATEMENT = 600
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "keys": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"n": {"type": "integer"}, "asked_as": {"type": "array", "items": {"type": "string"}}},
+                "required": ["n", "asked_as"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["keys"],
+    "additionalProperties": False,
+}
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBatch:
+    """What one call did: memories that got keys, those that still have none, and why nothing was asked (empty: it was)."""
+
+    written: int
+    left: int
+    stopped: str = ""
+
+
+class KeyWriter:
+    """Writes keys a batch at a time. What it has written is in the files, so it can be stopped and started again at any time."""
+
+    def __init__(self, llm: LLM, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
+        self._llm = llm
+        self._service = service
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+
+    def missing(self, after: str = "") -> list[MemoryItem]:
+        """Active memories behind this id that want keys, by id: no turns of chats, none of projects that are off."""
+        return [item for item in self._service.all() if item.id > after and self._wants_keys(item)]
+
+    def _wants_keys(self, item: MemoryItem) -> bool:
+        active = item.status in Query().statuses
+        return active and not item.asked_as and not is_turn(item) and not self._state.is_off(item.project)
+
+    def write_batch(self, waiting: Sequence[MemoryItem]) -> KeyBatch:
+        """Ask for the keys of the first few of these. Raises ModelError."""
+        batch = waiting[:BATCH]
+        if not batch:
+            return KeyBatch(0, 0)
+        if self._spent() >= self._settings.daily_token_budget:
+            budget = self._settings.daily_token_budget
+            reason = f"The daily token budget of {budget} is used up; run it again tomorrow, or raise it."
+            return KeyBatch(0, len(waiting), reason)
+        keys, completion = ask_keys(self._llm, batch)
+        written = sum(self._keep(item, own) for item, own in zip(batch, keys or (), strict=False))
+        self._record(completion.model or self._llm.name, completion.usage, written)
+        if keys is None:
+            raise _unusable(self._llm, batch)
+        return KeyBatch(written, len(waiting) - len(batch))
+
+    def _spent(self) -> int:
+        return self._state.tokens_since(to_iso(local_midnight(self._clock.now())))
+
+    def _keep(self, item: MemoryItem, keys: Sequence[str]) -> bool:
+        with self._service.writing():
+            now = self._service.get(item.id)
+            if not keys or now is None or now.asked_as or now.content != item.content:
+                return False
+            self._service.update(item.id, asked_as=tuple(keys))
+            return True
+
+    def _record(self, model: str, usage: Usage, written: int) -> None:
+        at = to_iso(self._clock.now())
+        self._state.record_run(Run(SESSION, "", "", at, 0, 0, kept=written, extractor=SESSION, model=model, usage=usage))
+
+
+def ask_keys(llm: LLM, batch: Sequence[MemoryItem]) -> tuple[list[tuple[str, ...]] | None, Completion]:
+    """The keys of each of these memories in their order, None for an unusable answer; and the answer. Raises ModelError."""
+    completion = llm.complete(messages_for(batch), SCHEMA)
+    return parse_keys(completion.text, batch), completion
+
+
+def with_keys(llm: LLM, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """The items with keys that the model wrote, without a budget or a store. Raises ModelError."""
+    out: list[MemoryItem] = []
+    for start in range(0, len(items), BATCH):
+        batch = items[start : start + BATCH]
+        keys, _ = ask_keys(llm, batch)
+        if keys is None:
+            raise _unusable(llm, batch)
+        out += [replace(item, asked_as=own) for item, own in zip(batch, keys, strict=True)]
+    return out
+
+
+def _unusable(llm: LLM, batch: Sequence[MemoryItem]) -> ModelError:
+    return ModelError(f"{llm.name} gave no keys for {len(batch)} memories.", fix="Try again, or use another model.")
+
+
+def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
+    """The instructions, the same in each call, and the redacted statements as data."""
+    statements = [
+        {"n": place, "kind": item.kind.value, "statement": redact(one_line(item.content)[:MAX_STATEMENT]).text}
+        for place, item in enumerate(batch, start=1)
+    ]
+    prompt = files("memoryd.daydream").joinpath("prompts", f"{PROMPT_VERSION}.md").read_text("utf-8")
+    return [Message("system", prompt), Message("user", orjson.dumps({"statements": statements}).decode())]
+
+
+def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] | None:
+    """The usable keys of each statement; None for an answer of another form."""
+    fenced = _FENCE.match(text)
+    try:
+        entries = orjson.loads(fenced[1] if fenced else text)["keys"]
+        found = {entry["n"]: entry["asked_as"] for entry in entries}
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+    return [_usable(found.get(place), item) for place, item in enumerate(batch, start=1)]
+
+
+def _usable(keys: Any, item: MemoryItem) -> tuple[str, ...]:
+    """Keys on one line, without secrets, that are not the statement itself."""
+    if not isinstance(keys, list):
+        return ()
+    texts = dict.fromkeys(one_line(key) for key in keys if isinstance(key, str) and key.strip())
+    own = normalise(item.content)
+    fit = [text for text in texts if len(text) <= MAX_KEY_CHARACTERS and normalise(text) != own and not redact(text).found]
+    return tuple(fit[:KEYS])

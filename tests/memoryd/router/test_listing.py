@@ -1,0 +1,84 @@
+"""Questions without a subject ask for a list; one with a subject is searched."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.router import asked_listing
+from memoryd.types import Kind
+
+NOW = datetime(2026, 3, 11, 15, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("what is still open?", Kind.TODO),
+        ("What's left to do?", Kind.TODO),
+        ("show me all todos", Kind.TODO),
+        ("next steps", Kind.TODO),
+        ("which decisions did we make?", Kind.DECISION),
+        ("What rules are there?", Kind.RULE),
+        ("was ist noch offen?", Kind.TODO),
+        ("qu'est-ce qui reste à faire ?", Kind.TODO),
+        ("¿qué queda pendiente?", Kind.TODO),
+        ("что ещё осталось сделать?", Kind.TODO),
+        ("还有什么没做完？", Kind.TODO),
+        ("which dead ends have there been?", Kind.DEAD_END),
+    ],
+)
+def test_a_question_for_a_kind_alone_lists_it(text: str, kind: Kind) -> None:
+    listing = asked_listing(text, NOW)
+    assert listing is not None and listing.kinds == (kind,) and listing.span is None
+
+
+@pytest.mark.parametrize(
+    "text", ["what did we do yesterday?", "what happened yesterday", "was haben wir gestern gemacht?", "我们昨天做了什么？"]
+)
+def test_a_question_for_a_time_alone_lists_what_was_learnt_then(text: str) -> None:
+    listing = asked_listing(text, NOW)
+    assert listing is not None and listing.kinds == () and listing.span is not None
+    assert [moment.day for moment in listing.span] == [10, 11]
+
+
+def test_kind_and_time_are_joined() -> None:
+    listing = asked_listing("what did we decide last week?", NOW)
+    assert listing is not None and listing.kinds == (Kind.DECISION,) and listing.span is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "which port is open?",
+        "open the door",
+        "what did we decide about the queue?",
+        "how is the cache filled?",
+        "what did we do yesterday about the login?",
+        "fix the open issue in the parser",
+        "go on",
+        "do it again",
+        "what is this?",
+        "yes",
+        "the rules of the linter",
+    ],
+)
+def test_a_question_with_a_subject_or_without_kind_and_time_is_no_list(text: str) -> None:
+    assert asked_listing(text, NOW) is None
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_without_a_fault(text: str) -> None:
+    asked_listing(text, NOW)
+
+
+def test_a_long_text_is_left_at_once() -> None:
+    start = time.process_time()
+    for text in ("open " * 100_000, "还没" * 100_000, "to-" * 100_000, " " * 500_000 + "open"):
+        assert asked_listing(text, NOW) is None
+    assert time.process_time() - start < 2
