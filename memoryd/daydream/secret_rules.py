@@ -11,7 +11,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memoryd.daydream.secret_values import is_lookup, is_measure, is_mixed, is_placeholder, is_predicate, is_wordy, looks_random
+from memoryd.daydream.secret_values import (
+    is_lookup,
+    is_measure,
+    is_mixed,
+    is_placeholder,
+    is_predicate,
+    is_told_lookup,
+    is_wordy,
+    looks_random,
+)
 
 MARK = "[redacted:"
 
@@ -55,12 +64,23 @@ def _accept_long_random(match: re.Match[str]) -> bool:
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
+def _accept_key_told(match: re.Match[str]) -> bool:
+    value = match["secret"]
+    if re.fullmatch(r"[\w+/=.~-]{20,300}", value):
+        return _accept_long_random(match)
+    return _accept_mixed(match) and any(c.isdigit() for c in value) and any(c in "!#$?&§%^*" for c in value[1:])
+
+
 def _accept_with_digit(match: re.Match[str]) -> bool:
     return any(c.isdigit() for c in match["secret"]) and not is_placeholder(match["secret"])
 
 
+def _accept_header(match: re.Match[str]) -> bool:
+    return _accept_random(match) or (_accept_mixed(match) and any(c.isdigit() for c in match["secret"]))
+
+
 _PASSWORD_KEYS = (
-    "pass", "pwd", "pw", "psk", "парол", "密码", "密碼", "口令", "kennwort", "losung", "contrase", "mot", "mdp", "senha", "clave", "palavra",
+    "pass", "code secret", "wi-fi", "wifi", "wlan", "pwd", "pw", "psk", "парол", "密码", "密碼", "口令", "kennwort", "losung", "contrase", "mot", "mdp", "senha", "clave", "palavra",
     "パスワード", "暗証", "비밀번호", "암호", "has", "wachtwoord", "lösen", "adgang", "şifre", "parola", "jelsz", "heslo",
 )  # fmt: skip
 
@@ -79,7 +99,7 @@ def _accept_told(match: re.Match[str]) -> bool:
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
     if _is_short_key(key) and (is_measure(value) or value.isdigit()):
         return False
-    if is_placeholder(value) or is_lookup(value) or is_measure(value) and not value.isdigit():
+    if is_placeholder(value) or is_told_lookup(value) or (is_measure(value) and not value.isdigit()):
         return False
     if not _is_password_key(key):
         return looks_random(value)
@@ -152,6 +172,17 @@ def _accept_credentials(match: re.Match[str]) -> bool:
     return not is_placeholder(value) and not is_lookup(value) and is_mixed(value) and not value.startswith(("http", "/"))
 
 
+def _accept_phrase(match: re.Match[str]) -> bool:
+    """Words without those that tie a sentence together."""
+    words = match["secret"].casefold().split()
+    return not _SENTENCE.intersection(words) and not is_placeholder(match["secret"])
+
+
+_SENTENCE = frozenset(
+    "the a an is are was be been in on at of to from by with for not and or must should will it this that read kept stored das der die ein eine ist im in auf von zu mit nicht und muss wird".split()
+)
+
+
 def _accept_url_key(match: re.Match[str]) -> bool:
     return len(match["secret"]) >= 16 and looks_random(match["secret"]) and not is_placeholder(match["secret"])
 
@@ -165,7 +196,7 @@ _KEY = (
     r"(?P<key>passw(?:or)?d|passwort|passphrase|passcode|pwd|kennwort|(?:(?<![A-Za-z])(?:pass|pw|psk|mdp)|(?-i:(?<=[a-z])(?:Pass|Pw)))(?![a-z])|"
     r"contrase[nñ]a|mot[ _-]?de[ _-]?passe|senha|(?<![a-z])clave(?![a-z])|wachtwoord|hasło|heslo|şifre|пароль|密码|密碼|口令|パスワード|비밀번호|"
     r"secret|token|api[_-]?key|api[_-]?secret|access[_-]?key|secret[_-]?key|private[_-]?key|auth[_-]?key|account[_-]?key|sharedaccesskey|"
-    r"encryption[_-]?key|master[_-]?key|signing[_-]?key|license[_-]?key|preshared[_-]?key|client[_-]?key[_-]?data|app[_-]?key|deploy[_-]?key|"
+    r"(?-i:(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!FOREIGN)(?<!SORT)_KEY)|encryption[_-]?key|master[_-]?key|signing[_-]?key|license[_-]?key|preshared[_-]?key|client[_-]?key[_-]?data|app[_-]?key|deploy[_-]?key|"
     r"service[_-]?key|storage[_-]?key|credentials?|(?<![a-z])_?auth(?![a-z])|(?<![a-z])salt(?![a-z])|(?<![a-z])jwk?(?![a-z])|密钥|秘钥|令牌|секрет|токен)"
     r"(?:[_-]?(?:key[_-]?base|key|base|value|string|prod|production|dev|staging|live|test|salt|new|old|secret|token|data|\d{1,2})){0,2}"
 )
@@ -186,7 +217,7 @@ _OPTION = (
 _SAYS = (
     r"(?<![\w-])(?P<key>pass ?words?|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
     r"mot de passe|mdp|code secret|contraseña|contrasena|clave|senha|palavra[- ]passe|parola d'ordine|parola chiave|parola|wachtwoord|hasło|heslo|"
-    r"lösenord|adgangskode|salasana|şifre|jelszó|пароль|пароля|паролем|api[ -]?key|api[ -]?token|token|secret key|secret|schlüssel|jeton|"
+    r"lösenord|adgangskode|salasana|şifre|jelszó|пароль|пароля|паролем|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
     r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?!\w)"
 )
 # Nouns that make it a statement about passwords, not one that tells one.
@@ -197,7 +228,7 @@ _ABOUT = (
 )
 _CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?"
 _IS = (
-    r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|é|è|e'|são|sono|jest|to|to jest|je|är|er|"
+    r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|c'est|é|è|e'|são|sono|jest|to|to jest|je|är|er|"
     r"on|это|is now|is still|is currently|ist jetzt|ist immer noch|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to)[\s:]{1,3}|'s\s|\s-\s)"
 )
 _VALUE = r"(?P<open>(?:[\"'`„“«‚‘*]{1,3}\s?)?)(?P<secret>[^\s\"'`„“”«»‘’，。、；（）()\[\]]{4,100}?)"
@@ -273,7 +304,7 @@ _BACKUP = (
     r"резервные коды|恢复代码|备用码|リカバリーコード)"
 )
 _SEED = (
-    r"(?:(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|seed|mnemonic|key)|mnemonics?|wiederherstellungsphrase|wallet seed|"
+    r"(?:\bseed\b|\b(?:12|15|18|24)[ -](?:words?|wörter|mots|palabras)|(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|seed|mnemonic|key)|mnemonics?|wiederherstellungsphrase|wallet seed|"
     r"phrase de (?:récupération|secours)|phrase secrète|frase (?:semilla|de recuperación|de recuperação|secreta)|сид[- ]?фраза|助记词|シードフレーズ|srp)"
 )
 _SEED_WORD = r"(?:\d{1,2}[.):]\s{0,2})?[a-z]{3,8}"
@@ -281,7 +312,7 @@ _SEED_WORD = r"(?:\d{1,2}[.):]\s{0,2})?[a-z]{3,8}"
 _SESSION_NAME = (
     r"(?:[\w.-]{0,30}sess(?:ion)?[_.-]?(?:id|key|token)?|(?<![a-z])s?sid|connect\.sid|phpsessid|jsessionid|laravel_session|_[a-z]\w{0,30}_session|(?:x?csrf|xsrf)[\w-]{0,20}|"
     r"remember_[\w]{1,60}|\.?aspxauth|\.aspnetcore\.[\w.]{1,40}|asp\.net_sessionid|(?<![a-z])jwt|auth(?:_session|orization)?|"
-    r"li_at|d_c0|z_c0|sapisid|hsid|ssid|__secure-[\w-]{1,40}|__host-[\w-]{1,40}|user_session|_gh_sess|cf_clearance)"
+    r"[\w-]{0,20}logged_in\w{0,60}|li_at|d_c0|z_c0|sapisid|hsid|ssid|__secure-[\w-]{1,40}|__host-[\w-]{1,40}|user_session|_gh_sess|cf_clearance)"
 )
 _ADMIN = r"[^\s:/|,;\"'`]{1,60}"
 
@@ -337,11 +368,11 @@ RULES: tuple[Rule, ...] = (
         "header",
         "x- private-token job-token apikey api-key",
         r"(?:\bx-[\w-]{0,40}(?:key|token|auth|secret|signature|password)|private-token|job-token|deploy-token|\bapi-?key)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[\w.~+/=-]{8,2000})",
-        _accept_random,
+        _accept_header,
     ),
     _rule(
         "cookie",
-        "sess sid csrf xsrf auth jwt token remember cookie secure host li_at z_c0 d_c0 cf_clear",
+        "logged_in sess sid csrf xsrf auth jwt token remember cookie secure host li_at z_c0 d_c0 cf_clear",
         rf"(?<![\w.-]){_SESSION_NAME}=(?P<secret>[\w%+/=.:~|-]{{10,2000}})",
         _accept_fields,
     ),
@@ -373,7 +404,7 @@ RULES: tuple[Rule, ...] = (
         "assignment",
         _KEY_WORDS,
         _KEY
-        + r"[\"']?\s{0,2}[:=]\s{0,2}[|>]?-?[ \t]{0,4}\n[ \t]{1,16}(?P<sep>)(?P<line>)[\"']?(?P<secret>[^\s\"'`]{6,300})[\"']?(?=\s{0,4}(?:\n|$))",
+        + r"[\"']?\s{0,2}[:=]\s{0,2}[|>]?-?[ \t]{0,4}\n[ \t]{1,16}(?P<sep>)(?P<line>)(?:(?:value|default|content|data|text)[\"']?\s{0,2}[:=]\s{0,2})?[\"']?(?P<secret>[^\s\"'`]{6,300})[\"']?(?=\s{0,4}(?:\n|$))",
         _accept_mixed,
     ),
     _rule("assignment", "--", _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})", _accept_no_lookup),
@@ -388,8 +419,26 @@ RULES: tuple[Rule, ...] = (
         "assignment",
         "default value",
         r"(?:variable|output|parameter|param|local)s?\s{1,3}[\"']?[\w-]{0,60}(?:password|passwd|pass|pwd|secret|token|key|credential)[\w-]{0,20}[\"']?\s{0,3}[^{}\n]{0,40}\{[^{}]{0,400}?"
-        r"(?:default|value|defaultvalue)\s{0,4}[:=]\s{0,4}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
+        r"(?:default|value|defaultvalue)\s{0,20}[:=]\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
+        lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
+    ),
+    _rule(
+        "assignment",
+        "</",
+        r"<[\w:-]{1,40}\s[^<>]{0,80}(?:name|key|id)=[\"'][^\"'<>]{0,80}(?:password|passwd|secret|token|api_?key|passphrase)[^\"'<>]{0,20}[\"'][^<>]{0,80}>\s{0,20}(?P<secret>[^<>\s]{4,300})\s{0,20}</",
         _accept_no_lookup,
+    ),
+    _rule(
+        "assignment",
+        "kty",
+        r"[\"'](?:d|p|q|dp|dq|qi|k)[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{20,2000})[\"']",
+        ignore_case=False,
+    ),
+    _rule(
+        "assignment",
+        "login auth connect signin credential",
+        r"(?:login|log_in|auth\w{0,12}|connect|sign_?in|basic_?auth|\w{0,20}credentials?)\(\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
+        _accept_mixed,
     ),
     _rule(
         "assignment",
@@ -465,7 +514,7 @@ RULES: tuple[Rule, ...] = (
         "redis-cli valkey-cli keydb-cli sqlcmd ldap smbclient rpcclient 7z zip unzip unrar rar snmp ipmitool az cqlsh xfreerdp rdesktop bcp tsql isql psexec winexe evil-winrm crackmapexec clickhouse impacket vncdotool",
         r"\b(?:(?:redis|valkey|keydb)-cli\b[^\n]{0,200}?\s-a|(?:sqlcmd|bcp|tsql)\b[^\n]{0,200}?\s-P|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,300}?\s-w|"
         r"(?:smbclient|rpcclient|winexe)\b[^\n]{0,200}?\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%|(?:7z[az]?|unrar|rar)\b[^\n]{0,200}?\s-p|(?:zip|unzip)\b[^\n]{0,200}?\s-P|ipmitool\b[^\n]{0,200}?\s-P|"
-        r"az login\b[^\n]{0,200}?\s-p|(?:cqlsh|evil-winrm|crackmapexec|psexec)\b[^\n]{0,200}?\s-p|xfreerdp\b[^\n]{0,200}?/p:|snmp\w{0,8}\b[^\n]{0,200}?\s-[AX])\s{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        r"az (?:acr )?login\b[^\n]{0,200}?\s-p|(?:cqlsh|evil-winrm|crackmapexec|psexec)\b[^\n]{0,200}?\s-p|xfreerdp\b[^\n]{0,200}?/p:|snmp\w{0,8}\b[^\n]{0,200}?\s-[AX])\s{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
         _accept_no_lookup,
         ignore_case=False,
     ),
@@ -483,6 +532,26 @@ RULES: tuple[Rule, ...] = (
         _accept_no_lookup,
         ignore_case=False,
     ),
+    _rule(
+        "password",
+        "-u --user",
+        r"\s(?:-u|-U|--user(?:name)?)[ =]{1,2}[\"']?[\w.@-]{1,60}[\"']?\s{1,3}(?:-p|-P|-w|--pass)[ =]{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        _accept_mixed,
+        ignore_case=False,
+    ),
+    _rule(
+        "password",
+        "lftp ncftp",
+        r"\b(?:lftp|ncftp\w{0,5})\b[^\n]{0,80}?-u\s{1,3}[\"']?[\w.@-]{1,60},(?P<secret>[^\s\"']{4,100})",
+        _accept_value,
+    ),
+    _rule(
+        "password",
+        "secret",
+        r"\bsecrets?\s{1,3}(?:set|put|create|add)\b[^\n]{0,100}?(?:--body|-b|--value|--secret-string|--data|--string-value)[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
+        _accept_no_lookup,
+    ),
+    _rule("password", "--from-literal", r"--from-literal[= ][\w.-]{1,60}=[\"']?(?P<secret>[^\s\"']{8,300})", _accept_mixed),
     _rule(
         "password",
         "htpasswd",
@@ -566,9 +635,9 @@ RULES: tuple[Rule, ...] = (
         + _ABOUT
         + r"[^\n.!?:=]{0,40}?"
         + _IS
-        + r"[\"'`]{0,3}(?P<secret>[\w+/=.~-]{20,300})"
+        + r"[\"'`]{0,3}(?P<secret>[^\s\"'`]{8,300}?)"
         + _WORD_END,
-        _accept_long_random,
+        _accept_key_told,
     ),
     _rule(
         "password",
@@ -585,11 +654,36 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:log(?:ged)?[ -]?in|sign(?:ed)? in|connect|einloggen|anmelden|connecter|entrar)\s{1,2}(?:as|with|mit|als|avec|con|com)\s{1,2}[\w.@-]{1,60}\s{0,2}(?:/|:|and|und|with|mit|et|y|,)\s{0,2}(?P<secret>[^\s\"'`,，。/]{5,100})",
         lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
     ),
+    _rule(
+        "password",
+        "ssh log sign connect access get",
+        r"\b(?:ssh|log(?:ged|ging)?|sign|connect|access|get|rein|komm\w{0,3})\b[^\n]{0,24}\b(?:with|as|mit|als|avec|con|com)\s{1,2}[\w.@-]{2,40}\s?[/:]\s?[\"'`]?(?P<secret>[^\s\"'`,，。/]{6,100})",
+        lambda match: (
+            _accept_credentials(match)
+            and any(c.isdigit() for c in match["secret"])
+            and any(c in "!#$?&§%^*@" for c in match["secret"])
+        ),
+    ),
+    _rule(
+        "password",
+        "passphrase",
+        r"passphrase[^\n.:=]{0,60}?(?:[:=]|\bis\b|\blautet\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
+        _accept_phrase,
+    ),
+    _rule(
+        "password",
+        "passphrase",
+        r"passphrase[^\n.:=]{0,60}?(?:[:=]|\bis\b|\blautet\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
+        _accept_value,
+    ),
     # Codes
     _rule(
         "one-time-code",
         "otp 2fa mfa code código tan",
-        _CODE_NAME + _FILLER + r"\s{0,3}[:=：]?\s{0,3}[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3}[ -]\d{3})\b(?![.:/]\d)" + _PIN_END,
+        _CODE_NAME
+        + _FILLER
+        + r"\s{0,3}[:=：]?\s{0,3}[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3}[ -]\d{3}|\d{2}[ -]\d{2}[ -]\d{2}|\d{4}[ -]\d{4})\b(?![.:/]\d)"
+        + _PIN_END,
     ),
     _rule("one-time-code", "pin puk", _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})\b" + _PIN_END, ignore_case=False),
     _rule(

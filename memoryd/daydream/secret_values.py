@@ -31,18 +31,22 @@ _PREDICATES = frozenset(
 _PREDICATE_ENDING = re.compile(
     r"(?:ed|ing|able|ible|ful|less|ive|ary|ory|ous|ent|ant|ical|"
     r"ig|lich|bar|ert|iert|end|los|legt|setzt|ndert|chert|halten|aufen|"
-    r"ée?s?|oire|ide|ado|ida|ada|ido|ados|idas|orio|oria|óri[ao]s?|ável|ível|ato|ata|ito|ita|ен|ён|на|но|ый|ая)$"
+    r"ée?s?|oire|ide|ado|ida|ada|ido|ados|idas|orio|oria|óri[ao]s?|ect[ao]s?|ut[ao]|us[ao]|ável|ível|ato|ata|ito|ita|ен|ён|на|но|ый|ая)$"
 )
 _TEMPLATE = re.compile(
     r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
     r"[-_](?:here|goes[-_]here|placeholder)$|^(?:ex|s)ample[-_]|change[-_]?(?:me|it|this)|^replace[-_]|^dummy|^fake[-_]?(?:key|token|password|secret)|"
-    r"^example|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]",
+    r"^example|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^ENC\[|^!vault|^\{cipher\}|^sealed:",
     re.IGNORECASE,
 )
+_DOTTED = re.compile(r"^[a-z]{2,20}(?:\.[a-z0-9]{2,20})+$", re.IGNORECASE)
 _LOOKUP = re.compile(
     r"^(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|data|local|module|params|inputs|ctx|app|std)"
     r"[.:\[]|^[A-Za-z_]\w{0,80}(?:(?:\.|::|->|\?\.)[A-Za-z_]\w{0,80})+$|^[a-z_]\w{0,60}\[|^[A-Z][A-Z_]{3,60}$|^arn:|^projects/|^op://|^vault:|^ref\+|"
     r"^[A-Z]?[a-z]{2,20}(?:[A-Z][a-z]{2,20}){1,6}[;!?,)]?$"
+)
+_NAMESPACE = re.compile(
+    r"^(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|params|inputs|app)\."
 )
 _PATH = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|https?://|file:)|"
@@ -84,6 +88,11 @@ def is_placeholder(value: str) -> bool:
 def is_lookup(value: str) -> bool:
     """Whether an unquoted value is an expression of code."""
     return _LOOKUP.search(value[:_LONG]) is not None
+
+
+def is_told_lookup(value: str) -> bool:
+    """The same in prose, where words with dots and a digit may be a password."""
+    return is_lookup(value) and not (_DOTTED.match(value) and any(c.isdigit() for c in value) and not _NAMESPACE.match(value))
 
 
 def is_measure(value: str) -> bool:
