@@ -82,6 +82,12 @@ def remember(context: Context, /, content: tuple[str, ...], **fields: Any) -> No
     result = context.call("remember", content=" ".join(content), **fields)
     if not context.show(result):
         context.output.line(f"{result['status']}  {result['id']}  {result['path']}")
+        _tell_secrets(context, result)
+
+
+def _tell_secrets(context: Context, /, result: dict[str, Any]) -> None:
+    if secrets := result.get("left_out_secrets"):
+        context.output.line(secrets, "yellow")
 
 
 @click.command()
@@ -130,6 +136,7 @@ def edit(context: Context, /, id: str, **changes: Any) -> None:
         result = edit_in_editor(context, id)
     if not context.show(result):
         context.output.memories([result["memory"]])
+        _tell_secrets(context, result)
 
 
 def edit_in_editor(context: Context, id: str) -> dict[str, Any]:
@@ -161,6 +168,8 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool, project: str 
         for result in results:
             back = "" if purge else f"  (undo: memoryd restore {result['id']})"
             context.output.line(f"{result['status']}  {result['id']}{back}")
+            if older := result.get("earlier_wordings"):
+                context.output.line(f"with its earlier wordings: {', '.join(older)}", "dim")
 
 
 def _typed(question: str) -> str:

@@ -41,6 +41,25 @@ def redact(text: str) -> Redacted:
     return Redacted(text, MappingProxyType(dict(found)))
 
 
+def left_out(found: Mapping[str, int]) -> dict[str, str]:
+    """What an answer says to whoever gave a text with secrets; empty without any."""
+    if not found:
+        return {}
+    number, kinds = sum(found.values()), ", ".join(sorted(found))
+    what = "A secret was" if number == 1 else f"{number} secrets were"
+    return {
+        "left_out_secrets": f"{what} left out ({kinds}); [redacted:…] stands there instead. Keep secrets in a password store."
+    }
+
+
+def says_something(text: str) -> bool:
+    """Whether a redacted text holds more than the marks of what was left out."""
+    return any(c.isalnum() for c in _A_MARK.sub("", text))
+
+
+_A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
+
+
 def _round(text: str, found: Counter[str]) -> str:
     text = _without_hidden(text)
     folded = text.casefold()

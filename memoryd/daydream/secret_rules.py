@@ -331,7 +331,7 @@ RULES: tuple[Rule, ...] = (
         r"://(?P<secret>[^\s:/@'\"<>`?#]{16,300})(?::(?:x-oauth-basic|x-token-auth)?)?@(?=[\w\[$])",
         _accept_url_key,
     ),
-    _rule("password", "://", r"://[^\s:/@'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
+    _rule("password", "://", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
     _rule(
         "webhook",
         "hook webhook oapi.dingtalk open.feishu qyapi api.telegram",

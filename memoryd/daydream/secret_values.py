@@ -68,6 +68,8 @@ _CLUSTERS = frozenset(
 )
 _VOWEL = re.compile(r"[aeiouyäöüéèáíóú]", re.IGNORECASE)
 _SIGNS = frozenset("!#$%^&+=*?@~§€")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{32,200}={0,2}")
+_BASE32 = re.compile(r"(?=[A-Z]{0,12}[2-7])[A-Z2-7]{16,200}={0,6}")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _HEX = re.compile(r"(?:0x)?[0-9a-f]+", re.IGNORECASE)
 _HASHED = re.compile(r"^(?:sha\d{1,3}|md5|blake2\w?)[-:_=]", re.IGNORECASE)
@@ -80,6 +82,8 @@ def is_placeholder(value: str) -> bool:
     if not bare or bare in _NOT_VALUES or len(set(bare)) <= 2:
         return True
     head = value[:_LONG]
+    if _BASE64.fullmatch(head) and not is_wordy(head):
+        return False
     if _RELATIVE.match(head) and is_wordy(head):
         return True
     return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
@@ -124,7 +128,7 @@ def looks_random(value: str) -> bool:
     if is_measure(value) or not any(c.isalpha() for c in value):
         return False
     digits = sum(c.isdigit() for c in value)
-    if _UUID.fullmatch(value) or (digits and len(value) >= 16 and _HEX.fullmatch(value)):
+    if _BASE32.fullmatch(value) or _UUID.fullmatch(value) or (digits and len(value) >= 16 and _HEX.fullmatch(value)):
         return True
     if is_wordy(value):
         # Words with as many digits between them are no name.

@@ -16,7 +16,7 @@ from memoryd.codec import hit_to_dict, is_id, item_to_dict
 from memoryd.config import Settings
 from memoryd.daydream.keeping import Keeper
 from memoryd.daydream.reconcile import Action
-from memoryd.daydream.redact import redact
+from memoryd.daydream.redact import left_out, redact, says_something
 from memoryd.errors import ConflictError, InputError, NotFoundError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
@@ -250,8 +250,11 @@ class MemoryCalls:
     def remember(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Keep a statement, unless it is known, or was forgotten on purpose."""
         kind = params.choice("kind", Kind, Kind.NOTE) or Kind.NOTE
+        said = redact(params.required("content"))
+        if said.found and not says_something(said.text):
+            raise InputError("That is a secret and nothing else; nothing was kept.", fix="Keep secrets in a password store.")
         candidate = Candidate(
-            content=redact(params.required("content")).text,
+            content=said.text,
             kind=kind,
             polarity=params.choice("polarity", Polarity, Polarity.KNOW) or Polarity.KNOW,
             source=Source.AGENT_STEP if caller.is_model else Source.USER,
@@ -274,6 +277,7 @@ class MemoryCalls:
             "superseded": outcome.superseded or None,
             "reason": outcome.reason,
             "path": self._path(outcome.id),
+            **left_out(said.found),
         }
 
     def _tags(self, params: Params, caller: Caller) -> tuple[str, ...]:
@@ -303,8 +307,9 @@ class MemoryCalls:
         raise ConflictError(f"The file of {id} has changed since you saw it.", fix="Look at it again and repeat the change.")
 
     def _update(self, item: MemoryItem, params: Params, caller: Caller) -> dict[str, Any]:
+        said = redact(params.text("content"))
         changes: dict[str, Any] = {
-            "content": redact(params.text("content")).text or None,
+            "content": said.text or None,
             "kind": params.choice("kind", Kind),
             "polarity": params.choice("polarity", Polarity),
             "scope": params.choice("scope", Scope),
@@ -318,7 +323,7 @@ class MemoryCalls:
         changes = {name: value for name, value in changes.items() if value is not None and value != getattr(item, name)}
         if caller.is_model:
             changes = model_changes(item, changes, self._clock.now())
-        return {"memory": item_to_dict(self._change(item, changes)), "path": self._path(item.id)}
+        return {"memory": item_to_dict(self._change(item, changes)), "path": self._path(item.id), **left_out(said.found)}
 
     def _change(self, item: MemoryItem, changes: dict[str, Any]) -> MemoryItem:
         if "content" not in changes:
@@ -365,7 +370,7 @@ def keys_of(params: Params, name: str = "asked_as") -> tuple[str, ...]:
     texts = params.texts(name)
     if len(texts) > MOST_KEYS:
         raise InputError(f"{name}: {len(texts)} entries are too many.", fix=f"Give about four, at most {MOST_KEYS}.")
-    keys = [harmless(redact(one_line(text)[:MAX_KEY]).text) for text in texts]
+    keys = [harmless(redact(one_line(text)[: 4 * MAX_KEY]).text[:MAX_KEY]) for text in texts]
     return tuple(dict.fromkeys(key for key in keys if key))
 
 

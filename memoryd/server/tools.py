@@ -193,6 +193,7 @@ _REMEMBER = ToolSpec(
             "status": {"type": "string", "description": "new, known, superseded (an older one was replaced) or refused."},
             "superseded": {"type": ["string", "null"], "description": "Id of the memory that it replaces."},
             "path": {"type": ["string", "null"], "description": "The Markdown file."},
+            "left_out_secrets": {"type": "string", "description": "Only when the statement held a secret: tell the user."},
         },
         "status",
     ),

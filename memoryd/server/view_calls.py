@@ -11,7 +11,7 @@ from typing import Any
 
 from memoryd.clock import to_iso
 from memoryd.codec import item_to_dict
-from memoryd.daydream.redact import redact
+from memoryd.daydream.redact import left_out, redact
 from memoryd.daydream.transcript import read_all
 from memoryd.dream.dedupe import united
 from memoryd.errors import InputError, TranscriptError
@@ -108,7 +108,8 @@ class ViewCalls:
     def merge(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Put one memory in the place of two that say the same; the wording is that of the first unless `content` is given."""
         first, second = params.id("id"), params.id("other")
-        content = redact(params.text("content")).text
+        said = redact(params.text("content"))
+        content = said.text
         params.done()
         if first == second:
             raise InputError("merge: both are the same memory.", fix="Name two memories.")
@@ -118,7 +119,7 @@ class ViewCalls:
                 if item.status is not Status.ACTIVE:
                     raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
             id = self._merged(pair, content)
-        return {"memory": item_to_dict(self._service.require(id)), "merged": [first, second]}
+        return {"memory": item_to_dict(self._service.require(id)), "merged": [first, second], **left_out(said.found)}
 
     def _merged(self, pair: list[MemoryItem], content: str) -> str:
         """As the dream merges (dream/dedupe), so that forgetting and restoring the merged one reaches its sources."""

@@ -98,7 +98,8 @@ async def save(ctx: Context) -> Reply:
         kept = {"content": seen["memory"]["content"]} if ctx.form.flag("whole") else {}
         return await _form(ctx, {**_typed(ctx), **kept}, digest, path=seen["path"], wrong=error)
     new = changed["memory"]["id"]
-    return ctx.redirect(f"/memories/{new}", SAVED if new == id else SAVED_NEWER)
+    told = SAVED if new == id else SAVED_NEWER
+    return ctx.redirect(f"/memories/{new}", " ".join(filter(None, [told, changed.get("left_out_secrets", "")])))
 
 
 async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
@@ -174,7 +175,8 @@ async def merge_form(ctx: Context) -> Reply:
 async def merge(ctx: Context) -> Reply:
     """Put one in the place of both."""
     merged = await ctx.call("merge", id=ctx.path["id"], other=ctx.form.id("other"), content=_wording(ctx))
-    return ctx.redirect(f"/memories/{merged['memory']['id']}", "Merged; both stay readable under History.")
+    told = ["Merged; both stay readable under History.", merged.get("left_out_secrets", "")]
+    return ctx.redirect(f"/memories/{merged['memory']['id']}", " ".join(filter(None, told)))
 
 
 ROUTES = (
