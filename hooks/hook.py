@@ -20,6 +20,26 @@ READ_SECONDS = 1.0  # for a standard input that nobody closes; a busy client may
 MAX_INPUT = 16_000_000
 MAX_ANSWER = 1_000_000
 OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
+LOGIN_PREFIX = "MEMORYD_LOGIN_"
+LOGIN_PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
+LOGIN_NAMES = (
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+    "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+    "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_EXECPATH",
+    "CLOUD_ML_REGION",
+    "GCLOUD_PROJECT",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+)
 
 
 class NoDaemonError(Exception):
@@ -81,6 +101,40 @@ def event_record(env, body):
         if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
             lines.append(key + "=" + " ".join(env[key].splitlines()) + "\n")
     return os.fsencode("".join(lines)) + b"\n" + body
+
+
+def is_login(name):
+    """Whether a variable of the client says how it logs in: the same rule as memoryd.llm.logins.is_login."""
+    return name in LOGIN_NAMES or name.startswith(LOGIN_PREFIXES)
+
+
+def wants_login(home, env):
+    """Whether the user agreed to model runs with the session's own login: an option says so, or the daemon's mark."""
+    if env.get(OPTION_PREFIX + "USE_CLAUDE") == "true" or env.get(OPTION_PREFIX + "READER") == "claude":
+        return True
+    return os.path.exists(os.path.join(home, "run", "login-wanted"))
+
+
+def login_lines(env):
+    """The login as lines for the head of a record. They go over the socket only, never into a file."""
+    lines = []
+    for key in env:
+        if is_login(key):
+            value = env[key].replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
+            lines.append(LOGIN_PREFIX + key + "=" + value + "\n")
+    program = _client_program(env)
+    if program:
+        lines.append(LOGIN_PREFIX + "CLAUDE_CODE_EXECPATH=" + program + "\n")
+    return os.fsencode("".join(lines))
+
+
+def _client_program(env):
+    """The client that runs this hook: it need not be on PATH. Known on Linux only."""
+    try:
+        path = os.readlink("/proc/" + env["CLAUDE_PID"] + "/exe")
+    except (KeyError, OSError, ValueError):
+        return ""
+    return path if os.path.basename(path).startswith("claude") and "\n" not in path else ""
 
 
 def spool(home, event, data):
@@ -195,12 +249,13 @@ def spool_or_log(home, event, data):
         _load("rare").log(home, event, f"not spooled: {error}")
 
 
-def _deliver(home, event, data, start):
+def _deliver(home, event, data, start, env):
     """Spool, then ask or poke. Returns the answer; raises as those do."""
     if event in SPOOLED:
         spool_or_log(home, event, data)
     if event in ASK_SECONDS:
-        return ask(home, event, data, start + ASK_SECONDS[event])
+        login = login_lines(env) if wants_login(home, env) else b""
+        return ask(home, event, login + data, start + ASK_SECONDS[event])
     poke(home)
     return b""
 
@@ -221,7 +276,7 @@ def handle(event, env, start):
     problem = ValueError(fault) if fault else None
     if problem is None:
         try:
-            answer = _deliver(home, event, event_record(env, body), start)
+            answer = _deliver(home, event, event_record(env, body), start, env)
         except (NoDaemonError, BusyError) as error:
             problem = error
     if problem is not None:

@@ -12,7 +12,7 @@ ATTEMPT_SECONDS = 10.0
 STAMP_SECONDS = 0.05  # the folder is marked as changed by the stamp itself, at nearly the same time
 LOG_LIMIT = 1_000_000
 SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "ACCESS_KEY")
-KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen the openai extractor
+KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen an endpoint as reader
 
 
 def daemon_environment(env, home):
@@ -28,6 +28,10 @@ def daemon_environment(env, home):
         if (ours or not secret) and not name.startswith(hook.OPTION_PREFIX):
             kept[name] = value
     kept["MEMORYD_HOME"] = home
+    if hook.wants_login(home, env):  # it takes them out of its environment into its memory, and gives them to model runs only
+        for line in os.fsdecode(hook.login_lines(env)).splitlines():
+            name, _, value = line.partition("=")
+            kept[name] = value
     return kept
 
 

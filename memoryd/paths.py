@@ -78,6 +78,11 @@ class Paths:
         return self.home / "run"
 
     @property
+    def login_wanted(self) -> Path:
+        """A mark for hooks: the user agreed to model runs with the session's own login."""
+        return self.run / "login-wanted"
+
+    @property
     def endpoint(self) -> Path:
         """How to reach the daemon: 'unix PATH' or 'tcp PORT TOKEN'."""
         return self.run / "endpoint"

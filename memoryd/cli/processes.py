@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -39,10 +40,12 @@ def daemon(context: Context, /, stop: bool, start: bool) -> None:
     else:
         context.check()
         from memoryd.daemon import run_daemon
+        from memoryd.llm.logins import take_from
         from memoryd.server.api import Api
 
         clock = SystemClock()
-        sys.exit(run_daemon(context.settings, lambda settings: Api(settings, clock), clock))
+        login = take_from(os.environ)
+        sys.exit(run_daemon(context.settings, lambda settings: Api(settings, clock, login), clock))
 
 
 @click.command()

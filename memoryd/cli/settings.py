@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.config import check_name
+from memoryd.config import READERS, check_name
 from memoryd.config_file import change_file
+from memoryd.daydream.costs import expected
 from memoryd.errors import InputError
 
 RESTART = "memoryd daemon --stop"
@@ -85,4 +86,50 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-COMMANDS = (config,)
+@click.command()
+@click.option("--claude/--no-claude", default=None, help="Agree, or no longer agree, that Claude reads sessions with your login.")
+@click.option("--reader", type=click.Choice(READERS), help="Name the reader yourself; auto takes the first that is to be had.")
+@click.option("--endpoint", metavar="URL", help="An OpenAI-compatible endpoint; its key is the setting openai_api_key.")
+@click.option("--model", help="The endpoint's model.")
+@click.option("--budget", type=click.IntRange(0), help="Most model tokens a day.")
+@json_option
+@pass_context
+def setup(
+    context: Context, /, claude: bool | None, reader: str | None, endpoint: str | None, model: str | None, budget: int | None
+) -> None:
+    """Choose who reads your sessions, and what that may cost. Without options it asks, or shows what there is."""
+    given = {"use_claude": claude, "reader": reader, "openai_base_url": endpoint, "openai_model": model}
+    values: dict[str, Any] = {
+        name: value for name, value in (given | {"daily_token_budget": budget}).items() if value is not None
+    }
+    if not values and context.output.is_interactive:
+        _explain(context)
+        values["use_claude"] = click.confirm("Let Claude read your sessions?", default=False)
+    if values.get("use_claude") is not None and reader is None and context.settings.reader != "auto":
+        values["reader"] = None  # a reader that was named would hide the answer
+    overruled = context.call("change_settings", values=values)["overruled"] if values else {}
+    status = context.call("memory_status")
+    shown = {name: status[name] for name in ("reader", "reader_line", "reader_problem", "daily_token_budget")}
+    if context.show({**shown, "expected": expected(), "changed": sorted(values), "overruled": overruled}):
+        return
+    if not values:
+        _explain(context)
+    for name, source in overruled.items():
+        context.output.line(f"! {name} has no effect here: {source} sets it too, change it there", "yellow")
+    context.output.line(status["reader_line"])
+
+
+def _explain(context: Context, /) -> None:
+    for line in (
+        "Who decides what is kept:",
+        "  claude    a small Claude model with your own login, after you agreed: memoryd setup --claude",
+        f"            {expected()}; it draws on your plan or bill,",
+        f"            at most {context.settings.daily_token_budget:,} tokens a day (--budget), sent nowhere else.",
+        "  endpoint  any OpenAI-compatible endpoint: memoryd setup --endpoint URL --model NAME",
+        "  session   each session's own model, alongside its work, at no further call (the default)",
+        "  offline   rules alone: memoryd setup --reader offline",
+    ):
+        context.output.line(line)
+
+
+COMMANDS = (config, setup)

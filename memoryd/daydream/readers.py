@@ -164,6 +164,7 @@ class Readers:
 
     def _answered(self, name: str) -> None:
         if _rest_of(self._state, name)[1] or self.problem():
+            self._state.set_note(TOLD, "")
             wake(self._state)
 
 
@@ -178,7 +179,6 @@ def wake(state: State) -> None:
     for name in (ENDPOINT, CLAUDE):
         state.set_note(f"rest {name}", "")
     state.set_note(PROBLEM, "")
-    state.set_note(TOLD, "")
     state.release_held()
 
 

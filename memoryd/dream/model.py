@@ -9,6 +9,7 @@ from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import ASKS_A_MODEL, ENDPOINT, choose
 from memoryd.errors import ModelError
+from memoryd.llm.logins import Logins
 from memoryd.protocols import LLM, Clock
 from memoryd.state import Run, State
 from memoryd.types import Completion, Message
@@ -41,12 +42,12 @@ class MeteredLLM:
         return done
 
 
-def dream_model(settings: Settings, state: State, clock: Clock) -> LLM | None:
+def dream_model(settings: Settings, state: State, clock: Clock, logins: Logins | None = None) -> LLM | None:
     """The model, or None when the extractor uses none or `dream_ask_model` is off. Raises ConfigError without a key."""
     name = choose(settings)
     if name not in ASKS_A_MODEL or not settings.dream_ask_model:
         return None
     from memoryd.llm import ClaudeLLM, OpenAILLM
 
-    llm: LLM = OpenAILLM(settings) if name == ENDPOINT else ClaudeLLM(settings)
+    llm: LLM = OpenAILLM(settings) if name == ENDPOINT else ClaudeLLM(settings, logins=logins)
     return MeteredLLM(llm, state, settings, clock)

@@ -9,6 +9,7 @@ from memoryd.dream.limits import DreamLimits
 from memoryd.dream.model import dream_model
 from memoryd.dream.plan import Plan
 from memoryd.dream.planner import make_plan
+from memoryd.llm.logins import Logins
 from memoryd.protocols import LLM, Clock
 from memoryd.recall.worth import count_uses
 from memoryd.service import Orchestrator
@@ -22,11 +23,20 @@ SETTLE_SECONDS = 30.0
 class Planning:
     """Makes plans with what the service and the ledger know at that time."""
 
-    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, llm: LLM | None = None) -> None:
+    def __init__(
+        self,
+        service: Orchestrator,
+        state: State,
+        settings: Settings,
+        clock: Clock,
+        llm: LLM | None = None,
+        logins: Logins | None = None,
+    ) -> None:
         self._service = service
         self._state = state
         self._clock = clock
         self._llm = llm
+        self._logins = logins
         self._settings = settings
         self._limits = DreamLimits(cap=settings.dream_project_cap, floor=settings.dream_floor)
 
@@ -38,7 +48,7 @@ class Planning:
             now=self._clock.now(),
             protected=protected,
             vectors=self._service.vectors(),
-            llm=self._llm or dream_model(self._settings, self._state, self._clock),
+            llm=self._llm or dream_model(self._settings, self._state, self._clock, self._logins),
             usage={id: count_uses(uses) for id, uses in self._state.ledger.all_uses().items()},
             limits=self._limits,
             comparer=self._service.comparer,

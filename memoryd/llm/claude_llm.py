@@ -19,7 +19,7 @@ import orjson
 from memoryd.config import Settings, child_environment
 from memoryd.errors import ModelError
 from memoryd.files import locked, make_private_dir
-from memoryd.llm.logins import Logins
+from memoryd.llm.logins import Logins, is_login
 from memoryd.llm.marker import extractor_folder, mark
 from memoryd.text import one_line, shorten
 from memoryd.types import Completion, Message, Usage
@@ -36,6 +36,7 @@ CHILD_VARIABLES = {
     "CLAUDE_CODE_MAX_RETRIES": "1",  # the day dream has its own back-off; a run must not hang for minutes
     "DISABLE_AUTOUPDATER": "1",
 }
+DEFAULT_COMMAND = "claude"
 _LOGIN = ("not logged in", "failed to authenticate", "/login", "invalid api key")
 _LIMIT = ("usage limit", "limit reached", "rate limit", "overloaded")
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
@@ -97,7 +98,7 @@ class ClaudeLLM:
         return stdout, stderr, process.returncode
 
     def _start(self, system: str) -> subprocess.Popen[bytes]:
-        arguments = [self._command, *FLAGS, "--model", self._model]
+        arguments = [self._program(), *FLAGS, "--model", self._model]
         if system:
             arguments += ["--system-prompt", system]
         with self._guard:
@@ -107,7 +108,7 @@ class ClaudeLLM:
                 self._running = subprocess.Popen(
                     arguments,
                     cwd=self._folder,
-                    env=child_environment({**self._login(), **CHILD_VARIABLES}, self._environ),
+                    env=self._environment(),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -120,9 +121,17 @@ class ClaudeLLM:
                 ) from error
             return self._running
 
-    def _login(self) -> Mapping[str, str]:
-        """What the session whose log is read logs in with; a daemon's own environment has none of it."""
-        return self._logins.current() if self._logins else {}
+    def _environment(self) -> dict[str, str]:
+        """The login is that of the session whose log is read, as far as one came; else what this process finds itself."""
+        login = self._logins.current() if self._logins else {}
+        env = os.environ if self._environ is None else self._environ
+        base = {name: value for name, value in env.items() if not (login and is_login(name))}
+        return child_environment({**login, **CHILD_VARIABLES}, base)
+
+    def _program(self) -> str:
+        """The client of the session itself, unless the user named one."""
+        named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
+        return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 
     def _finish(self, process: subprocess.Popen[bytes]) -> None:
         """Nothing of the run stays: a live group is killed and reaped."""
@@ -199,7 +208,9 @@ def _failure(answer: Mapping[str, Any]) -> ModelError:
     lowered = said.lower()
     message = f"The Claude Code client failed: {said}"
     if status in (401, 403) or any(sign in lowered for sign in _LOGIN):
-        return ModelError(message, fix="Run `claude` in a terminal and log in, or set reader to session.")
+        return ModelError(
+            message, fix="Run `claude` in a terminal and log in; a key that only a session has comes with its next prompt."
+        )
     if status in _TRANSIENT_STATUS or any(sign in lowered for sign in _LIMIT):
         return ModelError(message, fix="It is retried later by itself; lower daily_token_budget to use less.", transient=True)
     if isinstance(status, int):

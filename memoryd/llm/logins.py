@@ -7,6 +7,12 @@ from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
 
 KEPT_SESSIONS = 64
+PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
+NAMES = frozenset(
+    """CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_SKIP_BEDROCK_AUTH CLAUDE_CODE_SKIP_VERTEX_AUTH CLAUDE_CODE_SKIP_FOUNDRY_AUTH
+    CLAUDE_CONFIG_DIR CLAUDE_CODE_EXECPATH CLOUD_ML_REGION GCLOUD_PROJECT HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy
+    no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE""".split()
+)
 # A hook sends these with an event over the socket, and a daemon that it starts gets them in its environment.
 PREFIX = "MEMORYD_LOGIN_"
 
@@ -48,9 +54,15 @@ class Logins:
             self._latest = {}
 
 
+def is_login(name: str) -> bool:
+    """Whether a variable of the client says how it logs in and where its models are: the rule of hooks/hook.py."""
+    return name in NAMES or name.startswith(PREFIXES)
+
+
 def login_of(options: Mapping[str, str]) -> dict[str, str]:
     """The login variables in the head of an event record."""
-    return {name[len(PREFIX) :]: _decoded(value) for name, value in options.items() if name.startswith(PREFIX)}
+    found = {name[len(PREFIX) :]: _decoded(value) for name, value in options.items() if name.startswith(PREFIX)}
+    return {name: value for name, value in found.items() if is_login(name)}
 
 
 def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from memoryd.config import Settings, find_home, load_settings
 from memoryd.daemon import run_daemon
 from memoryd.errors import ConfigError, MemorydError
 from memoryd.files import write_atomic
+from memoryd.llm.logins import take_from
 from memoryd.paths import Paths
 from memoryd.server.contract import ApiLike
 
@@ -19,7 +20,7 @@ def _make_api(settings: Settings) -> ApiLike:
     """Loaded only here: by now the daemon listens."""
     from memoryd.server.api import Api
 
-    return Api(settings, SystemClock())
+    return Api(settings, SystemClock(), take_from(os.environ))
 
 
 def main() -> int:

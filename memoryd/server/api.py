@@ -13,15 +13,17 @@ import orjson
 
 from memoryd.codec import is_id
 from memoryd.config import IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.daydream.extractors import CLAUDE, models_of
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
-from memoryd.daydream.readers import wake
+from memoryd.daydream.readers import PROBLEM, wake
 from memoryd.daydream.transcript import blind_cursor
 from memoryd.dream.planning import Planning
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import write_atomic
+from memoryd.llm.logins import Logins, login_of
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
@@ -108,8 +110,10 @@ class _Parts:
 class Api:
     """Answers calls and hooks, and does the background work. Safe to use from any thread."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def __init__(self, settings: Settings, clock: Clock, login: Mapping[str, str] | None = None) -> None:
         self._clock = clock
+        self._logins = Logins()
+        self._logins.note("", login or {})
         self._state = State(settings.paths.state_db, clock)
         self._registry = ProjectRegistry(settings.paths.projects)
         self._embedder = embedder = make_embedder(settings) if settings.rank != "bm25" else None
@@ -122,7 +126,7 @@ class Api:
         self._parts = self._make_parts(settings)
 
     def _sweep(self, settings: Settings) -> Sweep:
-        planning = Planning(self._service, self._state, settings, self._clock)
+        planning = Planning(self._service, self._state, settings, self._clock, logins=self._logins)
         return Sweep(self._service, self._state, settings, self._clock, planning)
 
     def _make_parts(self, settings: Settings) -> _Parts:
@@ -148,7 +152,8 @@ class Api:
         of_settings = SettingsCalls(settings, self._started, self._renew)
         methods |= {name: getattr(of_settings, name) for name in SETTINGS_METHODS}
         hooks = HookCalls(injector, self._state, settings, self._registry, self._service, self._clock)
-        daydream = DayDream(self._service, self._state, settings, self._clock, embedder=self._embedder)
+        self._mark_login(settings)
+        daydream = DayDream(self._service, self._state, settings, self._clock, embedder=self._embedder, logins=self._logins)
         return _Parts(settings, methods, hooks, injector, daydream, dreams)
 
     # What the daemon asks
@@ -221,7 +226,25 @@ class Api:
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
         """What the hook prints."""
         self._take_options(options)
+        self._take_login(str(payload.get("session_id", "")), login_of(options))
         return self._parts.hooks.answer(event, payload)
+
+    def _take_login(self, session: str, login: Mapping[str, str]) -> None:
+        """Hold what a session logs in with, if the user agreed to model runs with it; a new one may mend what failed."""
+        if not login or CLAUDE not in models_of(self._parts.settings):
+            return
+        if self._logins.note(session, login) and self._state.note(PROBLEM):
+            wake(self._state)
+
+    def _mark_login(self, settings: Settings) -> None:
+        """Tell hooks whether the session's login is wanted."""
+        mark = settings.paths.login_wanted
+        if CLAUDE in models_of(settings):
+            if not mark.exists():
+                write_atomic(mark, b"")
+        else:
+            mark.unlink(missing_ok=True)
+            self._logins.clear()
 
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
         """Note an event durably."""

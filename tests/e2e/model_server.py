@@ -54,11 +54,13 @@ def tool_results(body: Body) -> list[Block]:
 
 
 class ModelServer:
-    """Answers with `brain(body)`; keeps the bodies of all requests in `requests`."""
+    """Answers with `brain(body)`, or the status that `refuses(body)` gives; keeps bodies and keys of all requests."""
 
     def __init__(self, brain: Brain) -> None:
         self.brain = brain
         self.requests: list[Body] = []
+        self.keys: list[str] = []
+        self.refuses: Callable[[Body], int] = lambda _body: 0
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.model = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -105,13 +107,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"input_tokens": len(json.dumps(body)) // 4})
         elif path == "/v1/messages":
             self.model.requests.append(body)
+            self.model.keys.append(self.headers.get("x-api-key") or self.headers.get("authorization") or "")
+            if status := self.model.refuses(body):
+                self._json({"type": "error", "error": {"type": "api_error", "message": "scripted"}}, status)
+                return
             self._answer(body, self.model.brain(body))
         else:
             self._json({})
 
-    def _json(self, value: Any) -> None:
+    def _json(self, value: Any, status: int = 200) -> None:
         data = json.dumps(value).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -15,10 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.llm.logins import NAMES, PREFIX, PREFIXES, login_of
 from memoryd.server.endpoint import proof
+from memoryd.server.hook_events import parse_record
 from tests.hooks.conftest import Hooks
 from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon, read_request
 
+ROOT = Path(__file__).parents[2]
 Make = Callable[..., FakeDaemon]
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"caf\xc3\xa9"}}'
 
@@ -183,3 +187,36 @@ def test_hooks_at_once_spool_a_record_each(hooks: Hooks) -> None:
         one.stdin.close()
     assert [one.wait(BOUND_SECONDS) for one in running] == [0] * 8
     assert len([path for path in hooks.spooled() if path.suffix == ".Stop"]) == 8
+
+
+LOGIN = {
+    "ANTHROPIC_API_KEY": "sk-hidden-1",
+    "ANTHROPIC_CUSTOM_HEADERS": "a: back\\slash\nb: 2",
+    "CLAUDE_CODE_USE_BEDROCK": "1",
+    "AWS_REGION": "eu-1",
+    "GITHUB_TOKEN": "sk-hidden-2",
+}
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
+def test_the_login_goes_over_the_socket_after_a_yes_and_never_into_a_file(hooks: Hooks, daemon: Make, event: str) -> None:
+    fake = daemon(answer=b"")
+    hooks.run(event, None, **LOGIN)
+    assert b"hidden" not in fake.wait_for(1)[0][1], "nobody said yes"
+    (hooks.home / "run" / "login-wanted").touch()
+    hooks.run(event, None, **LOGIN)
+    record = parse_record(fake.wait_for(2)[1][1])
+    found = login_of(record.options)
+    assert {name: found[name] for name in LOGIN if name in found} == {k: v for k, v in LOGIN.items() if k != "GITHUB_TOKEN"}
+    assert "sk-hidden-2" not in str(found)
+    assert record.payload["hook_event_name"] == event
+    files = [path for path in hooks.home.rglob("*") if path.is_file()]
+    assert [path for path in files if b"hidden" in path.read_bytes()] == []
+
+
+def test_hooks_and_the_daemon_mean_the_same_variables() -> None:
+    spec = importlib.util.spec_from_file_location("hook_client", ROOT / "hooks" / "hook.py")
+    assert spec is not None and spec.loader is not None
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    assert (set(hook.LOGIN_NAMES), hook.LOGIN_PREFIXES, hook.LOGIN_PREFIX) == (NAMES, PREFIXES, PREFIX)

@@ -17,7 +17,7 @@ import pytest
 from memoryd.config import KEYS, OPTION_PREFIX, Settings, load_settings
 from tests.hooks.fake_daemon import EVENTS, ROOT
 
-COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream")
+COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream", "setup")
 TOOLS = (
     *("recall", "remember", "get_memory", "update_memory", "forget"),
     *("related", "timeline", "list_memories", "governance", "dream"),

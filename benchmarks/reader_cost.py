@@ -1,0 +1,51 @@
+"""Measures what a model reader would be sent for a folder of session logs, by size; no model is asked.
+
+    python benchmarks/reader_cost.py FOLDER [--answers DIR]
+
+`--answers` holds recorded or hand-written answers (memoryd daydream … --replay DIR); their size gives the output. Without it
+only the input is measured. The constants of memoryd/daydream/costs.py come from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memoryd.config import Settings
+from memoryd.daydream.draft import requests
+from memoryd.text import token_count
+
+
+def main() -> None:
+    """Print calls and tokens for each session and in all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--answers", type=Path)
+    given = parser.parse_args()
+    settings, now = Settings(home=given.folder / "no-home"), datetime(2026, 1, 1, tzinfo=UTC)
+    sessions = []
+    for path in sorted(given.folder.glob("*.jsonl")):
+        sent = [sum(token_count(m.content) for m in messages) for messages in requests(path, settings, now)]
+        sessions.append(sent)
+        print(f"{path.name:32} {len(sent):3} calls {sum(sent):8,} tokens in")
+    tokens, calls = [sum(sent) for sent in sessions], [len(sent) for sent in sessions]
+    print(
+        f"{len(sessions)} sessions: {statistics.mean(calls):.1f} calls, {statistics.mean(tokens):,.0f} tokens in on average, ",
+        end="",
+    )
+    print(f"median {statistics.median(tokens):,.0f}, most {max(tokens):,}")
+    if given.answers:
+        print(f"output: {statistics.mean(_answers(given.answers)):,.0f} tokens a call")
+
+
+def _answers(folder: Path) -> list[int]:
+    found = [json.loads(path.read_text("utf-8"))["answer"] for path in sorted(folder.glob("*.json"))]
+    texts = [answer.get("text") or json.dumps(answer, ensure_ascii=False) for answer in found if isinstance(answer, dict)]
+    return [token_count(text) for text in texts] or [0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""After a yes, `claude -p` decides what is kept, with the session's own login and without a trace in the client."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoryd.errors import DaemonError
+from tests.e2e.conftest import World
+from tests.e2e.model_server import Block, Body, conversation, say
+from tests.waiting import until
+
+pytestmark = pytest.mark.e2e
+KEY = "sk-e2e-never-on-disk"
+SAID = "We looked into it together: the importer is slow since it opens a connection for each row, a pool cures that."
+LEARNT = "The importer is slow because it opens a connection for each row; a connection pool cures that."
+
+
+def is_run(body: Body) -> bool:
+    return "memoryd-internal-run" in conversation(body)
+
+
+def brain(body: Body) -> list[Block]:
+    if not is_run(body):
+        return [say("I see. I will use a pool for the importer's connections from here on.")]
+    entry = {
+        "content": LEARNT, "kind": "fix", "polarity": "know", "scope": "project", "evidence": [1], "importance": 2,
+        "confidence": 0.9,
+        "asked_as": ["why does loading take so long?"], "repeats": [], "replaces": [], "closes": [],
+    }  # fmt: skip
+    return [say(json.dumps({"candidates": [entry], "handoff": "The importer was looked at; a pool is still to be built in."}))]
+
+
+def agree(world: World) -> None:
+    world.model.brain = brain
+    world.extra["ANTHROPIC_API_KEY"] = KEY
+    setup(world, "--claude")
+
+
+def setup(world: World, *options: str) -> None:
+    """As the user does it in a terminal, where there is no key."""
+    command = [sys.executable, "-m", "memoryd", "setup", *options]
+    environment = {name: value for name, value in world.environment.items() if not name.startswith("ANTHROPIC")}
+    done = subprocess.run(command, env=environment, cwd=world.folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def teach(world: World, repo: Path, said: str = SAID) -> str:
+    return str(world.run(said, repo)["session_id"])
+
+
+def learnt(world: World) -> list[str]:
+    return [memory["content"] for memory in world.call("list_memories", project="all", limit=100)["memories"]]
+
+
+def holds_key(world: World) -> list[Path]:
+    found = [path for path in world.paths.home.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [path for path in found if KEY.encode() in path.read_bytes()]
+
+
+def test_after_a_yes_memories_come_by_claude_and_leave_no_trace(world: World) -> None:
+    agree(world)
+    repo = world.repository("shop")
+    session = teach(world, repo)
+    until(lambda: _answers(lambda: LEARNT in learnt(world)), "nothing was learnt", 120)
+    runs = [n for n, body in enumerate(world.model.requests) if is_run(body)]
+    assert len(runs) == 1 and world.model.keys[runs[0]] == KEY, "with the session's own key"
+    assert holds_key(world) == []
+    logs = [path.stem for path in (world.folder / ".claude" / "projects").rglob("*.jsonl")]
+    assert logs == [session], "no session of the run, so none in /resume"
+    assert [row["session"] for row in world.call("sessions")["sessions"]] == [session]
+    history = world.folder / ".claude" / "history.jsonl"
+    assert not history.exists() or "memoryd-internal-run" not in history.read_text()
+    traces = [path for path in (world.folder / ".claude").rglob("*") if path.is_file()]
+    assert [path for path in traces if b"memoryd-internal-run" in path.read_bytes()] == []
+    status = world.call("memory_status")
+    assert status["reader"] == "claude" and status["tokens_today"] > 0 and status["usd_month"] > 0
+
+
+def test_without_a_yes_no_model_of_ours_is_asked(world: World) -> None:
+    agree(world)
+    setup(world, "--no-claude")
+    teach(world, world.repository("shop"))
+    world.wait_for_daydreams()
+    assert not any(is_run(body) for body in world.model.requests)
+    assert world.call("memory_status")["reader"] == "session"
+
+
+@pytest.mark.parametrize(("status", "says"), [(401, "ailed to authenticate"), (500, "scripted")])
+def test_a_run_that_fails_is_reported_once_and_made_up_for(world: World, status: int, says: str) -> None:
+    agree(world)
+    repo = world.repository("shop")
+    world.model.refuses = lambda body: status if is_run(body) else 0
+    teach(world, repo, f"From now on always run `make lint-docs` before you commit. {SAID}")
+    until(lambda: _answers(lambda: bool(world.call("memory_status")["reader_problem"])), "no failure", 120)
+    until(lambda: _answers(lambda: "make lint-docs" in "".join(learnt(world))), "rules did not read meanwhile", 120)
+    assert says in world.call("memory_status")["reader_problem"]
+    assert len([run for run in world.call("log", limit=100)["runs"] if run["error"]]) == 1
+    world.model.refuses = lambda body: 0
+    world.call("daydream")
+    until(lambda: _answers(lambda: LEARNT in learnt(world)), "it was not made up for", 120)
+    assert world.call("memory_status")["reader_problem"] == ""
+
+
+def test_when_the_budget_is_used_up_rules_read_and_the_status_says_so(world: World) -> None:
+    agree(world)
+    setup(world, "--budget", "0")
+    teach(world, world.repository("shop"), "From now on always run `make lint-docs` before you commit.")
+    until(lambda: _answers(lambda: "make lint-docs" in "".join(learnt(world))), "rules did not read it", 120)
+    assert "budget of 0" in world.call("memory_status")["reader_line"]
+    assert not any(is_run(body) for body in world.model.requests)
+
+
+def _answers(question: object) -> bool:
+    """A question to a daemon that may not be there yet."""
+    try:
+        return bool(question()) if callable(question) else False
+    except DaemonError:
+        return False
