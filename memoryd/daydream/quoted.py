@@ -15,47 +15,59 @@ from itertools import islice
 from memoryd.daydream.quoted_signs import (
     ATTRIBUTE,
     BB_TAG,
+    BEGINS,
     BOLD_HEADING,
     BULLET,
     CHAT,
+    CHECKED,
     CJK_SIGN,
     CLAUSE_END,
     COLON,
+    COMMENT_LINE,
+    COMMENT_TAIL,
     COMMENTS,
     DELIMITED,
     DIFF,
     ENDS_BEFORE,
     FENCE,
     FOOTNOTE,
+    FORM,
     GAP,
+    GENERIC_WORDS,
     GREETING,
     GUIDANCE,
     HAS_NOUN,
     HEAD_CHARS,
     HEADING,
+    HEADLINE_WORDS,
+    HEREDOC,
     INDENTED,
     LABEL,
-    LABEL_WORDS,
     LINK,
     LINK_DEFINITION,
     LOG,
     LONG_WORDS,
+    MACHINE,
     MAIL_FROM,
     MAIL_HEADER,
     MAIL_SUBJECT,
     MOST_COLONS,
     MOST_QUOTATIONS,
+    NAMED,
     NEAR_CHARS,
     NEAR_LINES,
     OPENS_AFTER,
     ORDER,
     OWN_LABEL,
+    PAIRED,
     PAIRS,
+    PASTED_ALONE,
     PATCHED,
     PRESENTS,
     PRESENTS_ALONE,
     QUOTE_LINE,
     QUOTES_WORD,
+    REGIONS,
     REPORT_WORDS,
     REPORTED,
     REQUEST,
@@ -72,6 +84,7 @@ from memoryd.daydream.quoted_signs import (
     TINY_WORDS,
     WORD,
     WROTE,
+    YOURS,
 )
 
 
@@ -105,7 +118,15 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known)
     parts = _Parts()
     if GUIDANCE.search(text):
         return Spoken(parts.take(text), text.strip())
-    for step in (_without_fences, _without_comments, _without_tags, _without_quotations, _without_pasted_lines, _without_links):
+    for step in (
+        _without_fences,
+        _without_regions,
+        _without_comments,
+        _without_tags,
+        _without_quotations,
+        _without_pasted_lines,
+        _without_links,
+    ):
         text = step(text, parts)
     text = _without_reports(text, parts)
     text = _without_instructions(text, parts, is_instruction)
@@ -125,6 +146,16 @@ def _words(text: str) -> int:
 
 
 # Blocks with an end
+
+
+def _without_regions(text: str, parts: _Parts) -> str:
+    """Without what stands between other marks of a begin and an end, from the first to the last."""
+    for opening, closing in REGIONS:
+        start = opening.search(text)
+        ends = list(closing.finditer(text, start.end())) if start else []
+        if start and ends and _words(text[start.end() : ends[-1].start()]) > TINY_WORDS:
+            text = text[: start.start()] + parts.take(text[start.start() : ends[-1].end()]) + text[ends[-1].end() :]
+    return text
 
 
 def _without_fences(text: str, parts: _Parts) -> str:
@@ -238,7 +269,8 @@ def _typographic(text: str) -> Iterator[tuple[int, int]]:
     depth, start = 0, -1
     last: tuple[int, int] | None = None
     expected: list[str] = []
-    for place, sign in enumerate(text):
+    for match in PAIRED.finditer(text):
+        place, sign = match.start(), match[0]
         if expected and sign in expected[-1] and not _is_apostrophe(text, place):
             expected.pop()
             depth -= 1
@@ -369,9 +401,10 @@ class _Lines:
         self._out: list[str] = []
         self._held: list[str] = []
         self._to_end = False
-        self._to_blank = False
         self._in_list = False
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
+        fields = [number for number, line in enumerate(lines) if _is_field(line)]
+        self._form = fields if len(fields) > 1 else []
         marks = [number for number, line in enumerate(lines) if SEPARATOR.match(line) and not self._underlines(number)]
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
@@ -382,7 +415,6 @@ class _Lines:
     def run(self) -> list[str]:
         for number, line in enumerate(self._lines):
             if not line.strip():
-                self._to_blank = False
                 if self._to_end:
                     self._held.append(line)
                 else:
@@ -395,11 +427,7 @@ class _Lines:
 
     def _line(self, number: int, line: str) -> None:
         self._to_end = self._to_end or self._begins_paste(number, line)
-        if self._to_end or self._to_blank or self._rule[0] <= number <= self._rule[1]:
-            self._held.append(line)
-            return
-        if LOG.match(line) or CHAT.match(line):
-            self._to_blank = True
+        if self._to_end or self._rule[0] <= number <= self._rule[1]:
             self._held.append(line)
             return
         if self._is_foreign_line(number, line):
@@ -421,9 +449,15 @@ class _Lines:
         """Whether a text begins here whose end can't be told."""
         if number == 0 and line.strip() == "---" and self._has_more(number):
             return True
-        if self._has_more(number) and (HEADING.match(line) or self._is_title(number, line)):
+        more = self._has_more(number)
+        if (HEADING.match(line) and (more or number)) or (more and self._is_title(number, line)):
             return True
-        if DIFF.match(line) or ROLE.match(line) or MAIL_FROM.match(line):
+        if any(sign.match(line) for sign in (DIFF, ROLE, MAIL_FROM, LOG, CHAT, MACHINE)):
+            return True
+        data = BEGINS.match(line) or ("<<" in line and HEREDOC.search(line))
+        if NAMED.match(line) or (data and (self._has_more(number) or number)):
+            return True
+        if self._form and number == self._form[0]:
             return True
         if MAIL_HEADER.match(line) and (self._mail or (MAIL_SUBJECT.match(line) and self._has_more(number))):
             return True
@@ -436,6 +470,8 @@ class _Lines:
         return bool(BOLD_HEADING.match(line)) or bool(SETEXT.match(following) and line.strip())
 
     def _is_foreign_line(self, number: int, line: str) -> bool:
+        if COMMENT_LINE.match(line) and len(self._lines) > 1:
+            return True
         if QUOTE_LINE.match(line) or PATCHED.match(line) or LINK_DEFINITION.match(line) or FOOTNOTE.match(line):
             return True
         return bool(INDENTED.match(line)) and number > 0 and not (self._in_list and BULLET.match(line))
@@ -446,6 +482,12 @@ class _Lines:
 
     def _introduced(self, number: int, line: str) -> str:
         """The line, without what it introduces as somebody else's words; then these reach to the end of the turn."""
+        if ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
+            return f"{line[: tail.start()]} {self._parts.take(tail[0])}"
+        if ("?" in line or "？" in line) and (checked := CHECKED.search(line)):
+            self._to_end = True
+            self._held.append(line[checked.end() :])
+            return line[: checked.end()]
         for match in islice(COLON.finditer(line), MOST_COLONS):
             head = _last_sentence(line[: match.start()])
             if not introduces(head):
@@ -465,8 +507,16 @@ class _Lines:
 
     def _announces(self, line: str) -> bool:
         """A line such as "Here is the issue text" or "Log below." without a colon."""
+        if _words(line) <= HEADLINE_WORDS and PASTED_ALONE.search(line) and not ORDER.search(line):
+            return True
         short = _words(line) <= 12 and not line.rstrip().endswith("?")  # noqa: PLR2004
         return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
+
+
+def _is_field(line: str) -> bool:
+    """A line of a form or chat ("Summary: …", "Bob: …"); one field alone may be the person's topic."""
+    match = FORM.match(line)
+    return match is not None and not OWN_LABEL.search(match["label"])
 
 
 def _last_sentence(text: str) -> str:
@@ -481,9 +531,11 @@ def introduces(head: str) -> bool:
         return True
     if REQUEST.match(head) and (noun or presents or THIS.search(head) or _words(head) <= TINY_WORDS):
         return True
-    if OWN_LABEL.search(head) or STATES.search(head):
+    if OWN_LABEL.search(head):
         return False
-    return _words(head) <= LABEL_WORDS and bool(LABEL.search(head))
+    if _words(head) >= GENERIC_WORDS:  # no topic, and nothing says that it is the person's own
+        return True
+    return bool(YOURS.search(head)) or (not STATES.search(head) and bool(LABEL.search(head)))
 
 
 # Within lines

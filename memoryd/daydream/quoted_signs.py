@@ -72,15 +72,19 @@ HAS_NOUN = re.compile(rf"(?<!\w){NOUN}(?!\w)|{NOUN_ZH}", re.IGNORECASE)
 # The person's own headings and labels, which introduce what the person wants.
 OWN_LABEL = re.compile(
     r"\b(?:remember|keep in mind|from now on|going forward|always|never|rules?|conventions?|prefer\w*|every|each|all|any|whenever|when|if|"
-    r"before|after|for|about|use|write|keep|name|call|two things|three things|"
+    r"before|after|for|about|use|write|keep|name|call|(?:one|two|three|four|some|few|more|other) (?:more )?(?:things?|points?|notes?|remarks?|wishes|requests?)|"
+    r"heads[- ]up|notes?|important|reminder|btw|by the way|also|final(?:ly)?|correction|decision|don'?t|do not|let'?s|please|yes|no|ok(?:ay)?|"
+    r"i|i'm|i'd|we|my|our|me|us|task|todo|goal|wichtig|achtung|hinweis|übrigens|bitte|ich|wir|mein\w*|unser\w*|aufgabe|ziel|"
+    r"attention|nota|ojo|importante?|je|nous|mon|ma|mes|notre|nos|yo|nosotros|mis?|nuestr[oa]s?|tâche|tarea|важно|внимание|мы|наш\w*|мо[йяи]|"
     r"regeln?|konvention\w*|immer|nie|ab jetzt|ab sofort|merk\w*|künftig|für|wenn|bevor|jede[rnms]?|"
     r"règles?|toujours|jamais|désormais|pour|avant|quand|retiens|reglas?|siempre|nunca|para|antes|cuando|recuerda|"
-    r"правил\w+|всегда|никогда|впредь|запомни|для|когда|перед)\b|规则|约定|记住|以后|永远|总是|每次",
+    r"правил\w+|всегда|никогда|впредь|запомни|для|когда|перед)\b|规则|约定|重要|注意|我们|我的|记住|以后|永远|总是|每次",
     re.IGNORECASE,
 )
 # As a label of its own this is no topic ("Docs: always in German") but the name of what follows.
 LABEL = re.compile(
-    r"(?<!\w)(?:issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
+    r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
+    r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
     r"description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
@@ -168,7 +172,7 @@ REPORTED = re.compile(
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(
-    r"[,;，；]\s+(?=(?:but|however|yet|instead|so|aber|jedoch|mais|pero|sino|но|однако)\b)|[.!?]\s+|\n|[,，；;。]\s?(?=但|不过|可是)|[。！？]",
+    r"(?:[,;，；]\s+|(?<=\w)\s+(?=but\s+(?:always|never|use)\b))(?=(?:but|however|yet|instead|so|aber|jedoch|mais|pero|sino|но|однако)\b)|[.!?]\s+|\n|[,，；;。]\s?(?=但|不过|可是)|[。！？]",
     re.IGNORECASE,
 )
 QUOTES_WORD = re.compile(r"(?:[:：,，(]|\b" + SPEECH + r"(?:\s+that)?|" + SPEECH_ZH + r")\s*$", re.IGNORECASE)
@@ -183,3 +187,40 @@ ENDS_BEFORE = frozenset(" \t\n)]}>.,;:!?…—–*_，。、；：！？")
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 WORD = re.compile(r"\w+")
 CJK_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+# The rest of a turn after one of these is data: code, forms, lists of an issue, marks of a begin, a URL alone, signatures.
+BEGINS = re.compile(
+    r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
+    r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:,\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
+    r"(?:best |kind |warm |with )?(?:regards|sincerely|cheers|grüße|viele grüße|mit freundlichen grüßen|mfg|cordialement|saludos|с уважением),?\s*$)"
+    r"|^\S.{0,40} [—–-] (?:today|yesterday|\d).{0,20}\d{1,2}:\d{2}",
+    re.IGNORECASE,
+)
+COMMENT_LINE = re.compile(r"^\s*(?://|--\s|;;|%\s|\(\*|/\*|\*/|REM\s|#!|#\s)")
+COMMENT_TAIL = re.compile(r"(?<=[;{}),\]])\s{0,8}(?://|#|--)\s?\S.*$")
+FORM = re.compile(r"^\s*(?:[-*+]\s+)?\*{0,2}(?P<label>[A-Za-zÀ-ÿ][\w /.-]{0,40})\*{0,2}:\s+\S")
+MACHINE = re.compile(
+    r"^\s*(?:[\w./\\-]{1,200}[:(]\d{1,7}[:,]\d{1,5}\)?|\d{1,7}:\d{1,5}\s+(?:error|warning|info)|(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL|ok|not ok) (?:\S{1,200}(?:::|/)|\d)|"
+    r"Step \d{1,4}/\d{1,4} |-{2,3}> \w|[<>*] (?:HTTP/|GET |POST |PUT |Host: |User-Agent: )|[0-9a-f]{7,40} \S|commit [0-9a-f]{7,40}|Author: |\d{1,9},\S)"
+)
+CHECKED = re.compile(
+    r"(?:\b(?:is|are) (?:this|that|it|these|those) (?:correct|right|true|ok(?:ay)?|legit|safe|good|valid|still)|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)|"
+    r"\bdo you (?:agree|understand)|\bstimmt das|\bist das (?:richtig|korrekt)|\bc'est (?:vrai|correct)|\bes (?:correcto|cierto)|\bверно ли|对吗)[^.!\n?？]{0,60}[?？]",
+    re.IGNORECASE,
+)
+GENERIC_WORDS = 4
+REGIONS = (
+    (re.compile(r"<{2,5}(?=\S)|\{{3}|\[{3}"), re.compile(r">{2,5}|\}{3}|\]{3}")),
+    (re.compile(r"\\begin\{\w{1,40}\}"), re.compile(r"\\end\{\w{1,40}\}")),
+    (re.compile(r"``(?!`)"), re.compile(r"\x27\x27|``")),
+)
+PASTED_ALONE = re.compile(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
+HEADLINE_WORDS = 6
+# A line that names its writer or its picture, with the text behind it.
+NAMED = re.compile(
+    r"^\s*(?:\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]\s|(?:From|Von|De|От) [A-Z\u00c0-\u042f]\w{1,30}(?: [A-Z]\w{1,30})?\s{0,3}[-–—:]\s)"
+)
+# The agent's own words, quoted back to it.
+YOURS = re.compile(r"\b(?:you|your|du|dein\w*|ihr|tu|ton|ta|vous|votre|su|tus?)\b|\bты\b|\bтво\w+|\bвы\b|你", re.IGNORECASE)
+HEREDOC = re.compile(r"<<-?[\"']?[A-Z_]{2,20}[\"']?\s*$")
+PAIRED = re.compile(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")

@@ -113,7 +113,7 @@ def measure(cases: Iterable[Case], folder: Path, reader: Gullible | None = None)
             figures.given += bool(given)
             as_rule = ruled or any(map(is_rule, found))
             figures.rules += as_rule
-            if as_rule != case.rule if not case.rule else not kept:
+            if (not kept) if case.rule else as_rule:
                 figures.leaks.append(f"{case.trick} / {case.wording}: {[item.content for item in found]}")
     finally:
         reading.close()
