@@ -260,7 +260,7 @@ def check_name(name: str, where: str) -> None:
     """Raises ConfigError when there is no such setting."""
     if name in KEYS or name in OLD_NAMES:
         return
-    near = difflib.get_close_matches(name, KEYS, 1)
+    near = difflib.get_close_matches(name[:100], KEYS, 1)  # quadratic in the length
     hint = f"Did you mean '{near[0]}'? " if near else ""
     raise ConfigError(f"{where}: there is no setting '{name}'.", fix=f"{hint}Known: {', '.join(KEYS)}.")
 

@@ -23,10 +23,10 @@ _CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{NAMES})(?![\w-])", re.
 _COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
 _ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
-_PLACEHOLDER = re.compile(r"\[(?:Image #\d+|Image: [^\]\n]*|Pasted text #\d+[^\]\n]*|Audio #\d+)\]")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PLACEHOLDER = re.compile(r"\[(?:Image #\d{1,9}|Image: [^\[\]\n]{0,1000}|Pasted text #\d{1,9}[^\[\]\n]{0,200}|Audio #\d{1,9})\]")
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _ERROR_TAG = re.compile(r"</?tool_use_error>")
-_INTERRUPT = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
+_INTERRUPT = re.compile(r"\[Request interrupted by user[^\[\]\n]{0,200}\]")
 _BARE_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*")
 _CLIENT_STARTS = (
     "Caveat: The messages below were generated",

@@ -31,7 +31,7 @@ def check_arguments(tool: ToolSpec, arguments: Mapping[str, Any] | None) -> dict
     known = tool.input_schema["properties"]
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = difflib.get_close_matches(name[:100], known, 1)
             hint = f"Did you mean '{near[0]}'? " if near else ""
             raise InputError(f"{tool.name} has no argument '{shorten(name, 50)}'.", fix=f"{hint}Known: {', '.join(known)}.")
     for name in tool.input_schema["required"]:

@@ -42,11 +42,14 @@ _NEGATION_WORDS = frozenset(
     """not never no don doesn didn isn aren wasn won can cannot shouldn mustn dont without avoid stop forbidden longer always
     must please instead rather не нельзя никогда без nicht nie""".split()
 )
-_PATH = re.compile(r"(?<![\w.])(?:~?/|\./|\.\./)?[\w.@-]+(?:/[\w.@*-]+)+/?|\b[\w-]+\.(?!\d)[A-Za-z]\w{0,5}\b(?!\.\w)")
-_NUMBER = re.compile(
-    r"(?<![\w.])v?\d+(?:[.:,]\d+)*(?:\s?(?:%|ms|s|m|h|kb|mb|gb|min|days?|hours?|seconds?|minutes?))?(?!\w)", re.IGNORECASE
+_PATH = re.compile(
+    r"(?<![\w.])(?:~?/|\./|\.\./)?[\w.@-]{1,100}(?:/[\w.@*-]{1,100}){1,40}/?|\b[\w-]{1,100}\.(?!\d)[A-Za-z]\w{0,5}\b(?!\.\w)"
 )
-_FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]*(?:=\S+)?")
+_NUMBER = re.compile(
+    r"(?<![\w.])v?\d{1,40}(?:[.:,]\d{1,40}){0,20}(?:\s?(?:%|ms|s|m|h|kb|mb|gb|min|days?|hours?|seconds?|minutes?))?(?!\w)",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]{0,100}(?:=\S{1,300})?")
 _HAS_DIGIT = re.compile(r"\b[A-Za-z_]+\d\w*\b")
 # Words of change and of address say how things came about, not what holds.
 _PASSING_WORDS = frozenset(

@@ -714,7 +714,7 @@ _JOKE = re.compile(
     r"\b(?:(?:ha){2,}h?|lo+l|lmao|rofl|jk|kidding|jaja\w*|mdr|ptdr|kkk+|хаха\w*)\b|[😂🤣😅😆😜]|哈哈|呵呵|ㅋㅋ|ｗｗ", _I
 )
 _SPLIT = re.compile(
-    r"(?:\s*[;；]\s*|,?\s+(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\s+|,\s+|[，、]\s*(?:但|而且)?)"
+    r"(?:\s{0,8}[;；]\s{0,8}|,?\s{1,8}(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\s{1,8}|,\s{1,8}|[，、]\s{0,8}(?:但|而且)?)"
     r"(?=(?:please )?(?:always|never|don'?t|do not|only use|use|avoid|immer|niemals|nie|vermeide|verwende|benutze|"
     r"toujours|jamais|ne |n'|évite|utilise|siempre|nunca|evita|usa|"
     r"sempre|evite|use|всегда|никогда|не |используй)\s*(?!(?:the|ever|and)\b)\w+ \w+|(?:永远|绝对?)?(?:不要|别|禁止|"

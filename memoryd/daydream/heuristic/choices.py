@@ -24,7 +24,7 @@ _REFUSED = re.compile(
 _DETAIL_CHARS = 220
 # "(recommended)", and the "or" that leads to the next option.
 _TAIL = re.compile(
-    r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)|[,;]? (?:or|oder|ou|или)\W*$", re.I
+    r"\s{0,8}\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)|[,;]? (?:or|oder|ou|или)\W{0,40}$", re.I
 )
 
 

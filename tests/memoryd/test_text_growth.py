@@ -1,0 +1,41 @@
+"""No text may cost more than linear time: public functions of text are found by themselves and grown by 2, 4 and 8."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.memoryd.text_growth import LEFT_OUT, SEEDS, TextFunction, steep, text_functions
+
+FUNCTIONS = list(text_functions())
+SEEDS_IN_SAMPLE = 3
+BY_NAME = {function.name: function for function in FUNCTIONS}
+
+
+def test_the_functions_are_found_and_each_that_is_left_out_exists() -> None:
+    assert len(FUNCTIONS) > 100
+    assert {"memoryd.text.words", "memoryd.daydream.redact.redact", "memoryd.daydream.user_text.clean_user"} <= BY_NAME.keys()
+    assert all(reason for reason in LEFT_OUT.values())
+
+
+def test_a_quadratic_function_is_noticed() -> None:
+    def quadratic(text: str) -> None:
+        sum(len(text[n:]) - len(text[n:].replace("a", "b")) for n in range(len(text)))
+
+    assert "quadratic" in steep(TextFunction("quadratic", quadratic, (str,)), "a", 1_000)
+
+
+def test_no_function_of_text_grows_faster_than_its_text_in_a_sample() -> None:
+    found = []
+    for function in FUNCTIONS:
+        seeds = random.Random(function.name).sample(SEEDS, SEEDS_IN_SAMPLE)
+        found += [fault for seed in seeds if (fault := steep(function, seed, 1_500))]
+    assert found == []
+
+
+@pytest.mark.slow
+def test_no_function_of_text_grows_faster_than_its_text() -> None:
+    found = [fault for function in FUNCTIONS for seed in SEEDS if (fault := steep(function, seed, 3_000))]
+    print(f"{len(FUNCTIONS)} functions, {len(SEEDS)} texts each: {len(found)} too steep")
+    assert found == []

@@ -1,0 +1,218 @@
+"""Every public function of memoryd that takes text alone, and how its cost grows with the text."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import pkgutil
+import time
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import memoryd
+
+# Why some are left out. Everything else that takes only text or bytes is tried.
+LEFT_OUT = {
+    "memoryd.client.error_from": "its texts come from the daemon, which bounds them",
+    "memoryd.config.problem_of": "the standard library reads it, and the file is the user's own",
+    "memoryd.config_file.": "writes the user's own file",
+    "memoryd.daydream.opening.first_prompt": "takes a path",
+    "memoryd.daydream.transcript.": "takes a path",
+    "memoryd.daydream.provenance.": "takes a path and runs git",
+    "memoryd.demo.": "makes the sample's own sessions",
+    "memoryd.files.": "takes a path",
+    "memoryd.rows.create_": "takes a table's name",
+    "memoryd.rows.upsert_": "takes a table's name",
+    "memoryd.server.endpoint.": "takes the daemon's own line",
+    "memoryd.statements.cues.negation": "takes the name of a language",
+    "memoryd.statements.cues.content": "its second text is the name of a language",
+    "memoryd.stores.mirrors.": "takes a model's name",
+}
+SEEDS = (
+    "<private>",
+    "</private>",
+    "<private reason='x'>a</private>",
+    "<system-reminder>",
+    "</system-reminder>",
+    "<bash-stdout>x</bash-stdout>",
+    "<memoryd-recall ",
+    "<command-name>",
+    "<command-args>a",
+    "<",
+    "< ",
+    "[Image: ",
+    "[Pasted text #1",
+    "[Request interrupted",
+    "[a](",
+    "![",
+    "](",
+    "sk-a-",
+    "/",
+    "a/b.",
+    "1234567890-",
+    "1",
+    "12:",
+    "1.2.",
+    "a",
+    "A",
+    "aB",
+    "_",
+    "-",
+    "=",
+    "a=b;",
+    "password: ",
+    "key=",
+    "://",
+    "http://a:",
+    "a@b.",
+    "@",
+    "\\",
+    '"',
+    "'",
+    "`",
+    "``` ",
+    "```\n",
+    "> a\n",
+    "\n",
+    "\r\n",
+    "\n\n- a",
+    "    a\n",
+    " ",
+    "\t",
+    ". ",
+    "A. ",
+    "no, ",
+    "don't ",
+    "not ",
+    "use a not b ",
+    "use npm instead of pnpm, ",
+    "always ",
+    "from now on ",
+    "the root cause is ",
+    "if ",
+    "(",
+    "()",
+    "{",
+    "[",
+    "%",
+    "$",
+    "${a}",
+    "&a ",
+    "*a, ",
+    "#",
+    "---\n",
+    "---\na: b\n",
+    "a: ",
+    ", ",
+    "- ",
+    "| a ",
+    "é",
+    "漢字",
+    "我们不用",
+    "\u200b",
+    "\u0301",
+    "\U0001f600",
+    "\x00",
+    "\x1b[",
+    "-----BEGIN RSA PRIVATE KEY-----\n",
+    "eyJhbGciOi.",
+    "AKIA",
+    "0x",
+    "mem_000000000000 ",
+    "last week before the ",
+    "2026-01-01 ",
+    "“a” ",
+    "&amp;",
+    "\ufeff",
+)
+LEAST_SECONDS = 0.02
+# Growth by 8 costs a linear function 8 times as much, a quadratic one 64 times: the bound lies between, at n to the 1.5.
+MOST_EXPONENT = 1.5
+MOST_SECONDS = 1.5
+INFINITE = 9.9
+
+
+@dataclass(frozen=True, slots=True)
+class TextFunction:
+    """A function with as many text parameters, each of type str or bytes."""
+
+    name: str
+    call: Callable[..., object]
+    kinds: tuple[type, ...]
+
+
+def text_functions() -> Iterator[TextFunction]:
+    """All of them, by name."""
+    for found in pkgutil.walk_packages(memoryd.__path__, "memoryd."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
+        for name, value in sorted(vars(module).items()):
+            function = inspect.unwrap(value) if callable(value) else value
+            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != found.name:
+                continue
+            kinds = _text_kinds(function)
+            full = f"{found.name}.{name}"
+            if kinds and not any(full.startswith(left) for left in LEFT_OUT):
+                yield TextFunction(full, function, kinds)
+
+
+def _text_kinds(function: Callable[..., object]) -> tuple[type, ...]:
+    """The types of the parameters that must be given, when all are texts."""
+    if inspect.iscoroutinefunction(function):
+        return ()
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY) for p in parameters):
+        return ()
+    try:
+        hints = typing.get_type_hints(function)
+    except NameError:  # a type that is only imported for the checker
+        return ()
+    kinds = tuple(hints.get(p.name) for p in parameters)
+    return kinds if kinds and all(kind in (str, bytes) for kind in kinds) else ()
+
+
+def seconds(function: TextFunction, text: str) -> float:
+    """CPU time of one call, whatever it thinks of the text."""
+    given = [text if kind is str else text.encode("utf-8", "surrogatepass") for kind in function.kinds]
+    begun = time.thread_time()
+    try:
+        result = function.call(*given)
+        if inspect.isgenerator(result):
+            for _ in result:
+                continue
+    except Exception:  # noqa: BLE001 - refusing is an answer too
+        pass
+    return time.thread_time() - begun
+
+
+def repeated(seed: str, characters: int) -> str:
+    """The seed again and again."""
+    return (seed * (characters // len(seed) + 1))[:characters]
+
+
+def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1) -> tuple[float, float]:
+    """The power of the text's length with which the cost grows, and the seconds for eight times `characters`.
+
+    0 for what stays below LEAST_SECONDS even then: such times tell nothing. INFINITE when one such text is too much already.
+    """
+    if (first := seconds(function, repeated(seed, characters))) > MOST_SECONDS:
+        return INFINITE, first
+    last = seconds(function, repeated(seed, 8 * characters))
+    if last < LEAST_SECONDS:
+        return 0.0, last
+    sizes = [characters * factor for factor in (1, 2, 4, 8)]
+    times = [min(seconds(function, repeated(seed, size)) for _ in range(tries)) for size in sizes]
+    # The steepest of the last two doublings and of both together: caches and start-up costs hide in the first.
+    return math.log2(times[3] / max(times[1], 1e-4)) / 2, times[3]
+
+
+def steep(function: TextFunction, seed: str, characters: int) -> str:
+    """What is wrong with the function's cost for this seed, or nothing. A suspicion is looked at again before it counts."""
+    for tries in (1, 3, 5):
+        power, cost = exponent(function, seed, characters, tries)
+        if power <= MOST_EXPONENT:
+            return ""
+    return f"{function.name} of {seed!r}: {cost:.2f} s for {8 * characters} characters, growing by the power {power:.1f}"
