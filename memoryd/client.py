@@ -150,10 +150,11 @@ def _ask_to_end(paths: Paths, pid: int) -> None:
 
 
 def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
-    found = {root.code: root}
+    """By code; of classes that share one, the most general, which every error of that code can be made as."""
+    found: dict[str, type[MemorydError]] = {}
     for child in root.__subclasses__():
         found |= _classes(child)
-    return found
+    return found | {root.code: root}
 
 
 def error_from(code: str, message: str, fix: str) -> MemorydError:

@@ -8,10 +8,11 @@ import threading
 import pytest
 
 from memoryd.client import Client, error_from
-from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, MemorydError, NotFoundError, StoreError
+from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError, NotFoundError, StoreError
 from memoryd.files import try_lock
 from memoryd.paths import Paths
 from memoryd.server.endpoint import Endpoint, listen, publish
+from memoryd.server.lines import LineTooLongError
 
 
 @pytest.fixture
@@ -127,3 +128,8 @@ def test_errors_come_back_as_their_class():
     assert type(error_from("broken_file", "odd", "mend")) is MemorydError
     assert type(error_from("from the future", "x", "")) is MemorydError
     assert type(error_from(StoreError.code, "x", "")) is StoreError
+
+
+def test_of_error_classes_that_share_a_code_the_most_general_one_comes_back() -> None:
+    assert issubclass(LineTooLongError, InputError)
+    assert type(error_from(LineTooLongError.code, "Not so.", "Do it otherwise.")) is InputError
