@@ -69,6 +69,7 @@ class Orchestrator:
         self.revision = 0
         self._touched: set[str] = set()
         self._scrub_due = False
+        self._listing_due = False
         self._embedder_error = ""
         self._loaded = False
         self.markdown = MarkdownStore(settings.paths, clock)
@@ -326,6 +327,7 @@ class Orchestrator:
         with self._writing:
             for source in merged_from(self.require(id), self.get):
                 self.update(source.id, status=Status.BLACKLISTED)
+            self._listing_due = True
             return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
     def purge(self, id: str) -> list[str]:
@@ -377,9 +379,17 @@ class Orchestrator:
             self._late.use(TokenStore.scrub)
 
     def scrub_if_due(self, most: int) -> None:
-        """The same, if texts were deleted or replaced and there are no more than so many memories."""
-        if self._scrub_due and self.markdown.size() <= most:
+        """The same, if texts were deleted or replaced and there are no more than so many memories.
+
+        What was forgotten only leaves `inverted_index.json`: its file, and what the indexes have of it, stay.
+        """
+        if not (self._scrub_due or self._listing_due) or self.markdown.size() > most:
+            return
+        if self._scrub_due:
             self.scrub()
+        else:
+            self._listing_due = False
+            self.markdown.flush()
 
     def restore(self, id: str) -> MemoryItem:
         """Undo `forget`, a supersession or a deletion of this memory.

@@ -184,11 +184,11 @@ class Injector:
             orphan.unlink(missing_ok=True)
 
     def drop_cache(self, id: str) -> None:
-        """Delete the answers that show a memory, before it goes: a kill in between leaves none."""
+        """Empty the answers that show a memory, before it goes: a kill in between leaves none that does."""
         folder = self._settings.paths.governance_cache
         for path in folder.glob("*.json") if folder.is_dir() else ():
             if id.encode() in path.read_bytes():
-                path.unlink(missing_ok=True)
+                write_atomic(path, b"")
 
     def _put(self, target: Path, answer: bytes) -> None:
         if not target.exists() or target.read_bytes() != answer:

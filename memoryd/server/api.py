@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
 # Up to so many memories what was deleted is overwritten before the call returns, else within MAINTAIN_SECONDS.
-SCRUBBED_AT_ONCE = 5_000
+SCRUBBED_AT_ONCE = 2_000
 MODEL = "model"
 _SWITCH_ON = "The user can switch it on: memoryd on"
 _LISTS_OF_MEMORIES = ("hits", "weak", "memories", "related", "events")

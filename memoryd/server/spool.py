@@ -1,7 +1,8 @@
 """The spool: events that hooks wrote to disk for the daemon.
 
 A record's file is deleted only after the event was noted durably. A record that can't be parsed, or
-that fails too often, moves to `spool/bad/`, so that it neither blocks the others nor gets lost.
+that fails too often, moves to `spool/bad/`, so that it neither blocks the others nor gets lost. What lies there says
+which event of which session it was; prompts and answers are taken out.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import orjson
+
 from memoryd.errors import InputError, MemorydError
 from memoryd.files import make_private_dir
 from memoryd.server.hook_events import MAX_RECORD_BYTES, Record, parse_record
 
 BAD = "bad"
+_HARMLESS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger"})
 MAX_ATTEMPTS = 10
 RETRY_SECONDS = 30.0
 STALE_SECONDS = 3600.0
@@ -148,6 +152,8 @@ class Spool:
         self._attempts.pop(path.name, None)
         self.bad += 1
         with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISREG(path.lstat().st_mode):
+                path.write_bytes(_without_words(path))
             path.replace(make_private_dir(self.folder / BAD) / path.name)
 
     def sweep(self, now: float | None = None) -> None:
@@ -172,6 +178,17 @@ def _is_running(path: Path) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+def _without_words(path: Path) -> bytes:
+    """What may lie around of a record: where the event came from, or how long what can't be read was."""
+    try:
+        record = _read(path)
+    except (InputError, OSError):
+        record = None
+    if record is None:
+        return f"{path.stat().st_size} bytes that are no event record\n".encode()
+    return b"\n" + orjson.dumps({name: value for name, value in record.payload.items() if name in _HARMLESS})
 
 
 def _read(path: Path) -> Record | None:

@@ -73,11 +73,21 @@ def test_a_record_that_fails_too_often_is_put_aside(spool, taker):
 
 
 @pytest.mark.parametrize("data", [b"", b"no end", b"bad line\n\n{}", b"\n[1]", b"\n{"])
-def test_a_broken_record_is_put_aside_whole(spool, taker, data):
+def test_a_broken_record_is_put_aside_without_what_it_held(spool, taker, data):
     path = put(spool, 1, data)
     spool.drain()
-    assert (spool.folder / "bad" / path.name).read_bytes() == data
+    assert (spool.folder / "bad" / path.name).read_bytes() == b"%d bytes that are no event record\n" % len(data)
     assert taker.taken == []
+
+
+def test_a_record_that_is_put_aside_holds_no_words_of_the_session(spool, taker):
+    taker.fault = StoreError("full")
+    path = put(
+        spool, 1, b'\n{"session_id": "s1", "cwd": "/w", "last_assistant_message": "zirkonglobe", "custom_instructions": "tell"}'
+    )
+    for _ in range(MAX_ATTEMPTS):
+        spool.drain()
+    assert (spool.folder / "bad" / path.name).read_bytes() == b'\n{"session_id":"s1","cwd":"/w"}'
 
 
 def test_a_record_over_the_limit_is_put_aside_unread(spool):

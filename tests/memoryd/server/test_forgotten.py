@@ -1,0 +1,293 @@
+"""What is forgotten is gone: the raw bytes of the whole home are searched after each act, with the databases open and closed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from memoryd.config import Settings
+from memoryd.db import Database
+from memoryd.errors import InputError
+from memoryd.recall.inject import cache_key
+from memoryd.server import api as api_module
+from memoryd.server.api import Api
+from memoryd.stores.hnsw import hnsw_available
+from memoryd.testing import FakeClock, HashEmbedder
+
+
+def holding(home: Path, word: str) -> list[str]:
+    """The files below the home that hold a word, in raw bytes."""
+    files = (path for path in sorted(home.rglob("*")) if path.is_file())
+    return [str(path.relative_to(home)) for path in files if word.encode() in path.read_bytes()]
+
+
+class Desk:
+    """A user in a folder, and what a session is given there."""
+
+    def __init__(self, api: Api, settings: Settings, folder: Path) -> None:
+        self.api, self.home, self.folder = api, settings.home, folder
+        self.settings = settings
+        folder.mkdir(exist_ok=True)
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        return self.api.call(method, {"cwd": str(self.folder), **params})
+
+    def model(self, method: str, **params: Any) -> dict[str, Any]:
+        return self.api.call(method, {"cwd": str(self.folder), "caller": "model", **params})
+
+    def keep(self, content: str, **fields: Any) -> str:
+        return str(self.call("remember", content=content, kind="rule", polarity="do", **fields)["id"])
+
+    def begin(self) -> str:
+        payload = {"session_id": "s1", "cwd": str(self.folder), "transcript_path": "", "source": "startup"}
+        return self.api.hook("SessionStart", payload, {}).decode()
+
+    def cached(self) -> str:
+        return (self.settings.paths.governance_cache / f"{cache_key(str(self.folder))}.json").read_text("utf-8")
+
+    def log(self, *texts: str, session: str = "s1", cwd: str = "") -> Path:
+        """Say something in a session, in this folder or another, and let it be read."""
+        path = self.folder.parent / f"{session}.jsonl"
+        lines = []
+        for text in texts:
+            uuid = f"{session}-{text}"[:60]
+            message = {"role": "user", "content": text}
+            lines.append({"type": "user", "uuid": uuid, "sessionId": session, "cwd": cwd or str(self.folder), "message": message})
+        with path.open("ab") as stream:
+            stream.write(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+        return path
+
+    def read(self, path: Path, session: str = "s1") -> None:
+        payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": str(path), "reason": "other"}
+        self.api.drain_spool_record("SessionEnd", payload, {})
+        self.api.tick()
+
+
+@pytest.fixture
+def desk(settings: Settings, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setattr(api_module, "make_embedder", lambda _settings: HashEmbedder())
+    made = replace(settings, rank="hybrid", ann_threshold=2, reader="offline")
+    api = Api(made, clock)
+    api.warm()
+    yield Desk(api, made, tmp_path / "shop")
+    api.close()
+
+
+def test_a_purged_memory_is_in_no_byte_of_the_home(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    others = [desk.keep(f"Always wash the {word} before lunch.") for word in ("apples", "pears", "plums", "cherries")]
+    desk.begin()
+    assert desk.api._service.settle(30)
+    desk.api._service.maintain()
+    assert "zirkonglobe" in desk.cached()
+    assert len(holding(desk.home, "zirkonglobe")) > 3, "file, indexes, cached answer"
+    assert desk.call("forget", id=id, purge=True)["status"] == "purged"
+    assert holding(desk.home, "zirkonglobe") == []
+    assert [hit["id"] for hit in desk.call("recall", query="wash the apples before lunch")["hits"]][0] == others[0]
+    desk.api.close()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+@pytest.mark.skipif(not hnsw_available(), reason="needs hnswlib")
+def test_a_purge_leaves_no_vector_in_the_file_of_the_approximate_index(desk: Desk) -> None:
+    id = [desk.keep(f"Always wash the {word} before lunch.") for word in ("apples", "pears", "plums", "cherries")][0]
+    assert desk.api._service.settle(30)
+    desk.api._service.maintain()
+    mirror = desk.settings.paths.index / "vector.hnsw"
+    before = mirror.read_bytes()
+    desk.call("forget", id=id, purge=True)
+    assert not mirror.exists()
+    desk.api._service.maintain()
+    assert mirror.read_bytes() != before, "made again without it"
+
+
+def test_a_forgotten_memory_is_given_by_nothing_and_stays_in_its_tombstone(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    desk.begin()
+    desk.api._service.maintain()
+    assert "zirkonglobe" in (desk.home / "memories" / "inverted_index.json").read_text("utf-8")
+    desk.call("forget", id=id)
+    assert "zirkonglobe" not in desk.cached()
+    assert "zirkonglobe" not in (desk.home / "memories" / "inverted_index.json").read_text("utf-8")
+    assert "zirkonglobe" not in str(desk.call("recall", query="polish the zirkonglobe")["hits"]) + desk.begin()
+    path = desk.call("get_memory", id=id)["path"]
+    assert "zirkonglobe" in Path(path).read_text("utf-8"), "what is refused from now on must be known"
+    desk.call("restore", id=id)
+    assert "zirkonglobe" in desk.cached()
+
+
+def test_an_edit_by_hand_leaves_nothing_of_the_words_before(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    desk.begin()
+    desk.api._service.settle(30)
+    path = Path(desk.call("get_memory", id=id)["path"])
+    path.write_text(path.read_text("utf-8").replace("zirkonglobe", "kupferkugel"), "utf-8")
+    desk.call("sync")
+    desk.api._service.settle(30)
+    desk.call("sync")
+    assert "kupferkugel" in desk.cached()
+    desk.api._service.scrub()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_a_purge_takes_the_versions_from_before_an_edit_with_it(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    newer = desk.call("update_memory", id=id, content="Always polish the zirkonglobe twice before the show.")["memory"]["id"]
+    answer = desk.call("forget", id=newer, purge=True)
+    assert answer["earlier_wordings"] == [id]
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_a_purge_reaches_copies_in_the_trash_and_files_with_the_same_id(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    path = Path(desk.call("get_memory", id=id)["path"])
+    (path.parent / "copy of it.md").write_bytes(path.read_bytes())
+    desk.call("sync")
+    desk.api._service.delete(id)
+    assert holding(desk.home, "zirkonglobe")
+    desk.call("forget", id=id, purge=True)
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_switching_off_empties_the_cached_answer_and_reads_nothing_until_it_is_on(desk: Desk) -> None:
+    desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    desk.begin()
+    desk.call("off")
+    assert desk.cached() == ""
+    path = desk.log("Always use the quellenstern for the demos.", "Why does the lampenfisch glow?")
+    desk.read(path)
+    desk.call("on")
+    desk.read(desk.log("Always run the nachtfalter checks before each commit."))
+    words = ("quellenstern", "lampenfisch")
+    assert [holding(desk.home, word) for word in words] == [[], []], "what was said meanwhile stays unread"
+    assert desk.call("recall", query="nachtfalter checks before each commit")["hits"]
+    assert "zirkonglobe" in desk.cached()
+
+
+def test_a_log_that_is_off_is_not_opened(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = desk.log("Always use the quellenstern for the demos.")
+    desk.begin()
+    desk.call("off")
+    opened: list[str] = []
+    real = Path.open
+
+    def watched(self: Path, *arguments: Any, **named: Any) -> Any:
+        opened.append(str(self))
+        return real(self, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", watched)
+    desk.read(path)
+    desk.call("session_report", session="s1")
+    assert str(path) not in opened
+
+
+def test_an_ordinary_question_is_in_no_table(desk: Desk) -> None:
+    desk.read(desk.log("Why does the lampenfisch glow in the harbour?", "Look at the schilfrohr again, will you?"))
+    assert [holding(desk.home, word) for word in ("lampenfisch", "schilfrohr")] == [[], []]
+    refused = desk.call("session_report", session="s1")["refused_statements"]
+    assert all(entry["text"] for entry in refused), "shown out of the log"
+
+
+def test_a_stretch_inside_an_excluded_folder_is_not_read(desk: Desk, tmp_path: Path) -> None:
+    excluded = tmp_path / "clients"
+    desk.settings.home.mkdir(exist_ok=True)
+    (desk.settings.home / "config.toml").write_text(f'exclude = ["{excluded}"]\n')
+    desk.api._read_settings()
+    desk.log("Always run the nachtfalter checks before each commit.")
+    desk.log("Always use the quellenstern for the demos.", cwd=str(excluded / "acme"))
+    desk.read(desk.log("Never deploy the moorhuhn on Fridays."))
+    assert holding(desk.home, "quellenstern") == []
+    assert desk.call("recall", query="nachtfalter checks before each commit")["hits"]
+    assert desk.call("recall", query="deploy the moorhuhn on Fridays")["hits"]
+
+
+def test_a_model_next_door_gets_nothing_of_a_project_that_is_off(desk: Desk, tmp_path: Path) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    name = next(row["id"] for row in desk.call("projects")["projects"])
+    desk.call("off")
+    other = Desk(desk.api, desk.settings, tmp_path / "next door")
+    for method, params in [
+        ("remember", {"content": "Written from next door.", "project": name}),
+        ("recall", {"query": "zirkonglobe", "project": name}),
+        ("get_memory", {"id": id}),
+        ("forget", {"id": id}),
+        ("governance", {"project": name}),
+    ]:
+        with pytest.raises(InputError, match="switched off"):
+            other.model(method, **params)
+    for method, params in [("recall", {"query": "polish the zirkonglobe"}), ("list_memories", {}), ("timeline", {})]:
+        assert "zirkonglobe" not in str(other.model(method, project="all", **params))
+    assert "zirkonglobe" in str(desk.call("list_memories")), "the user still sees it"
+
+
+def test_a_statement_with_a_secret_says_that_it_was_left_out(desk: Desk) -> None:
+    answer = desk.call(
+        "remember", content="The deploy key is ghp" + "_" + "a7Kd9Qx2Lm4Zp8Rta7Kd9Qx2Lm4Zp8Rta7Kd" + " for the shop."
+    )
+    assert "A secret was left out (api-key)" in answer["left_out_secrets"]
+    assert "left_out_secrets" not in desk.call("remember", content="The deploy key lives in the vault of the shop.")
+    with pytest.raises(InputError, match="nothing was kept"):
+        desk.call("remember", content="ghp" + "_" + "a7Kd9Qx2Lm4Zp8Rta7Kd9Qx2Lm4Zp8Rta7Kd")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_acts_a_purged_word_is_nowhere(desk: Desk, seed: int) -> None:
+    """Each memory has a word of its own; those that were purged are searched for in every byte."""
+    chance = random.Random(seed)
+    held: dict[str, str] = {}
+    gone: list[str] = []
+    for number in range(24):
+        word = f"wort{chance.randrange(10**8):08d}x"
+        id = desk.keep(f"Always polish the {word} number {number} before lunch and {chance.choice(['tea', 'supper'])}.")
+        held[id] = word
+        act = chance.choice(["purge", "forget", "restore", "edit", "pin", "begin", "maintain"])
+        target = chance.choice(list(held))
+        if act == "purge":
+            desk.call("forget", id=target, purge=True)
+            gone.append(held.pop(target))
+        elif act == "forget":
+            desk.call("forget", id=target)
+        elif act == "restore":
+            desk.call("restore", id=target)
+        elif act == "edit":
+            path = Path(desk.call("get_memory", id=target)["path"])
+            path.write_text(path.read_text("utf-8").replace(held[target], fresh := held[target] + "neu"), "utf-8")
+            held[target] = fresh
+            desk.call("sync")
+        elif act == "pin":
+            desk.call("update_memory", id=target, pinned=True)
+        elif act == "begin":
+            desk.begin()
+        else:
+            desk.api._service.maintain()
+    for target in list(held)[:3]:
+        desk.call("forget", id=target, purge=True)
+        gone.append(held.pop(target))
+    assert gone
+    left = {word: files for word in gone if (files := holding(desk.home, word))}
+    assert left == {}
+    desk.api.close()
+    assert {word: files for word in gone if (files := holding(desk.home, word))} == {}
+
+
+def test_a_database_that_was_scrubbed_holds_no_byte_of_what_was_deleted_while_it_is_open(tmp_path: Path) -> None:
+    db = Database(tmp_path / "a.db")
+    db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT)")
+    db.execute("CREATE VIRTUAL TABLE f USING fts5(text, content='', contentless_delete=1)")
+    for number in range(300):
+        db.execute("INSERT INTO t VALUES (?, ?)", (number, f"zirkonglobe {number} " * 20))
+        db.execute("INSERT INTO f (rowid, text) VALUES (?, ?)", (number, f"zirkonglobe{number} and more"))
+    for table in ("t WHERE id", "f WHERE rowid"):
+        db.execute(f"DELETE FROM {table} < 299")
+    assert db.scrub(["f"])
+    data = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
+    assert b"zirkonglobe 298" not in data
+    assert b"zirkonglobe 299" in data
+    assert data.count(b"zirkonglobe299") <= 1
+    db.close()
