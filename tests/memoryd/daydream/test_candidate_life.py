@@ -1,0 +1,129 @@
+"""A candidate waits for a second session, the user or a model; it replaces nothing and goes by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memoryd import candidates
+from memoryd.config import load_settings
+from memoryd.daydream.keeping import Keeper
+from memoryd.daydream.reconcile import Action
+from memoryd.service import Orchestrator
+from memoryd.testing import FakeClock, HashEmbedder
+from memoryd.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Source, Status
+
+FACT = "The reporting job of the warehouse reads its tables from the replica in Dublin."
+WAITING = Candidate(FACT, Kind.FACT, source=Source.AGENT_STEP, confidence=0.3, status=Status.CANDIDATE)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def service(tmp_path: Path, clock: FakeClock) -> Iterator[Orchestrator]:
+    made = Orchestrator(load_settings({}, home=str(tmp_path), embedder="hash"), clock, HashEmbedder())
+    made.catch_up()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def keeper(service: Orchestrator, clock: FakeClock) -> Keeper:
+    return Keeper(service, clock)
+
+
+def said_in(session: str) -> Passage:
+    return Passage((), session=session, project="shop")
+
+
+def status_of(service: Orchestrator, id: str) -> Status:
+    return service.require(id).status
+
+
+def test_what_one_session_proposes_is_a_candidate_and_is_not_found_by_an_ordinary_search(
+    service: Orchestrator, keeper: Keeper
+) -> None:
+    outcome = keeper.keep(WAITING, said_in("first"))
+    assert outcome.action is Action.NEW and status_of(service, outcome.id) is Status.CANDIDATE
+    assert service.search(Query(text=FACT, project="shop")) == []
+    assert len(service.search(Query(text=FACT, project="shop", statuses=(Status.CANDIDATE,)))) == 1
+
+
+def test_the_same_session_saying_it_again_changes_nothing(service: Orchestrator, keeper: Keeper) -> None:
+    first = keeper.keep(WAITING, said_in("first"))
+    again = keeper.keep(WAITING, said_in("first"))
+    assert again.action is Action.KNOWN and again.id == first.id
+    assert status_of(service, first.id) is Status.CANDIDATE
+
+
+def test_a_second_session_that_says_the_same_makes_it_active(service: Orchestrator, keeper: Keeper) -> None:
+    first = keeper.keep(WAITING, said_in("first"))
+    second = keeper.keep(WAITING, said_in("second"))
+    assert second.action is Action.CONFIRMS and second.id == first.id
+    assert status_of(service, first.id) is Status.ACTIVE
+
+
+def test_an_order_of_the_moment_becomes_no_memory_by_being_given_in_two_sessions(service: Orchestrator, keeper: Keeper) -> None:
+    order = replace(WAITING, content="Don't run the integration tests now, wait for my review first.", source=Source.USER)
+    first = keeper.keep(order, said_in("first"))
+    second = keeper.keep(order, said_in("second"))
+    assert second.action is Action.KNOWN and status_of(service, first.id) is Status.CANDIDATE
+
+
+def test_said_outright_a_candidate_becomes_active_in_those_words(service: Orchestrator, keeper: Keeper) -> None:
+    first = keeper.keep(WAITING, said_in("first"))
+    outright = replace(WAITING, source=Source.USER, status=Status.ACTIVE, confidence=0.9)
+    second = keeper.keep(outright, said_in("first"))
+    item = service.require(first.id)
+    assert second.action is Action.CONFIRMS and (item.status, item.source) == (Status.ACTIVE, Source.USER)
+
+
+def test_a_candidate_replaces_nothing(service: Orchestrator, keeper: Keeper) -> None:
+    known = keeper.keep(
+        Candidate("The staging database listens on port 5432.", Kind.ENVIRONMENT, source=Source.USER), said_in("first")
+    )
+    other = replace(WAITING, content="The staging database listens on port 6000, not on 5432.")
+    keeper.keep(other, said_in("second"))
+    assert status_of(service, known.id) is Status.ACTIVE
+
+
+def test_after_thirty_days_it_is_ignored_and_then_removed(service: Orchestrator, keeper: Keeper, clock: FakeClock) -> None:
+    waiting = keeper.keep(WAITING, said_in("first"))
+    query = Query(text=FACT, project="shop", statuses=(Status.CANDIDATE,))
+    clock.advance(days=29)
+    assert service.fade_candidates() == 0 and len(service.search(query)) == 1
+    clock.advance(days=2)
+    assert service.search(query) == []
+    assert service.fade_candidates() == 1 and service.get(waiting.id) is None
+
+
+def test_a_project_holds_a_bounded_number_and_the_least_promising_go() -> None:
+    now = FakeClock().now()
+    items = [
+        MemoryItem(f"{n}", id=f"m{n}", status=Status.CANDIDATE, confidence=n / 10, created_at=now + timedelta(hours=n))
+        for n in range(6)
+    ]
+    assert [item.id for item in candidates.surplus([*items, replace(items[0], id="active", status=Status.ACTIVE)], most=4)] == [
+        "m0",
+        "m1",
+    ]
+
+
+def test_what_the_speaker_takes_back_in_the_same_session_is_replaced(service: Orchestrator, keeper: Keeper) -> None:
+    old = "From now on begin branch names with the author's initials."
+    rule = Candidate(old, Kind.RULE, Polarity.DO, Source.USER)
+    first = keeper.keep(rule, said_in("one"))
+    newer = replace(rule, content="Begin branch names with the ticket number.", revises=(old,))
+    second = keeper.keep(newer, said_in("one"))
+    assert (second.action, second.superseded) == (Action.SUPERSEDES, first.id)
+    elsewhere = keeper.keep(
+        replace(rule, content="Name branches after their owner's team.", revises=(newer.content,)), said_in("two")
+    )
+    assert elsewhere.superseded != second.id
