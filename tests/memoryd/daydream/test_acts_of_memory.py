@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.fit_acts import load
@@ -234,3 +236,25 @@ def test_at_most_eight_proposals_for_three_prompts() -> None:
     proposed = [one for one in answer.candidates if one.status is Status.CANDIDATE]
     assert len(proposed) == 16
     assert all(0 < one.confidence < 1 for one in proposed)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The test failed because I forgot an import. Added it.",
+        "The edit failed because the string was not unique. I changed it.",
+        "The check failed because of a typo in `total.ts`. I fixed the typo.",
+        "It fails because `b.json` does not exist yet. Let me create it.",
+        "The problem could be the cache of `esbuild`. I cleared it.",
+        "My last change broke `api.ts` because the name was wrong. I updated it.",
+    ],
+)
+def test_a_slip_of_the_assistant_and_a_guess_are_no_findings(said: str) -> None:
+    assert active(talk("U: please look", "X: make", "T: failed", f"A: {said}", "X: make", "T: ok", "A: Done.")) == []
+
+
+def test_a_finding_after_which_a_step_still_fails_is_not_active() -> None:
+    cause = "A: The build fails because `esbuild` waits for its input. Passing `</dev/null` fixes that."
+    turns = talk("U: please look", "X: make", "T: failed", cause, "X: make", "T: failed again")
+    failed = (*turns[:-1], replace(turns[-1], error=True))
+    assert len(active(turns)) == 1 and active(failed) == []
