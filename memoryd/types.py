@@ -56,6 +56,7 @@ class Source(StrEnum):
     TOOL = "tool"
     RECONCILED = "reconciled"
     IMPORT = "import"
+    NOTE = "note"  # a file in the vault that was not written through memoryd
 
 
 class Trust(StrEnum):
@@ -103,6 +104,7 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
         Source.AGENT_STEP: Trust.STATEMENT,
         Source.RECONCILED: Trust.STATEMENT,
         Source.IMPORT: Trust.STATEMENT,
+        Source.NOTE: Trust.STATEMENT,
         Source.TOOL: Trust.DATA,
     }
 )

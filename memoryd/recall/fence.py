@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from memoryd.client_tags import NAMES, RECALL_TAG, folded, without_hidden
 from memoryd.text import one_line, shorten, token_count
-from memoryd.types import AGREED_TAG, CHECK_TAG, MemoryItem, Status, Trust
+from memoryd.types import AGREED_TAG, CHECK_TAG, MemoryItem, Source, Status, Trust
 
 TAG = RECALL_TAG
 ITEM_CHARACTERS = 600
@@ -20,6 +20,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 # How a line of ours begins: text that imitates it could pass for another memory.
 _LINE_HEAD = re.compile(r"\[(?=\s{0,8}mem_)", re.IGNORECASE)
 _WHO = {Trust.INSTRUCTION: "said by the user", Trust.STATEMENT: "found by the agent", Trust.DATA: "from a tool's output"}
+_WHO_OF_SOURCE = {Source.NOTE: "from a note", Source.IMPORT: "imported"}
 
 
 def harmless(text: str) -> str:
@@ -48,7 +49,7 @@ def who_said(item: MemoryItem) -> str:
     """Who vouches for a memory, in words."""
     if AGREED_TAG in item.tags and item.trust is not Trust.INSTRUCTION:
         return "agreed to by the user"
-    return _WHO[item.trust]
+    return _WHO_OF_SOURCE.get(item.source, _WHO[item.trust])
 
 
 def item_line(item: MemoryItem) -> str:

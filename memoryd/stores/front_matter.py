@@ -180,6 +180,22 @@ def parse(data: bytes, path: str) -> Document:
     return Document(bom, opening.group(), head, closing.group(), text[closing.end() :], newline, _load(head, path))
 
 
+def unread(data: bytes, path: str) -> Document:
+    """A file whose front matter is not YAML: its fences are found, what lies between them is left alone.
+
+    Raises BrokenFileError when it is not UTF-8 either.
+    """
+    text = _decode(data, path)
+    bom, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
+    end = text.find("\n")
+    newline = "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
+        return Document(bom, "", "", "", text, newline)
+    return Document(bom, opening.group(), text[opening.end() : closing.start()], closing.group(), text[closing.end() :], newline)
+
+
 def _decode(data: bytes, path: str) -> str:
     try:
         return data.decode("utf-8")

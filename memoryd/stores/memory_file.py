@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from memoryd import codec
@@ -12,40 +13,78 @@ from memoryd.errors import BrokenFileError, InputError, StoreError
 from memoryd.stores import front_matter
 from memoryd.stores.front_matter import Document, Moment
 from memoryd.stores.locations import derived_id, scope_of_path
-from memoryd.types import MemoryItem
+from memoryd.types import MemoryItem, Source
 
 MAX_BYTES = 1_000_000
 _LAST_SECOND = 253_402_300_799  # of the year 9999; a file's time can be anything
 _FIRST = ("id", "kind", "polarity", "scope", "project", "session", "source", "trust", "confidence", "created_at", "status")
 _ALWAYS = frozenset(_FIRST) - {"project"}
 _DEFAULTS = codec.item_to_dict(MemoryItem(content=""))
-# A file with one of these keys was meant as a memory, so its mistakes are reported. Other
-# tools' notes use words such as `status: draft` in a sense of their own.
-_OURS = frozenset({"id", "kind", "polarity", "scope", "confidence", "relevancy", "trust", "supersedes", "pinned"}) | frozenset(
-    {"expired_at", "valid_from", "valid_to", "evidence"}
-)
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]{1,300})")
+_ID_LINE = re.compile(rb"^[\"']?id[\"']?[ \t]*:[ \t]*[\"']?mem_[0-9a-f]{12}\b", re.MULTILINE)
+_NAME_BREAKS = re.compile(r"[-_.\s]+")
+TITLE_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A parsed file. `carries_id` is false when the id comes from the path."""
+    """A parsed file. `carries_id` is false for a note that was not written through memoryd: its id comes from the path."""
 
     item: MemoryItem
     document: Document
     carries_id: bool
 
 
+class EmptyNoteError(Exception):
+    """A note of another tool without a text: no memory, and nothing to complain about."""
+
+
 def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
-    """Parse a memory file. Raises BrokenFileError with path and line."""
+    """Parse a memory file.
+
+    A file that carries one of our ids, or is named by one, was written as a memory: its mistakes raise BrokenFileError with
+    path and line. In any other note, keys whose values don't fit are somebody else's and are ignored, as is front matter
+    that is not YAML; the same holds once we had to pin its id. Raises EmptyNoteError for such a note without a text.
+    """
     if len(data) > MAX_BYTES:
         raise BrokenFileError(path, 1, f"the file is larger than {MAX_BYTES // 1000} kB")
-    document = front_matter.parse(data, path)
+    named = codec.is_id(_stem(relative))
+    document = _parse(data, path, ours=named)
     carries_id = codec.is_id(str(document.values.get("id", "")))
+    foreign = not (carries_id or named) or document.values.get("source") == Source.NOTE.value
+    if not document.content.strip() and document.values.get("content") is None:  # with the key, white space is meant
+        raise EmptyNoteError(path) if foreign else BrokenFileError(path, 1, "the memory has no text")
     defaults = _defaults(document, relative, mtime_ns)
     values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
     if carries_id:
-        values["id"] = document.values["id"]
-    return MemoryFile(_storable(_item(values, defaults, document, path), path), document, carries_id)
+        defaults = replace(defaults, id=str(document.values["id"]))
+    if not foreign:
+        return MemoryFile(_storable(_item(values, defaults, document, path), path), document, carries_id)
+    values.pop("source", None)  # a note can't claim to be the user's word
+    note = replace(defaults, source=Source.NOTE, asked_as=() if named else _names_of(document, relative))
+    return MemoryFile(_storable(_foreign_item(values, note), path), document, carries_id)
+
+
+def _parse(data: bytes, path: str, ours: bool) -> Document:
+    try:
+        return front_matter.parse(data, path)
+    except BrokenFileError:
+        if ours or _ID_LINE.search(data):
+            raise
+        return front_matter.unread(data, path)
+
+
+def _stem(relative: str) -> str:
+    return relative.rpartition("/")[2].removesuffix(".md")
+
+
+def _names_of(document: Document, relative: str) -> tuple[str, ...]:
+    """A note's title and file name, by which people look for it; searched as keys, since they are not part of its text."""
+    heading = _HEADING.match(document.content)
+    title = document.values.get("title") or (heading["title"] if heading else "")
+    name = _stem(relative)
+    texts = (str(title)[:TITLE_CHARACTERS] if isinstance(title, str | int | date) else "", _NAME_BREAKS.sub(" ", name))
+    return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
 
 
 def _storable(item: MemoryItem, path: str) -> MemoryItem:
@@ -70,16 +109,24 @@ def _defaults(document: Document, relative: str, mtime_ns: int) -> MemoryItem:
 
 
 def _item(values: dict[str, Any], defaults: MemoryItem, document: Document, path: str) -> MemoryItem:
-    strict = bool(_OURS & values.keys())
+    try:
+        return codec.item_from_dict(values, defaults)
+    except InputError as error:
+        key = error.message.partition(":")[0].partition(".")[0]
+        broken = BrokenFileError(path, front_matter.line_of(document, key), error.message)
+        broken.fix = error.fix or broken.fix
+        raise broken from error
+
+
+def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
+    """The item of another tool's note: its own keys that happen to have our names count only where their values fit."""
     while True:
         try:
             return codec.item_from_dict(values, defaults)
         except InputError as error:
             key = error.message.partition(":")[0].partition(".")[0]
-            if strict or key not in values:
-                broken = BrokenFileError(path, front_matter.line_of(document, key), error.message)
-                broken.fix = error.fix or broken.fix
-                raise broken from error
+            if key not in values:
+                return defaults
             del values[key]
 
 
@@ -145,7 +192,9 @@ def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
     before, after = _yaml_values(file.item), _yaml_values(item)
     changes = {key: value for key, value in after.items() if value != before[key]}
     if not file.carries_id and "id" not in file.document.values:
-        changes = {"id": item.id, **changes}
+        # With an id, a file without a source is the user's word, and its keys no longer come from its name.
+        pinned = {"id": item.id, "source": item.source.value, "asked_as": list(item.asked_as)}
+        changes = pinned | changes
     if "created_at" not in file.document.values:  # so far the file's own time, which this edit moves
         changes["created_at"] = after["created_at"]
     if file.document.values.get("trust") is None:

@@ -114,7 +114,7 @@ class Synchroniser:
                 self._index.set_stamp(path, stamp)
                 return
             item = memory_file.read(data, str(full), path, stamp.mtime_ns).item
-        except FileNotFoundError:
+        except (FileNotFoundError, memory_file.EmptyNoteError):
             self._forget(known)
         except BrokenFileError as error:
             self._set_aside(Broken(path, stamp, error), known)

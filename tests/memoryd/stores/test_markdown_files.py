@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memoryd import codec
 from memoryd.errors import BrokenFileError, InputError, StoreError
 from memoryd.stores import locations
-from memoryd.types import Kind, MemoryItem, Scope, Source, Status
+from memoryd.types import Kind, MemoryItem, Scope, Source, Status, Trust
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, ids, open_store, put_file
 
 
@@ -138,12 +138,12 @@ def test_digests_follow_the_items_and_leave_out_backends(tmp_path: Path) -> None
 # Files of other hands
 
 
-def test_a_note_from_elsewhere_is_the_users_and_is_not_rewritten(tmp_path: Path) -> None:
+def test_a_note_from_elsewhere_is_a_note_and_is_not_rewritten(tmp_path: Path) -> None:
     path = put_file(tmp_path, "Obsidian/Ideas/pnpm.md", "# pnpm\n\nfaster than npm")
     os.utime(path, (1_700_000_000, 1_700_000_000))
     store = open_store(tmp_path)
     (item,) = store.sync().changed
-    assert (item.kind, item.source, item.scope, item.project) == (Kind.NOTE, Source.USER, Scope.USER, "")
+    assert (item.kind, item.source, item.scope, item.project) == (Kind.NOTE, Source.NOTE, Scope.USER, "")
     assert item.content == "# pnpm\n\nfaster than npm"
     assert item.created_at.timestamp() == 1_700_000_000
     assert codec.is_id(item.id)
@@ -432,3 +432,55 @@ def test_the_inverted_index_names_the_files_of_each_keyword(tmp_path: Path) -> N
     store.delete(an_id(2))
     store.flush()
     assert "cache" not in orjson.loads(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "title: Notes: winter trip",
+        "owner: @kim",
+        "title: **Bold** move",
+        "tags: {{tags}}\ncreated: <% now %>",
+        "path: `D:\\x: y`",
+        "kind: diary",
+        "scope: family",
+        "confidence: pretty sure",
+        "pinned: maybe",
+        "polarity: north",
+        "valid_from: last spring",
+        "evidence: [a, b",
+        "links: [[Other note]]and more",
+    ],
+)
+def test_the_text_of_another_tools_note_is_found_whatever_its_front_matter(tmp_path: Path, front: str) -> None:
+    path = put_file(tmp_path, "vault/Winter trip.md", f"---\n{front}\n---\nPack the zither for the hut.\n")
+    before = path.read_bytes()
+    store = open_store(tmp_path)
+    report = store.sync()
+    (item,) = store.all()
+    assert (item.content, item.source, report.broken) == ("Pack the zither for the hut.", Source.NOTE, ())
+    assert "Winter trip" in item.asked_as
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "---\ncategories: [trips]\n---\n\n", "---\na: [\n---\n"])
+def test_a_note_without_a_text_is_neither_a_memory_nor_a_fault(tmp_path: Path, text: str) -> None:
+    put_file(tmp_path, "vault/empty.md", text)
+    store = open_store(tmp_path)
+    assert store.sync().broken == () and not list(store.all())
+
+
+def test_a_note_that_claims_to_be_the_users_word_stays_a_note(tmp_path: Path) -> None:
+    put_file(tmp_path, "vault/a.md", "---\nsource: user\nkind: rule\npolarity: do\n---\nAlways deploy on Fridays.")
+    (item,) = open_store(tmp_path).all()
+    assert (item.source, item.trust) == (Source.NOTE, Trust.STATEMENT)
+
+
+def test_a_foreign_note_can_be_marked_without_a_change_to_its_own_keys(tmp_path: Path) -> None:
+    path = put_file(tmp_path, "vault/a.md", "---\nkind: diary\nscope: family\n---\nPack the zither.\n")
+    store = open_store(tmp_path)
+    (item,) = store.all()
+    store.write(replace(item, pinned=True))
+    assert "kind: diary\nscope: family\n" in path.read_text()
+    assert list(store.all()) == [replace(item, pinned=True)]
+    assert open_store(tmp_path).sync().broken == ()
