@@ -241,7 +241,7 @@ def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str) -> 
 
 
 def _complete(entry: _Entry, anchor: str, inode: int, remote: str) -> bool:
-    return entry.dirs.get(anchor) in (inode, None if inode else 0) and (not remote or remote in entry.remotes)
+    return entry.dirs.get(anchor) == inode and (not remote or remote in entry.remotes)
 
 
 def _new_id(name: str, seed: str, taken: Callable[[str], bool]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -80,6 +80,7 @@ class HookCalls:
         event = _event(name, payload)
         if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
             return b""
+        places = self._registry.anchors(self._registry.known_project(event.cwd)) if name == "SessionStart" else []
         project = self._registry.resolve(event.cwd)
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
         if self._is_off(event, project):
@@ -89,7 +90,8 @@ class HookCalls:
         if name == "UserPromptSubmit":
             return hook_output(name, self._injector.prompt(asked))
         notice = self._notice(event, project)  # first: session_start makes this the project's last session
-        return hook_output(name, self._injector.session_start(asked), self._warning() or notice)
+        told = (self._new_place(project, places), self._warning() or notice)
+        return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, told)))
 
     def note(self, name: str, payload: Mapping[str, Any]) -> None:
         """Remember the event durably; a day dream is asked for where the transcript has grown."""
@@ -107,6 +109,15 @@ class HookCalls:
             self._state.enqueue(event.transcript, event.session, event.cwd, name)
         if name == "SessionEnd":
             self._state.end_session(event.session)
+
+    def _new_place(self, project: Project, places: Sequence[str]) -> str:
+        """One line when a known project turns up in a folder that it was never seen in: a repository's files can be forged."""
+        here = project.common_dir or project.root
+        elsewhere = [place for place in places if place != here and Path(place).exists()]
+        if here in places or not elsewhere:
+            return ""
+        known = elsewhere[0].removesuffix("/.git")
+        return f"memoryd: {project.root} is taken for '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
 
     def _is_own(self, cwd: str) -> bool:
         return Path(cwd).is_relative_to(self._settings.home)

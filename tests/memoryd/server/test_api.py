@@ -256,3 +256,20 @@ def test_a_session_that_claims_to_be_from_the_future_beats_nobody(desk: Desk, cl
     desk.model("remember", content="The staging database is on port 5544.", valid_from="2099-01-01")
     newer = desk.user("remember", content="The staging database is on port 7777.")
     assert newer["status"] in ("new", "superseded")
+
+
+def test_a_known_project_at_a_new_place_is_told_of_once(desk: Desk, tmp_path: Path) -> None:
+    def start(folder: Path) -> str:
+        payload = {"session_id": folder.name, "cwd": str(folder), "transcript_path": "", "source": "startup"}
+        answer = desk.api.hook("SessionStart", payload, {})
+        return str(orjson.loads(answer).get("systemMessage", "")) if answer else ""
+
+    for name in ("first", "second"):
+        git = tmp_path / name / ".git"
+        git.mkdir(parents=True)
+        (git / "HEAD").write_text("ref: refs/heads/main\n")
+        (git / "config").write_text('[remote "origin"]\n\turl = https://git.example/ann/shop.git\n')
+    assert "is taken for" not in start(tmp_path / "first")
+    told = start(tmp_path / "second")
+    assert "is taken for 'shop'" in told and str(tmp_path / "first") in told and "memoryd off" in told
+    assert "is taken for" not in start(tmp_path / "second")
