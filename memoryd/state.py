@@ -111,8 +111,15 @@ def m008_held(db: Database) -> None:
     )
 
 
+@SCHEMA.step
+def m009_handoffs(db: Database) -> None:
+    """Where sessions left off."""
+    db.execute("CREATE TABLE handoff (session TEXT PRIMARY KEY, project TEXT, at TEXT, text TEXT, shown INTEGER DEFAULT 0)")
+
+
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
 GATHERING = "gathering"
+KEPT_HANDOFFS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,17 @@ class Job:
     due: float
     attempts: int
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Where a session left off. `shown`: a later session was given it."""
+
+    session: str
+    project: str
+    at: str
+    text: str
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +317,38 @@ class State:
             "UPDATE job SET due = ?, reason = ?, attempts = 0, error = '' WHERE transcript = ? AND generation = ?",
             (due, reason, job.transcript, job.generation),
         )
+
+    # Handoffs
+
+    def save_handoff(self, session: str, project: str, text: str) -> None:
+        """Keep where the session left off; only the latest few of a project stay."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO handoff (session, project, at, text) VALUES (?, ?, ?, ?)",
+                (session, project, self._now(), text),
+            )
+            self._db.execute(
+                "DELETE FROM handoff WHERE project = ? AND session NOT IN"
+                " (SELECT session FROM handoff WHERE project = ? ORDER BY at DESC LIMIT ?)",
+                (project, project, KEPT_HANDOFFS),
+            )
+
+    def handoffs(self, project: str) -> list[Handoff]:
+        """Where the project's sessions left off, the latest first; none where memory is off."""
+        if self.is_off(project):
+            return []
+        rows = self._db.execute(
+            "SELECT session, project, at, text, shown FROM handoff WHERE project = ? ORDER BY at DESC, session", (project,)
+        )
+        return [Handoff(*(*row[:4], bool(row[4]))) for row in rows]
+
+    def set_handoff_shown(self, session: str) -> None:
+        """A later session was given it."""
+        self._db.execute("UPDATE handoff SET shown = 1 WHERE session = ?", (session,))
+
+    def drop_handoffs(self, *, session: str = "", project: str = "") -> None:
+        """Forget where a session, or all of a project, left off."""
+        self._db.execute("DELETE FROM handoff WHERE session = ? OR project = ?", (session or "\0", project or "\0"))
 
     # What waits for a model
 

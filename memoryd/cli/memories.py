@@ -305,4 +305,20 @@ def merge(context: Context, /, id: str, other: str, content: str | None) -> None
         context.output.memories([result["memory"]])
 
 
-COMMANDS = (overview, search, remember, show, edit, merge, forget, restore, list_, related, timeline, governance)
+@click.command()
+@click.option("--project", help="Of this project (id or name) instead of this folder's.")
+@json_option
+@pass_context
+def handoff(context: Context, /, project: str | None) -> None:
+    """Say where the latest sessions of this project left off: what was asked, done and left open."""
+    result = context.call("handoff", project=project)
+    if context.show(result):
+        return
+    for entry in result["handoffs"]:
+        context.output.line(f"{entry['at'][:16].replace('T', ' ')}  {entry['session'][:8]}", "dim")
+        context.output.line(f"  {entry['text']}")
+    if not result["handoffs"]:
+        context.output.line("No session of this project has ended yet.")
+
+
+COMMANDS = (overview, search, remember, show, edit, merge, forget, restore, list_, related, timeline, governance, handoff)

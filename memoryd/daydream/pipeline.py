@@ -19,22 +19,23 @@ from memoryd.config import Settings
 from memoryd.daydream import feedback
 from memoryd.daydream.decided import counts, decided
 from memoryd.daydream.draft import dry_run
-from memoryd.daydream.extractors import limits_for, make_extractor
+from memoryd.daydream.extractors import OFFLINE, limits_for, make_extractor
 from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
 from memoryd.daydream.gather import GOES_ON, Gathering
+from memoryd.daydream.handoff import Gathered
 from memoryd.daydream.keeping import Keeper, KeepingStore
 from memoryd.daydream.model_extract import UnusableAnswerError
 from memoryd.daydream.privacy import redacted_passage
 from memoryd.daydream.readers import FIRST_REST_SECONDS, LONGEST_REST_SECONDS, Readers, Waiting
 from memoryd.daydream.reconcile import Action
 from memoryd.daydream.related import find_related, worth_asking
-from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_transcript
+from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_all, read_transcript
 from memoryd.errors import MemorydError, TranscriptError
 from memoryd.llm.logins import Logins
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock, Embedder, Extractor
 from memoryd.state import Cursor, Held, Job, Run, State
-from memoryd.types import Candidate, Extraction, Passage, Status, Usage
+from memoryd.types import Candidate, Extraction, Kind, Passage, Query, Status, Usage
 from memoryd.verdicts import REFUSED, Verdict
 
 WRITES = (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS)
@@ -110,6 +111,7 @@ class DayDream:
         self._projects = projects or ProjectRegistry(settings.paths.projects)
         self._limits = limits_for(settings, self._readers.chosen)
         self._noted = self._readers.problem()
+        self._handed_off = ""
         self._gathering = Gathering(state, settings, self._readers.chosen)
 
     # Jobs
@@ -121,6 +123,7 @@ class DayDream:
         a job that was stopped stays due.
         """
         runs: list[Run] = []
+        self._handed_off = ""
         try:
             while not stop():
                 run, then = self._next_piece(job)
@@ -129,6 +132,7 @@ class DayDream:
                     self._gathering.hold(job)
                     break
                 if then is _Then.END:
+                    self._hand_off(job)
                     self._state.finish_job(job)
                     break
         except TranscriptError as error:
@@ -279,6 +283,9 @@ class DayDream:
 
     def _keep(self, passage: Passage, piece: Piece, run: Run, extraction: Extraction) -> tuple[Run, list[Verdict]]:
         """Write what a reader proposes."""
+        if extraction.handoff and passage.session and passage.project:
+            self._state.save_handoff(passage.session, passage.project, extraction.handoff)
+            self._handed_off = passage.session
         candidates, refused = admissible(extraction, piece.turns)
         candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
@@ -309,6 +316,24 @@ class DayDream:
     def _is_settled(self, candidate: Candidate) -> bool:
         """A candidate that a session's model settled; reading its log again must not bring it back."""
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
+
+    def _hand_off(self, job: Job) -> None:
+        """When a session is over for now, keep where it left off; what a model said about it is better than the log alone."""
+        record = self._state.session(job.session)
+        if job.reason in GOES_ON or job.reason == "import" or record is None or not record.project or self._why_not_opened(job):
+            return
+        if record.session == self._handed_off:
+            return
+        gathered = Gathered()
+        for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE)):
+            if self._why_not_folder(record.cwd, piece):
+                return
+            gathered.add(redacted_passage(Passage(piece.turns)).turns)
+        learnt = self._store.search(Query(project=record.project, session=job.session), 20)
+        todos = self._store.search(Query(project=record.project, kinds=(Kind.TODO,)), 5)
+        text = gathered.text([hit.item for hit in learnt], [hit.item for hit in todos], record.cwd)
+        if text:
+            self._state.save_handoff(job.session, record.project, text)
 
     # What waits for a model
 

@@ -27,7 +27,8 @@ from memoryd.recall.offer import Offering
 from memoryd.recall.selection import governance_of
 from memoryd.router import asked_listing, query_terms
 from memoryd.service import EVERY_PROJECT, Orchestrator
-from memoryd.state import State
+from memoryd.state import Handoff, State
+from memoryd.text import visible
 from memoryd.types import EPOCH, MemoryItem, Project, Query
 
 PROMPT_CANDIDATES = 8
@@ -38,6 +39,7 @@ NEW_ITEMS = 6
 NEW_SHARE = 0.2
 CACHE_TRIES = 5
 PROMPT_REASON = "may bear on this prompt"
+HANDOFF_REASON = "where the last session here left off"
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
 _SEES_NOTHING = frozenset({"clear", "compact"})
@@ -86,13 +88,25 @@ class Injector:
             return govern((), self._clock.now(), tokens)
         return governance_of(self._service, self._state, project, self._clock.now(), tokens)
 
+    def handoffs(self, project: str) -> list[Handoff]:
+        """Where the project's sessions left off, the latest first."""
+        return self._state.handoffs(project)
+
     def session_start(self, event: SessionEvent) -> str:
         """Context for SessionStart: governance and what is new, within the session budget."""
         if event.source in _SEES_NOTHING:
             self._state.forget_injections(event.session)
         given = self._govern_session(event, self.cache_governance(event.project)) if self._settings.inject_session else ""
         offer = self._offering.at_start(event.session, event.project.id) if event.source in _BEGINS else ""
-        return "\n".join(filter(None, [given, offer]))
+        return "\n".join(filter(None, [self._handoff(event), given, offer]))
+
+    def _handoff(self, event: SessionEvent) -> str:
+        """Where the project's last session left off, to the first session after it only."""
+        latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
+        if latest is None or latest.shown or latest.session == event.session:
+            return ""
+        self._state.set_handoff_shown(latest.session)
+        return fence([f"- {latest.at[:16].replace('T', ' ')}: {visible(latest.text)}"], HANDOFF_REASON)
 
     def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
         """`whole` is the project's governance within the whole budget, if it is known."""
@@ -119,7 +133,8 @@ class Injector:
     def prompt(self, event: SessionEvent) -> str:
         """Context for a prompt: governance if it is still owed, memories that bear on the prompt, and what is to be settled."""
         owed = self._owed_governance(event)
-        return "\n".join(filter(None, [owed, self._relevant(event), self._offer(event)]))
+        parts = [self._handoff(event), owed, self._relevant(event), self._offer(event)]
+        return "\n".join(filter(None, parts))
 
     def prepare_offer(self, session: str, project: str) -> None:
         """After a session's log was read: make ready what its next prompt may be offered."""

@@ -67,6 +67,7 @@ MEMORY_METHODS = (
     "timeline",
     "list_memories",
     "governance",
+    "handoff",
 )
 ADMIN_METHODS = (
     "memory_status",
@@ -174,6 +175,8 @@ class Api:
             self._refuse_when_off(caller, values)
         if method == "forget" and values.get("purge") is True and not caller.is_model:
             parts.dreams.erase(str(values.get("id")))  # first: while a dream is under way it refuses, and nothing is half purged
+        if method in ("forget", "forget_project"):
+            self._drop_handoffs(values)
         if method == "forget":
             parts.injector.drop_cache(str(values.get("id")))
         try:
@@ -185,6 +188,15 @@ class Api:
         if method == "recall" and caller.is_model:
             parts.dreams.note_returned(answer, caller.cwd)
         return answer | {"dreams": parts.dreams.summary()} if method == "memory_status" else answer
+
+    def _drop_handoffs(self, values: Mapping[str, Any]) -> None:
+        """What a forgotten memory said may stand in what its session, or a later one, left off with."""
+        project = str(values.get("project") or "")
+        if item := self._service.get(str(values.get("id") or "")):
+            project = item.project
+            self._state.drop_handoffs(session=item.session)
+        if project:
+            self._state.drop_handoffs(project=self._registry.find(project) or project)
 
     def _spread_changes(self) -> None:
         """After memories changed: the answers left for hooks that find no daemon, and the indexes, hold nothing that went."""

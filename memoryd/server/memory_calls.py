@@ -27,7 +27,7 @@ from memoryd.server.limits import MODEL_CONFIDENCE, model_changes, model_tags
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.stores.browse import key_of, parse_key
-from memoryd.text import one_line
+from memoryd.text import one_line, visible
 from memoryd.types import (
     HIDDEN_TAG,
     Backend,
@@ -244,6 +244,15 @@ class MemoryCalls:
         if caller.is_model:  # the text says it all
             return answer
         return answer | {"memories": {name: [brief(item) for item in getattr(chosen, name)] for name in ids}}
+
+    def handoff(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Where the project's latest sessions left off: what was asked, done and left open. Texts are data."""
+        project = self.project_of(params, caller)
+        params.done()
+        if project is None:
+            raise InputError("handoff: which project?", fix="Pass project, or call from a project's folder.")
+        found = self._injector.handoffs(project)
+        return {"project": project, "handoffs": [{"session": h.session, "at": h.at, "text": visible(h.text)} for h in found]}
 
     # Changing
 

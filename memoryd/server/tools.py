@@ -374,6 +374,19 @@ _GOVERNANCE = ToolSpec(
     _output({"text": {"type": "string"}, "ids": {"type": "object"}, "tokens": _COUNT}, "text"),
 )
 
+_HANDOFF = ToolSpec(
+    "handoff",
+    "Where we left off",
+    "Where the project's latest sessions left off: what was asked, done and left open. For 'where were we?', 'what is next?'.",
+    _input({"project": _PROJECT}),
+    _output(
+        {"handoffs": {"type": "array", "items": {"type": "object"}, "description": "session, at, text; newest first."}},
+        "handoffs",
+    ),
+    list_key="handoffs",
+    more="",
+)
+
 _DREAM = ToolSpec(
     "dream",
     "Tidy up the memory",
@@ -407,6 +420,6 @@ _STATUS_TOOL = ToolSpec(
 )
 
 TOOLS: tuple[ToolSpec, ...] = (
-    _RECALL, _REMEMBER, _SETTLE, _GET, _UPDATE, _FORGET, _RELATED, _TIMELINE, _LIST, _GOVERNANCE, _DREAM, _STATUS_TOOL,
+    _RECALL, _REMEMBER, _SETTLE, _GET, _UPDATE, _FORGET, _RELATED, _TIMELINE, _LIST, _GOVERNANCE, _HANDOFF, _DREAM, _STATUS_TOOL,
 )  # fmt: skip
 BY_NAME: Mapping[str, ToolSpec] = {tool.name: tool for tool in TOOLS}

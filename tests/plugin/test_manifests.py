@@ -20,7 +20,7 @@ from tests.hooks.fake_daemon import EVENTS, ROOT
 COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream", "setup")
 TOOLS = (
     *("recall", "remember", "get_memory", "update_memory", "forget"),
-    *("related", "timeline", "list_memories", "governance", "dream"),
+    *("related", "timeline", "list_memories", "governance", "handoff", "dream"),
 )
 TOOL_PREFIX = "mcp__plugin_memoryd_memoryd__"
 LARGEST_FILE_BYTES = 1_000_000

@@ -14,7 +14,7 @@ from memoryd.server.tools import TOOLS
 from memoryd.text import token_count
 
 NAMES = (
-    "recall remember settle get_memory update_memory forget related timeline list_memories governance dream memory_status"
+    "recall remember settle get_memory update_memory forget related timeline list_memories governance handoff dream memory_status"
 ).split()
 GOOD = {
     "recall": {"query": "tests", "k": 3, "kinds": ["rule"]},
@@ -26,6 +26,7 @@ GOOD = {
     "related": {"entity": "redis"},
     "timeline": {"after": "2026-01-01"},
     "list_memories": {"limit": 5},
+    "handoff": {},
     "governance": {},
     "dream": {"dry_run": True},
     "memory_status": {},
@@ -151,6 +152,7 @@ def test_no_answer_however_large_breaks_the_budget(name):
         "related": {"related": [{"memory": memory(n, huge), "path": ["x"] * 500} for n in range(9)]},
         "timeline": {"events": [{"content": huge}] * 99},
         "list_memories": {"memories": [memory(n) for n in range(900)], "total": 900},
+        "handoff": {},
         "governance": {"text": huge, "ids": {"know": ["mem_000000000001"] * 5000}, "tokens": 3},
         "dream": {"status": "planned", "changes": [{"id": "mem_000000000001", "reason": huge}] * 90},
         "memory_status": {"sessions": [{"note": "x" * 50}] * 5000},

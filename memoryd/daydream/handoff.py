@@ -1,0 +1,64 @@
+"""Where a session left off, told by its log alone: for readers without a model. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from memoryd.daydream.redact import redact
+from memoryd.daydream.related import LEAST_USER_WORDS
+from memoryd.text import one_line, shorten, words
+from memoryd.types import Kind, MemoryItem, Turn, TurnKind
+
+MOST_FILES = 6
+MOST_TODOS = 3
+PART_CHARS = 160
+_EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?|check)\b", re.IGNORECASE)
+
+
+class Gathered:
+    """What the turns of one log say about its course; fed piece by piece."""
+
+    def __init__(self) -> None:
+        self._asked = ""
+        self._files: dict[str, None] = {}
+        self._testing = ""
+        self._tests = ""
+
+    def add(self, turns: Iterable[Turn]) -> None:
+        """Take in the next turns."""
+        for turn in turns:
+            if turn.sidechain:
+                continue
+            if turn.kind is TurnKind.USER and not self._asked and len(words(turn.text)) >= LEAST_USER_WORDS:
+                self._asked = turn.text
+            elif turn.kind is TurnKind.TOOL_USE:
+                self._add_step(turn)
+            elif turn.kind is TurnKind.TOOL_RESULT and self._testing:
+                self._tests, self._testing = f"{self._testing}: {'failed' if turn.error else 'passed'}", ""
+
+    def _add_step(self, turn: Turn) -> None:
+        if turn.tool in _EDITS and turn.detail:
+            self._files.pop(turn.detail, None)
+            self._files[turn.detail] = None
+        self._testing = _part(turn.detail) if turn.tool == "Bash" and _TESTS.search(turn.detail[:400]) else ""
+
+    def text(self, learnt: Sequence[MemoryItem], todos: Sequence[MemoryItem], folder: str = "") -> str:
+        """The handoff, without secrets; empty when the session asked for nothing and changed nothing."""
+        if not self._asked and not self._files:
+            return ""
+        decision = next((item.content for item in learnt if item.kind is Kind.DECISION), "")
+        files = [path.removeprefix(f"{folder}/") for path in self._files][-MOST_FILES:]
+        parts = (
+            ("Asked", _part(self._asked)),
+            ("last decision", _part(decision)),
+            ("open", "; ".join(_part(item.content) for item in todos[:MOST_TODOS])),
+            ("changed", ", ".join(files)),
+            ("last test run", self._tests),
+        )
+        return redact(". ".join(f"{name[0].upper()}{name[1:]}: {said.rstrip('.')}" for name, said in parts if said)).text
+
+
+def _part(text: str) -> str:
+    return shorten(one_line(redact(text).text), PART_CHARS)
