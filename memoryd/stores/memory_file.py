@@ -22,6 +22,8 @@ _ALWAYS = frozenset(_FIRST) - {"project"}
 _DEFAULTS = codec.item_to_dict(MemoryItem(content=""))
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]{1,300})")
 _ID_LINE = re.compile(rb"^[\"']?id[\"']?[ \t]*:[ \t]*[\"']?mem_[0-9a-f]{12}\b", re.MULTILINE)
+# No tool writes such a number; reading one costs more than the note is worth.
+_ABSURD_NUMBER = re.compile(r"[0-9a-fA-F:_]{1000}")
 _NAME_BREAKS = re.compile(r"[-_.\s]+")
 TITLE_CHARACTERS = 300
 
@@ -60,6 +62,9 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
         defaults = replace(defaults, id=str(document.values["id"]))
     if not foreign:
         return MemoryFile(_storable(_item(values, defaults, document, path), path), document, carries_id)
+    if absurd := _ABSURD_NUMBER.search(document.head):
+        line = document.head.count("\n", 0, absurd.start()) + 2
+        raise BrokenFileError(path, line, "the front matter holds a number of more than 1,000 digits")
     values.pop("source", None)  # a note can't claim to be the user's word
     note = replace(defaults, source=Source.NOTE, asked_as=() if named else _names_of(document, relative))
     return MemoryFile(_storable(_foreign_item(values, note), path), document, carries_id)
