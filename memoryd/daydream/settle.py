@@ -13,6 +13,7 @@ from pathlib import Path
 from memoryd import offers
 from memoryd.daydream.answer import MIN_USER_SUPPORT, is_users, support
 from memoryd.daydream.keeping import Keeper, Outcome
+from memoryd.daydream.memo import short_hash
 from memoryd.daydream.reconcile import Action
 from memoryd.daydream.transcript import read_all
 from memoryd.errors import TranscriptError
@@ -204,8 +205,9 @@ def _turns_of(path: Path) -> Iterable[Turn]:
     try:
         if path.stat().st_size > MOST_BYTES:
             return
-        for piece in read_all(path):
-            yield from piece.turns
+        pieces = list(read_all(path))
+        left = frozenset().union(*(piece.left for piece in pieces))  # what the user took back is not said
+        yield from (turn for piece in pieces for turn in piece.turns if short_hash(turn.uuid) not in left)
     except (OSError, TranscriptError):
         return
 
