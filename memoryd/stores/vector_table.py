@@ -56,7 +56,7 @@ KEYS = VectorSource(
     passing="key AS v JOIN memory AS m ON m.rowid = v.owner",
     found="key AS v NOT INDEXED CROSS JOIN memory AS m NOT INDEXED ON m.rowid = v.owner",
     changed="key AS v INDEXED BY key_version CROSS JOIN memory AS m NOT INDEXED ON m.rowid = v.owner",
-    spread=3,
+    spread=2,
 )
 
 
