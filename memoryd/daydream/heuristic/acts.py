@@ -766,8 +766,9 @@ def quotes_a_rule(text: str) -> bool:
     """Whether a rule stands only between quotation marks: what a page or a file says is not what the user wants."""
     quoted = [part[1:-1] for part in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" ", text)
-    return any(_is_strong(part) for part in quoted) and not _is_strong(without_openers(rest))
+    return any(says_to_hold(part) for part in quoted) and not says_to_hold(without_openers(rest))
 
 
-def _is_strong(text: str) -> bool:
+def says_to_hold(text: str) -> bool:
+    """Whether a word of the text says that it is to hold, whoever says so."""
     return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

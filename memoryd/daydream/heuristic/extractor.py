@@ -83,11 +83,17 @@ class _Session:
         self._given = passage.given
         self._kept: list[Candidate] = []
         self._taken_back: list[str] = []
+        self._words: dict[str, frozenset[str]] = {}
         self._said_before = _acts([t for t in passage.context if t.kind is TurnKind.USER and not t.sidechain][-1:])
 
     def words(self) -> list[frozenset[str]]:
         """The key words of each statement."""
-        return [frozenset(keywords(text)) for text in (*self._given, *(one.content for one in self._kept))]
+        return [self._words_of(text) for text in (*self._given, *(one.content for one in self._kept))]
+
+    def _words_of(self, text: str) -> frozenset[str]:
+        if text not in self._words:
+            self._words[text] = frozenset(keywords(text))
+        return self._words[text]
 
     def statements(self) -> tuple[Candidate, ...]:
         """All that stands, in order, each once."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memoryd.daydream.heuristic import cues
-from memoryd.daydream.heuristic.acts import is_rule
+from memoryd.daydream.heuristic.acts import is_rule, says_to_hold
 from memoryd.daydream.heuristic.choices import decided, offered, only_permits, picked
 from memoryd.daydream.heuristic.episodes import Episode
 from memoryd.daydream.heuristic.sentences import Statement, joined, size, statements
@@ -170,7 +170,7 @@ def agent_units(episode: Episode) -> list[Unit]:
         place = ({"middle"} if 0 < number < len(turns) - 1 else set()) | ({"opening"} if episode.first else set())
         place |= {"long episode"} if len(turns) >= LONG_EPISODE else set()
         for index, statement in enumerate(agent_statements(turn)):
-            if is_rule(statement.text) and _from_tool(statement, tools):
+            if says_to_hold(statement.text) and _from_tool(statement, tools):
                 continue
             names = place | ({"second sentence"} if index == 1 else set()) | ({"long turn"} if len(turn.text) > 1500 else set())
             out.append(_agent_unit(turn, statement, names, around))
