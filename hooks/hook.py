@@ -13,8 +13,11 @@ import sys
 from time import monotonic, time_ns
 
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-# Since the hook's start; with the start of sh and Python, and what comes after, it stays below 300 ms.
-ASK_SECONDS = {"SessionStart": 0.18, "UserPromptSubmit": 0.21}
+# Since hook.sh began, where the system tells that, so that a slow start of Python leaves less: all in all below 300 ms.
+ASK_SECONDS = {"SessionStart": 0.18, "UserPromptSubmit": 0.2}
+LEAST_ASK_SECONDS = 0.04  # a daemon at rest answers within 20 ms
+LONGEST_START_SECONDS = 1.0
+LOG_LIMIT = 256_000
 POKE_SECONDS = 0.1
 READ_SECONDS = 1.0  # for a standard input that nobody closes; a busy client may be late with it
 MAX_INPUT = 16_000_000
@@ -92,6 +95,43 @@ def _connect_tcp(rest, seconds):
         raise NoDaemonError("what listens at the daemon's port does not prove itself") from None
     link.settimeout(seconds)
     return link
+
+
+def started_ago():
+    """Seconds since hook.sh began, as the kernel counts them; 0 where it does not tell."""
+    try:
+        from time import CLOCK_BOOTTIME, clock_gettime
+
+        now = clock_gettime(CLOCK_BOOTTIME)
+        ticks = os.sysconf("SC_CLK_TCK")
+        own, parent = (now - _start_ticks(pid) / ticks for pid in (os.getpid(), os.getppid()))
+    except (ImportError, OSError, ValueError, IndexError, AttributeError):
+        return 0.0
+    # Whatever else started Python, a test or a person's shell, has lived for longer.
+    ago = parent if parent < own + LONGEST_START_SECONDS / 2 else own
+    return ago if 0 <= ago < LONGEST_START_SECONDS else 0.0
+
+
+def _start_ticks(pid):
+    with open(f"/proc/{pid}/stat", "rb") as stream:
+        return int(stream.read(4096).rpartition(b")")[2].split()[19])
+
+
+def log(home, event, text):
+    """One line in logs/hooks.log. The log stays small; a home that can't be written has none."""
+    from time import strftime
+
+    path = os.path.join(home, "logs", "hooks.log")
+    line = f"{strftime('%Y-%m-%dT%H:%M:%S')} {event} {text}".replace("\n", " ")[:1000] + "\n"
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
+            os.replace(path, path + ".1")
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(handle, line.encode("utf-8", "replace"))
+        os.close(handle)
+    except OSError:
+        return  # nowhere to say it
 
 
 def event_record(env, body):
@@ -246,7 +286,7 @@ def spool_or_log(home, event, data):
     try:
         spool(home, event, data)
     except OSError as error:
-        _load("rare").log(home, event, f"not spooled: {error}")
+        log(home, event, f"not spooled: {error}")
 
 
 def _deliver(home, event, data, start, env):
@@ -255,7 +295,8 @@ def _deliver(home, event, data, start, env):
         spool_or_log(home, event, data)
     if event in ASK_SECONDS:
         login = login_lines(env) if wants_login(home, env) else b""
-        return ask(home, event, login + data, start + ASK_SECONDS[event])
+        deadline = max(start + ASK_SECONDS[event], monotonic() + LEAST_ASK_SECONDS)
+        return ask(home, event, login + data, deadline)
     poke(home)
     return b""
 
@@ -279,7 +320,9 @@ def handle(event, env, start):
             answer = _deliver(home, event, event_record(env, body), start, env)
         except (NoDaemonError, BusyError) as error:
             problem = error
-    if problem is not None:
+    if isinstance(problem, BusyError) and event != "SessionStart":
+        log(home, event, str(problem))  # nothing to start and nothing to give: no time for more
+    elif problem is not None:
         answer = _load("rare").recover(event, env, body, problem)
     elif event == "SessionStart" and os.path.exists(env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"):
         answer = _load("rare").announce(env, answer)
@@ -289,7 +332,7 @@ def handle(event, env, start):
 
 def main(arguments, env):
     """Entry point: handles the event that the first argument names, if it is one of ours."""
-    start = monotonic()
+    start = monotonic() - started_ago()
     event = arguments[1] if len(arguments) > 1 else ""
     if env.get("MEMORYD_INTERNAL") or event not in SPOOLED and event not in ASK_SECONDS:
         return
@@ -297,7 +340,7 @@ def main(arguments, env):
     try:
         handle(event, env, start)
     except Exception as error:  # noqa: BLE001 - a session must never see a fault of its memory
-        _load("rare").log(home_folder(env), event, repr(error))
+        log(home_folder(env), event, repr(error))
 
 
 if __name__ == "__main__":

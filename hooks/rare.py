@@ -2,28 +2,10 @@
 
 import json
 import os
-import time
 
 import governance
 import hook
 import starter
-
-LOG_LIMIT = 256_000
-
-
-def log(home, event, text):
-    """One line in logs/hooks.log. The log stays small; a home that can't be written has none."""
-    path = os.path.join(home, "logs", "hooks.log")
-    line = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {event} {text}".replace("\n", " ")[:1000] + "\n"
-    try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
-            os.replace(path, path + ".1")
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.write(handle, line.encode("utf-8", "replace"))
-        os.close(handle)
-    except OSError:
-        return  # nowhere to say it
 
 
 def _working_folder(body):
@@ -52,7 +34,7 @@ def recover(event, env, body, problem):
     # What our own hook classes are called in the module that runs as __main__ differs from here: go by name.
     absent = type(problem).__name__ == "NoDaemonError"
     started = absent and starter.start_daemon(home, env)
-    log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
+    hook.log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
     if event != "SessionStart":
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
