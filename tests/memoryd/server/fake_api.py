@@ -61,6 +61,7 @@ class FakeApi:
             "timeline": {"events": []},
             "list_memories": {"memories": [memory(1)], "total": 1, "left_out": 0},
             "dream": {"status": "planned", "changes": []},
+            "handoff": {"project": "p", "handoffs": [{"session": "s1", "at": "2026-01-01T00:00:00Z", "text": "Asked: x"}]},
             "governance": {"text": "- do", "ids": {"know": [], "do": [], "dont": []}, "tokens": 2},
         }.get(method, {"ok": True})
 

@@ -152,7 +152,7 @@ def test_no_answer_however_large_breaks_the_budget(name):
         "related": {"related": [{"memory": memory(n, huge), "path": ["x"] * 500} for n in range(9)]},
         "timeline": {"events": [{"content": huge}] * 99},
         "list_memories": {"memories": [memory(n) for n in range(900)], "total": 900},
-        "handoff": {},
+        "handoff": {"project": "p", "handoffs": [{"session": "s", "at": "", "text": huge}] * 50},
         "governance": {"text": huge, "ids": {"know": ["mem_000000000001"] * 5000}, "tokens": 3},
         "dream": {"status": "planned", "changes": [{"id": "mem_000000000001", "reason": huge}] * 90},
         "memory_status": {"sessions": [{"note": "x" * 50}] * 5000},
