@@ -17,6 +17,7 @@ from memoryd.daydream.readers import PROBLEM, reader_line, spending, wake
 from memoryd.daydream.transcript import blind_cursor
 from memoryd.errors import InputError, NotFoundError
 from memoryd.files import read_tail
+from memoryd.llm.logins import Logins
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
@@ -46,6 +47,7 @@ class AdminCalls:
         registry: ProjectRegistry,
         injector: Injector,
         clock: Clock,
+        logins: Logins | None = None,
     ) -> None:
         self._service = service
         self._state = state
@@ -53,6 +55,7 @@ class AdminCalls:
         self._registry = registry
         self._injector = injector
         self._clock = clock
+        self._logins = logins
 
     def memory_status(self, params: Params, caller: Caller) -> dict[str, Any]:
         """What memory holds and whether it works."""
@@ -146,7 +149,9 @@ class AdminCalls:
                 f"No model writes keys: the reader is {choose(self._settings)}.",
                 fix="Choose one that has a model of its own: memoryd setup.",
             )
-        writer = KeyWriter(make_llm(self._settings, models[0]), self._service, self._state, self._settings, self._clock)
+        writer = KeyWriter(
+            make_llm(self._settings, models[0], logins=self._logins), self._service, self._state, self._settings, self._clock
+        )
         waiting = writer.missing(after)
         done = writer.write_batch(waiting)
         last = waiting[: len(waiting) - done.left]

@@ -133,7 +133,7 @@ class Api:
     def _make_parts(self, settings: Settings) -> _Parts:
         injector = Injector(self._service, self._state, settings, self._clock, self._registry)
         memory = MemoryCalls(self._service, injector, self._registry, settings, self._clock)
-        admin = AdminCalls(self._service, self._state, settings, self._registry, injector, self._clock)
+        admin = AdminCalls(self._service, self._state, settings, self._registry, injector, self._clock, self._logins)
         methods = {name: getattr(memory, name) for name in MEMORY_METHODS}
         methods |= {name: getattr(admin, name) for name in ADMIN_METHODS}
         dreams = DreamCalls(self._sweep(settings), self._service, self._state, self._registry, injector)

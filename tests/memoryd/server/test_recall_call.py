@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 
 from memoryd.config import Settings
+from memoryd.errors import InputError
 from memoryd.recall.inject import SessionEvent
+from memoryd.server import admin_calls
 from memoryd.server.api import Api
 from memoryd.service import Orchestrator
-from memoryd.testing import FakeClock
+from memoryd.testing import FakeClock, ScriptedLLM
 from memoryd.types import Kind, MemoryItem, Project, Status
 
 KEYS = ("which engine drives the slides?", "make a talk", "presentation tool")
@@ -130,3 +133,21 @@ def test_the_wording_of_a_relation_does_not_pass_the_floor_by_itself(api: Api, s
     assert linked in sure and far not in sure
     by_name = ask(api, "vite", backend="graph")
     assert {linked, far} <= {hit["id"] for hit in by_name["hits"]}
+
+
+def test_keys_are_written_by_the_readers_model_in_batches_with_a_place_to_go_on_from(
+    api: Api, store: Orchestrator, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = sorted(learn(store, clock, f"Statement number {number}.") for number in range(14))
+    with pytest.raises(InputError, match="No model writes keys"):
+        api.call("write_keys", {})
+    entries = [{"n": n + 1, "asked_as": ["slides?"]} for n in range(12)]
+    answers = [orjson.dumps({"keys": part}).decode() for part in (entries, [])]
+    llm = ScriptedLLM(*answers)
+    monkeypatch.setattr(admin_calls, "make_llm", lambda settings, name, logins: llm)
+    monkeypatch.setattr(admin_calls, "models_of", lambda settings: ("endpoint",))
+    first = api.call("write_keys", {})
+    assert (first["written"], first["left"], first["next"]) == (12, 2, ids[11])
+    second = api.call("write_keys", {"after": first["next"]})
+    assert (second["written"], second["left"], second["stopped"]) == (0, 0, "")  # the model saw no use in these
+    assert store.require(ids[0]).asked_as == ("slides?",)
