@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, Rule
+from memoryd.daydream.secret_values import is_wordy
 
 # Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
 MOST_ROUNDS = 6
@@ -133,7 +134,7 @@ def _is_split_key(text: str) -> bool:
     parts = _JOINTS.split(text)
     if MARK in text or not PREFIXED.match("".join(parts)) and not "".join(parts).startswith("eyJ"):
         return False
-    return all((_RANDOM.search(part) or len(part) >= _FULL_RUN) and not _ANOTHER.match(part) for part in parts[1:])
+    return all((_RANDOM.search(part) or not is_wordy(part)) and not _ANOTHER.match(part) for part in parts[1:])
 
 
 # Blocks of private keys

@@ -97,7 +97,7 @@ def _is_short_key(key: str) -> bool:
 def _accept_told(match: re.Match[str]) -> bool:
     """A value in prose, behind "is" or a colon: what is no word counts; a word if it can't be said about a password."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
-    if _is_short_key(key) and (is_measure(value) or value.isdigit()):
+    if _is_short_key(key) and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
     if is_placeholder(value) or is_told_lookup(value) or (is_measure(value) and not value.isdigit()):
         return False
@@ -169,7 +169,16 @@ def _accept_fields(match: re.Match[str]) -> bool:
 
 def _accept_credentials(match: re.Match[str]) -> bool:
     value = match["secret"].rstrip(".,;)")
-    return not is_placeholder(value) and not is_lookup(value) and is_mixed(value) and not value.startswith(("http", "/"))
+    return not is_placeholder(value) and not is_lookup(value) and is_mixed(value) and not _ANOTHER_FIELD.match(value)
+
+
+def _is_strong(value: str) -> bool:
+    """Letters, digits and signs that neither words nor names in code have."""
+    value = value.rstrip(".,;!?)")
+    if is_placeholder(value) or is_lookup(value) or "(" in value:
+        return False
+    letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
+    return letters and digits and any(c in "!#$?&§%^*~" for c in value[1:]) and not re.search(r"[?&]\w{1,40}=", value)
 
 
 def _accept_phrase(match: re.Match[str]) -> bool:
@@ -181,6 +190,9 @@ def _accept_phrase(match: re.Match[str]) -> bool:
 _SENTENCE = frozenset(
     "the a an is are was be been in on at of to from by with for not and or must should will it this that read kept stored das der die ein eine ist im in auf von zu mit nicht und muss wird".split()
 )
+
+
+_ANOTHER_FIELD = re.compile(r"https?:|/|[A-Za-z_]\w{0,40}[=:]")
 
 
 def _accept_url_key(match: re.Match[str]) -> bool:
@@ -208,7 +220,7 @@ _SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{
 _QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
 _LINE = r"(?P<line>(?:(?<=\n)|\A)[ \t-]{0,12}[\w.\"' -]{0,40}?)?"
 _OPTION = (
-    r"--?(?P<key>[\w-]{0,20}?(?:password|passwd|pass(?!in|word|port|ive)|token|api-?key|secret(?:-key)?|auth-token|access-token|requirepass|"
+    r"(?<![\w-])--?(?P<key>[\w-]{0,20}?(?:password|passwd|pass(?!in|word|port|ive)|token|api-?key|secret(?:-key)?|auth-token|access-token|requirepass|"
     r"masterauth|passphrase|pwd))(?P<sep>[ =])"
 )
 
@@ -229,7 +241,8 @@ _ABOUT = (
 _CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?"
 _IS = (
     r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|c'est|é|è|e'|são|sono|jest|to|to jest|je|är|er|"
-    r"on|это|is now|is still|is currently|ist jetzt|ist immer noch|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to)[\s:]{1,3}|'s\s|\s-\s)"
+    r"on|это|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to|geändert auf)"
+    r"(?:\s(?:now|still|currently|again|actually|really|just|jetzt|nun|aktuell|immer noch|wieder|ab jetzt|ahora|maintenant|désormais|adesso|agora|теперь))?[\s:]{1,3}|'s\s|\s-\s)"
 )
 _VALUE = r"(?P<open>(?:[\"'`„“«‚‘*]{1,3}\s?)?)(?P<secret>[^\s\"'`„“”«»‘’，。、；（）()\[\]]{4,100}?)"
 _WORD_END = r"(?=\s?[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{0,3}(?:\s|$)|[，。、；）]))"
@@ -418,9 +431,15 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "assignment",
         "default value",
-        r"(?:variable|output|parameter|param|local)s?\s{1,3}[\"']?[\w-]{0,60}(?:password|passwd|pass|pwd|secret|token|key|credential)[\w-]{0,20}[\"']?\s{0,3}[^{}\n]{0,40}\{[^{}]{0,400}?"
+        r"(?:variable|output|parameter|param|local)s?\s{1,3}[\"']?[\w-]{0,60}(?:password|passwd|pass|pwd|secret|token|key|credential|auth|psk|webhook|dsn)[\w-]{0,20}[\"']?\s{0,3}[^{}\n]{0,40}\{[^{}]{0,400}?"
         r"(?:default|value|defaultvalue)\s{0,20}[:=]\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
         lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
+    ),
+    _rule(
+        "assignment",
+        "sensitive",
+        r"variable\s{1,3}[\"'][^\"'\n]{1,80}[\"']\s{0,3}\{(?=[^{}]{0,400}sensitive\s{0,20}=\s{0,10}true)[^{}]{0,400}?default\s{0,20}=\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
+        _accept_no_lookup,
     ),
     _rule(
         "assignment",
@@ -445,7 +464,7 @@ RULES: tuple[Rule, ...] = (
         "</",
         r"<(?:[\w-]{1,20}:)?[\w.-]{0,30}(?:password|passwd|pwd|pass|secret|token|apikey|api-key|api_key|privatekey|passphrase|passwort|accesskey|secretkey)[\w.-]{0,20}(?:\s[^<>]{0,100})?>\s{0,20}"
         r"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\]]{3,300})(?:\]\]>)?\s{0,20}</",
-        _accept_no_lookup,
+        lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
     ),
     _rule(
         "assignment",
@@ -564,6 +583,7 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:sqlplus|expdp|impdp|rman target)\s{1,3}(?:-\w{1,3}\s{1,3}){0,3}[\w.]{1,60}/[\"']?(?P<secret>[^\s@\"'/]{3,100})@",
         _accept_value,
     ),
+    _rule("password", "net user", r"\bnet\s{1,3}user\s{1,3}[\w.-]{1,60}\s{1,3}[\"']?(?P<secret>[^\s\"'/]{4,100})", _accept_value),
     _rule(
         "password", "net runas", r"\bnet\s{1,3}use\b[^\n]{0,120}?/user:\S{1,80}\s{1,3}(?P<secret>[^\s\"'/]{4,100})", _accept_value
     ),
@@ -641,8 +661,8 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "password",
-        "zugangsdaten zugang anmeldedaten login credential creds cred identifiant credencial credenzial учётн учетн логин account dostęp user/ user / acceso accès acesso 账号 账户 アカウント 계정",
-        r"(?:zugangsdaten|zugang|anmeldedaten|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
+        "anmeldung connexion inicio вход 登录 ログイン 로그인 zugangsdaten zugang anmeldedaten login credential creds cred identifiant credencial credenzial учётн учетн логин account dostęp user/ user / acceso accès acesso 账号 账户 アカウント 계정",
+        r"(?:zugangsdaten|zugang|anmeldedaten|anmeldung|connexion|inicio de sesión|вход|登录|ログイン|로그인|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
         r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s(?:are|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
         + _ADMIN
         + r"[\"'`]?\s{0,2}[/:|,]\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。/]{5,100})",
@@ -675,6 +695,26 @@ RULES: tuple[Rule, ...] = (
         "passphrase",
         r"passphrase[^\n.:=]{0,60}?(?:[:=]|\bis\b|\blautet\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
         _accept_value,
+    ),
+    # Without a word that joins them: only what no word of a sentence looks like.
+    _rule(
+        "password",
+        _KEY_WORDS,
+        r"(?<![\w-])(?P<key>pass ?word|passwort|passwd|kennwort|pwd|pw|mot de passe|mdp|contraseña|senha|wachtwoord|hasło|пароль)(?:s|es)?(?!\w)[^\n.!?:=]{0,40}?\s[\"'`„“«]{0,2}(?P<secret>[^\s\"'`()\[\]{}<>,;/]{6,60}?)"
+        + _CLAUSE_END,
+        lambda match: _is_strong(match["secret"]),
+    ),
+    _rule(
+        "password",
+        "login zugang access accès acceso cred",
+        r"\b(?:login|zugang|access|accès|acceso|acesso|creds?|credentials?|anmeldung)\s{1,2}[\w.@-]{2,40}\s?[/:]\s?[\"'`]?(?P<secret>[^\s\"'`,，。/]{6,100})",
+        lambda match: _is_strong(match["secret"]),
+    ),
+    _rule(
+        "key",
+        "token secret key",
+        r"(?<![\w-])(?:token|secret|api[ -]?key)\s{1,2}[\"'`]?(?P<secret>[A-Za-z0-9_-]{16,300})(?![\w/.-])",
+        _accept_long_random,
     ),
     # Codes
     _rule(
@@ -714,7 +754,7 @@ RULES: tuple[Rule, ...] = (
         "seed-phrase",
         "seed mnemonic phrase recovery frase фраз 助记词 シード words srp",
         _SEED
-        + r"[^\n:=]{0,40}?(?:[:=：]|\bis\b|\best\b|\bes\b|\bist\b|\blautet\b|是|\n)\s{0,4}[\"'`]?(?P<secret>(?:"
+        + r"[^\n:=]{0,40}?(?:[:=：]|\bis\b|\bare\b|\bsind\b|\bsont\b|\bson\b|\best\b|\bes\b|\bist\b|\blautet\b|是|\n)\s{0,4}[\"'`]?(?P<secret>(?:"
         + _SEED_WORD
         + r"[\s,]{1,4}){11,23}"
         + _SEED_WORD
