@@ -186,10 +186,12 @@ class Asked:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.batches = 0
+        self.text = ""
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
         self.batches += 1
         text = "\n\n".join(f"## {message.role}\n\n{message.content}" for message in messages)
+        self.text += messages[-1].content
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / f"ask_{self.batches}.md").write_text(text + "\n", "utf-8")
         raise ModelError("Only asked.", fix="")
@@ -271,6 +273,9 @@ def main() -> None:
     if options.ask:
         asked = Asked(options.ask)
         by_dream(pairs, comparer, words=options.words, llm=asked)
+        about = Counter(pair.relation for pair in pairs if json.dumps(pair.new, ensure_ascii=False) in asked.text)
+        whole = Counter(pair.relation for pair in pairs)
+        print("asked about:", ", ".join(f"{relation} {about[relation]}/{whole[relation]}" for relation in RELATIONS))
         print(f"{asked.batches} batches of questions in {options.ask}; answer each ask_N.md in answer_N.json")
         return
     if not options.answers:

@@ -39,7 +39,7 @@ TOO_NEAR = 0.93
 RIDGE = 30.0
 FOLDS = 5
 BARE = 0.4
-LEAST_SAME = 0.5
+LEAST_SAME = 0.3
 PRECISION = {"same": 0.93, "replaces": 0.92, "conflict": 0.85}
 SEED = 7
 

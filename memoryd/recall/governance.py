@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memoryd.recall.doubts import undoubted
 from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.worth import KIND_WEIGHT, UNUSED, UseCounts, evidence_of, value
 from memoryd.statements import Relation, Said, compare, rephrases, shares_words
@@ -89,6 +90,8 @@ def govern(
         for item in items
         if item.status is not Status.CANDIDATE and not any(restates(item, tombstone) for tombstone in tombstones)
     ]
+
+    allowed = undoubted(allowed)
 
     def rank(item: MemoryItem) -> tuple[object, ...]:
         uses = counts.get(item.id, UNUSED)

@@ -21,6 +21,7 @@ from memoryd.daydream.gate import is_excluded
 from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
+from memoryd.recall.doubts import undoubted
 from memoryd.recall.fence import fence, fit, item_line, overhead
 from memoryd.recall.governance import Governance, govern
 from memoryd.recall.offer import Offering
@@ -159,7 +160,7 @@ class Injector:
         sure = self._settings.floor + PROMPT_MARGIN
         hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
         seen = self._state.injected(event.session)
-        fresh = [hit.item for hit in hits if hit.item.id not in seen]
+        fresh = [item for item in undoubted([hit.item for hit in hits]) if item.id not in seen]
         kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
         return fence([item_line(item) for item in kept], PROMPT_REASON)

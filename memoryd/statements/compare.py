@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.statements.cues import has_correction, has_exception, is_done, is_open, order_words
+from memoryd.statements.cues import (
+    has_correction,
+    has_exception,
+    identifiers,
+    is_done,
+    is_open,
+    names_cause,
+    order_words,
+    retracts,
+)
 from memoryd.statements.preferences import another_choice
-from memoryd.statements.reading import STATES, SUBJECTS, Reading, read_memory
+from memoryd.statements.reading import STATES, SUBJECTS, Reading, canonical, read_memory
 from memoryd.statements.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
 from memoryd.statements.verdict import compare as verdict_of
 from memoryd.statements.wording import Wording, differ, read, speaks_for
@@ -54,6 +63,10 @@ class Comparison:
 
 CONFLICTS = frozenset({Relation.REPLACES, Relation.CONTRADICTS})
 LEAST_SHARED = 0.25
+FEW_WORDS = 4
+MOST_LONGER = 2
+RETRACTED = "taken back"
+_CAUSES = frozenset(canonical(word) for word in "root cause reason culprit wrong mistaken".split())
 READ_KEPT = 8_192
 _FLIPS = frozenset({Wording.NEGATED, Wording.CORRECTED, Wording.CHANGED_VALUE})
 _CHANGES = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
@@ -80,6 +93,8 @@ def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | N
         return Comparison(Relation.DIFFERENT, "an exception of one of them", doubtful=verdict is not Verdict.OTHER)
     if verdict in _CHANGES:
         return Comparison(Relation.REPLACES, verdict.value)
+    if _retracted(old, new, a, b):
+        return Comparison(Relation.REPLACES, RETRACTED)
     if words in _FLIPS and not (words is Wording.CORRECTED and not _speaks_of(a, b.gone)):
         return Comparison(Relation.REPLACES, words.value)
     if words is Wording.CHANGED_WORD:
@@ -97,6 +112,14 @@ def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
     return bool(standing) and not things.isdisjoint(standing.union(statement.values))
 
 
+def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
+    """The same speaker takes an explanation back and gives another one of the same thing, or of a thing that neither names."""
+    if old.by_user != new.by_user or not (retracts(new.text) and names_cause(old.text) and names_cause(new.text)):
+        return False
+    left, right = strong(a.terms) - _CAUSES, strong(b.terms) - _CAUSES
+    return bool(left & right) or min(len(left), len(right)) <= FEW_WORDS
+
+
 def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     """Whether nothing that must not be merged away stands on one side only: a negation, value, name, limit or direction."""
     left, right = a.terms - b.terms, b.terms - a.terms
@@ -105,6 +128,11 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     if a.statement.negations % 2 != b.statement.negations % 2 or _speaks_of(a, b.gone) or _speaks_of(b, a.gone):
         return False
     if a.names & left or b.names & right or is_open(old.text) != is_open(new.text) or is_done(old.text) != is_done(new.text):
+        return False
+    if identifiers(old.text) != identifiers(new.text):
+        return False
+    came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
+    if len(came) - len(went) > MOST_LONGER:
         return False
     if order_words(old.text) != order_words(new.text) or not STATES.isdisjoint(left | right):
         return False

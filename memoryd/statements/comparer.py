@@ -11,7 +11,7 @@ from functools import lru_cache
 from memoryd.protocols import Embedder, FloatArray
 from memoryd.router.relevance import is_foreign
 from memoryd.statements.classifier import Model, load
-from memoryd.statements.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
+from memoryd.statements.compare import RETRACTED, Comparison, Relation, Said, compare_read, may_be_same, reading
 from memoryd.statements.features import features
 from memoryd.statements.reading import Reading
 from memoryd.statements.verdict import names_other_things
@@ -24,6 +24,9 @@ AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
 ASKED = 0.2
+# How many times likelier the same must be: else a detail would be lost, or an opposite.
+MORE_THAN_REFINES = 5.0
+MORE_THAN_CONFLICT = 4.0
 
 
 class Comparer:
@@ -46,6 +49,8 @@ class Comparer:
         """The same, of statements that were read before. `cosine` of their vectors, None when there is none."""
         rules = compare_read(old, new, a, b, cosine)
         if a.statement.norm == b.statement.norm or not self._trained:
+            return rules
+        if rules.reason == RETRACTED:
             return rules
         if rules.reason not in MARKED and names_other_things(a, b):
             return Comparison(Relation.DIFFERENT, "another thing of the same sort")
@@ -76,7 +81,8 @@ def weighed(model: Model, rules: Comparison, chances: dict[Relation, float], bot
             return rules  # of two opposite statements of the user the newer one holds
     if replaces >= model.replaces:
         return Comparison(Relation.REPLACES, rules.reason if rules.relation is Relation.REPLACES else "another answer since")
-    if mergeable and conflict < VETO and (same >= model.same or (rules.relation is Relation.SAME and same >= VETO)):
+    mergeable = mergeable and same >= MORE_THAN_REFINES * chances[Relation.REFINES] and same >= MORE_THAN_CONFLICT * conflict
+    if mergeable and (same >= model.same or (rules.relation is Relation.SAME and same >= VETO)):
         return Comparison(Relation.SAME, rules.reason if rules.relation is Relation.SAME else "means the same")
     chance = same + conflict
     if conflict >= (UNSURE if rules.relation is Relation.REPLACES else model.conflict):

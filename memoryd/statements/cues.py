@@ -285,6 +285,37 @@ def is_done(text: str) -> bool:
     return _DONE.search(text[:READ]) is not None
 
 
+_CAUSE = re.compile(
+    r"\b(?:root[- ]causes?|causes?|culprit|reason|ursache|grund|raison|causa|motivo|причин\w{1,2}|дело в)\b|原因|원인",
+    re.IGNORECASE,
+)
+_RETRACTION = re.compile(
+    r"\b(?:(?:that|this|it|i|which|diagnosis|assumption|theory|guess|we) (?:was|were|am|is) (?:wrong|mistaken|incorrect)|not the (?:root )?(?:cause|culprit|reason)"
+    r"|i take (?:that|it) back|correction|das war falsch|lag (?:ich )?falsch|war nicht die ursache|doch nicht|c['’]était faux|je me suis trompée?"
+    r"|n['’]était pas la cause|me equivoqué|no era la causa|era incorrecto|estava errad[oa]|não era a causa|я ошиб\w{1,3}|это было неверно"
+    r"|не причина|ни при ч[её]м)\b|不对|错了|并非原因|不是原因|間違っていた|間違い|原因ではな|잘못|원인이 아니",
+    re.IGNORECASE,
+)
+
+
+def names_cause(text: str) -> bool:
+    """Whether it says what causes something."""
+    return _CAUSE.search(text[:READ]) is not None
+
+
+def retracts(text: str) -> bool:
+    """Whether it takes back what was said before."""
+    return _RETRACTION.search(text[:READ]) is not None
+
+
+_IDENTIFIER = re.compile(r"\w{1,80}_\w{1,80}")
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Names with an underscore inside: the order of their parts counts."""
+    return frozenset(match.group().casefold() for match in _IDENTIFIER.finditer(text[:READ]))
+
+
 # What has ended: `old` is the thing that no longer holds.
 
 _ART = r"(?:(?:the|a|an|our|using|use|any|that|this|those) ){0,2}"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.statements import Relation, relate
+from memoryd.statements import RULES, Comparer, Relation, Said, relate
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,36 @@ def test_what_is_said_to_be_over_is_replaced_in_each_language(old: str, new: str
 )
 def test_an_exception_or_the_end_of_something_else_replaces_nothing(old: str, new: str) -> None:
     assert relate(old, new) is not Relation.REPLACES
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The root cause is the image cache.", "That was wrong. The root cause is the unbounded socket buffer."),
+        ("Root cause of the stalls: the pool is too small.", "I was mistaken: the cause of the stalls is a leaked lock."),
+        ("Die Ursache ist der Zeitzonenwechsel.", "Das war falsch. Die Ursache ist ein doppelter Aufruf."),
+    ],
+)
+def test_an_explanation_that_is_taken_back_is_replaced(old: str, new: str) -> None:
+    agent = Said(old, by_user=False), Said(new, by_user=False)
+    assert Comparer().compare(*agent).relation is RULES.compare(*agent).relation is Relation.REPLACES
+    assert RULES.compare(Said(old), Said(new, by_user=False)).relation is not Relation.REPLACES
+
+
+OPPOSED = [
+    ("The viewer is built with gcc on Linux and clang on macOS.", "The viewer is built with clang on Linux and gcc on macOS."),
+    ("Strict mode is off in the compiler.", "Strict mode is on in the compiler since the refactor."),
+    ("Tests are named case_check.", "Tests are named check_case."),
+    ("The agent polls the hub.", "The agent never polls the hub."),
+    ("Run every check before a push.", "Run every check before a push, except on branches of docs."),
+    ("Exports keep 30 columns.", "Exports keep 40 columns."),
+    ("Migrations run before the pods start.", "Migrations run after the pods start."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), OPPOSED)
+@pytest.mark.parametrize("comparer", [RULES, Comparer()], ids=["rules", "trained"])
+def test_what_tells_statements_apart_is_never_merged_away(comparer: Comparer, old: str, new: str) -> None:
+    for first, second in ((old, new), (new, old)):
+        for source in (True, False):
+            assert comparer.compare(Said(first, by_user=source), Said(second, by_user=source)).relation is not Relation.SAME
