@@ -100,8 +100,8 @@ _UNSURE = re.compile(
     _I,
 )
 _SPECIFIC = re.compile(
-    r"`[^`]+`|\d|[\w-]+[/_.]\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|(?<!^)(?<![.!?] )\b[A-Z]\w+|"
-    r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w+-\w+\b"
+    r"`[^`]+`|\d|[\w-]{1,60}[/_.]\w|\b[a-z]{1,40}[A-Z]\w*|\b[A-Z]{2,}\b|(?<!^)(?<![.!?] )\b[A-Z]\w+|"
+    r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w{1,40}-\w{1,40}\b"
 )
 _TAKES_BACK = re.compile(
     r"\b(?:(?:that|this|it|my(?: \w+){1,3}|the (?:earlier|previous|first)(?: \w+){1,2}) (?:was|is|were|"
