@@ -270,7 +270,8 @@ _TELLS_MORE = re.compile(
     _I,
 )
 _NAMES = re.compile(
-    r"`[^`]+`|\d|[\w-]{1,60}[/_.<>@][\w<>/-]|\b[a-z]{1,40}[A-Z]\w*|(?<!^)(?<![.!?:] )\b[A-Z][\w+#-]+|\b[A-Z]{2,}\b|\b\w{1,40}-\w{1,40}\b|"
+    r"`[^`]+`|\d|[\w-]{1,60}[/_.<>@][\w<>/-]|\b[a-z]{1,40}[A-Z]\w*|(?<!^)(?<![.!?:] )\b[A-Z][\w+#-]+|\b[A-Z]{2,}\b|"
+    r"\b\w{1,40}-\w{1,40}\b|"
     r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z][\w.-]+"
 )
 _DECIDED = re.compile(
@@ -714,7 +715,8 @@ _JOKE = re.compile(
     r"\b(?:(?:ha){2,}h?|lo+l|lmao|rofl|jk|kidding|jaja\w*|mdr|ptdr|kkk+|хаха\w*)\b|[😂🤣😅😆😜]|哈哈|呵呵|ㅋㅋ|ｗｗ", _I
 )
 _SPLIT = re.compile(
-    r"(?:\s{0,8}[;；]\s{0,8}|,?\s{1,8}(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\s{1,8}|,\s{1,8}|[，、]\s{0,8}(?:但|而且)?)"
+    r"(?:\s{0,8}[;；]\s{0,8}|,?\s{1,8}(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\s{1,8}|,\s{1,8}|"
+    r"[，、]\s{0,8}(?:但|而且)?)"
     r"(?=(?:please )?(?:always|never|don'?t|do not|only use|use|avoid|immer|niemals|nie|vermeide|verwende|benutze|"
     r"toujours|jamais|ne |n'|évite|utilise|siempre|nunca|evita|usa|"
     r"sempre|evite|use|всегда|никогда|не |используй)\s*(?!(?:the|ever|and)\b)\w+ \w+|(?:永远|绝对?)?(?:不要|别|禁止|"
