@@ -110,6 +110,12 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
 )
 
 
+# Whose word stands when two memories can't both hold; the higher number.
+AUTHORITY: Mapping[Source, int] = MappingProxyType(
+    {Source.USER: 3, Source.IMPORT: 2, Source.NOTE: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A typed edge to another memory (`mem_…`) or, for MENTIONS, to an entity name."""

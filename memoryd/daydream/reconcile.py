@@ -6,17 +6,17 @@ leaves work for the dream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 
 from memoryd.daydream.answer import restrain
 from memoryd.daydream.heuristic.moment import asks, binds
 from memoryd.entities import find_entities
 from memoryd.statements import RULES, Comparison, Relation, Said, adds, rephrases
 from memoryd.types import (
+    AUTHORITY,
     Candidate,
     Evidence,
     Hit,
@@ -33,9 +33,6 @@ from memoryd.types import (
 UNKNOWN_SESSION = "unknown"
 TOMBSTONE_SIMILARITY = 0.75
 REPHRASED_SIMILARITY = 0.5
-_AUTHORITY: Mapping[Source, int] = MappingProxyType(
-    {Source.USER: 3, Source.IMPORT: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
-)
 
 
 class Action(StrEnum):
@@ -169,7 +166,7 @@ def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
         return False
     if item.scope is Scope.USER and candidate.scope is not Scope.USER:
         return False
-    return _AUTHORITY[candidate.source] >= _AUTHORITY[item.source]
+    return AUTHORITY[candidate.source] >= AUTHORITY[item.source]
 
 
 def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
@@ -215,7 +212,9 @@ def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Dec
         if adds(said(candidate), said(item)):
             return beside
         return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
-    wider = candidate.source is Source.USER and item.source is Source.IMPORT and not item.pinned and not found.doubtful
+    wider = (
+        candidate.source is Source.USER and item.source in (Source.IMPORT, Source.NOTE) and not item.pinned and not found.doubtful
+    )
     return Decision(Action.SUPERSEDES, item.id, "the user's own words, which say more") if wider else beside
 
 

@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memoryd.dream.board import Board, Ending, said_at
-from memoryd.dream.dedupe import AUTHORITY
 from memoryd.dream.neighbours import Claim, Pairing, Relations
 from memoryd.dream.plan import Action, Undecided
 from memoryd.statements import CONFLICTS, Relation, has_correction
-from memoryd.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
+from memoryd.types import AUTHORITY, Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 
 STAGE = "resolve_conflicts"
 FORBIDDEN = "forbidden"

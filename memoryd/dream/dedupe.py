@@ -7,21 +7,17 @@ members say the same as its centre, so that no chain of small steps ties unlike 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from memoryd.dream.board import Board, Ending, said_at
 from memoryd.dream.neighbours import Claim, Neighbourhood, Pairing, Relations, family
 from memoryd.dream.plan import Action
 from memoryd.statements import Relation
 from memoryd.text import token_count
-from memoryd.types import Evidence, LinkType, MemoryItem, Source, Status
+from memoryd.types import AUTHORITY, Evidence, LinkType, MemoryItem, Status
 
 STAGE = "merge_duplicates"
-AUTHORITY: Mapping[Source, int] = MappingProxyType(
-    {Source.USER: 3, Source.IMPORT: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
-)
 LONGEST = 60  # tokens; a longer wording is no better for its length
 
 
