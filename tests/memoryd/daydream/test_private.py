@@ -1,0 +1,85 @@
+"""What a person keeps out: `<private>` in every spelling, and cursors that carry no text."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from memoryd.daydream.privacy import strip_private, strip_whole_private
+from memoryd.daydream.transcript import ReadLimits, read_transcript
+from memoryd.state import Cursor
+
+SPELLINGS = [
+    ("<private>", "</private>"),
+    ("<PRIVATE>", "</Private>"),
+    ('<private reason="a client">', "</private>"),
+    ("<private reason = x>", "</private >"),
+    ("< private >", "</ private >"),
+    ("<\tprivate\n>", "< / private>"),
+    ("<pri\u200bvate>", "</private>"),
+    ("\u200b<\u2060private>", "</\ufeffprivate>"),
+    ("＜private＞", "＜/private＞"),
+    ("<ｐｒｉｖａｔｅ>", "</private>"),
+    ("&lt;private&gt;", "&lt;/private&gt;"),
+    ("‹private›", "‹/private›"),
+    ("<private: salary>", "</private>"),
+    ("<private note>", "</private>"),
+    ("<private />", "</private>"),
+]
+
+
+@pytest.mark.parametrize(("opening", "closing"), SPELLINGS)
+def test_what_is_marked_private_is_left_out_however_it_is_spelled(opening: str, closing: str) -> None:
+    text = f"Before. {opening}the zirkonglobe{closing} After."
+    assert strip_private(text).replace("\u200b", "") == "Before.  After."
+    assert "zirkonglobe" not in strip_whole_private(text)
+
+
+@pytest.mark.parametrize("opening", [opening for opening, _ in SPELLINGS if opening != "<private note>"])
+def test_a_block_that_is_never_closed_reaches_to_the_end(opening: str) -> None:
+    assert "zirkonglobe" not in strip_private(f"Before. {opening} the zirkonglobe\n\nand more of the zirkonglobe")
+
+
+def test_blocks_may_be_nested_and_a_stray_closing_tag_ends_nothing() -> None:
+    assert strip_private("a<private>b<private>c</private>d</private>e") == "ae"
+    assert strip_private("a</private>b<private>c</private>d") == "abd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["git clone <private key> here", "privately <b>bold</b>", "a <privateer>", "if (a<private_count) {", "List<PrivateKey> keys"],
+)
+def test_what_only_looks_like_the_tag_stays(text: str) -> None:
+    assert strip_private(text) == text
+
+
+@pytest.mark.parametrize("part", ["<private>", "< private ", "<private a=", "</private>", "<", "<pri\u200b"])
+def test_the_time_for_many_tags_grows_with_their_number(part: str) -> None:
+    start = time.process_time()
+    strip_private(part * (200_000 // len(part)))
+    assert time.process_time() - start < 2
+
+
+def test_a_cursor_carries_no_text_and_the_turns_before_are_read_from_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = []
+    for number in range(40):
+        role = "assistant" if number % 2 else "user"
+        message = {"role": role, "content": [{"type": "text", "text": f"zirkonglobe {number} " + "and so on " * 30}]}
+        lines.append({"type": role, "uuid": f"u{number}", "sessionId": "s1", "cwd": "/w", "message": message})
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    limits = ReadLimits(tokens=300)
+    held = stored = Cursor(str(path))
+    for _ in range(8):
+        by_process, by_log = (
+            read_transcript(path, held, limits=limits),
+            read_transcript(path, replace(stored, live=""), limits=limits),
+        )
+        assert (by_process.context, by_process.turns) == (by_log.context, by_log.turns)
+        assert "zirkonglobe" not in by_log.cursor.context
+        held, stored = by_process.cursor, by_log.cursor
+    assert len(by_log.context) > 2
