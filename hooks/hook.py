@@ -14,7 +14,7 @@ from time import monotonic, time_ns
 
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Since hook.sh began, where the system tells that, so that a slow start of Python leaves less: all in all below 300 ms.
-ASK_SECONDS = {"SessionStart": 0.18, "UserPromptSubmit": 0.2}
+ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
 LEAST_ASK_SECONDS = 0.04  # a daemon at rest answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 LOG_LIMIT = 256_000
