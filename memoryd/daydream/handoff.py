@@ -45,8 +45,8 @@ class Gathered:
         self._testing = _part(turn.detail) if turn.tool == "Bash" and _TESTS.search(turn.detail[:400]) else ""
 
     def text(self, learnt: Sequence[MemoryItem], todos: Sequence[MemoryItem], folder: str = "") -> str:
-        """The handoff, without secrets; empty when the session asked for nothing and changed nothing."""
-        if not self._asked and not self._files:
+        """The handoff, without secrets; empty when the session changed and taught nothing: its question is then kept nowhere."""
+        if not self._files and not learnt:
             return ""
         decision = next((item.content for item in learnt if item.kind is Kind.DECISION), "")
         files = [path.removeprefix(f"{folder}/") for path in self._files][-MOST_FILES:]

@@ -317,15 +317,27 @@ class DayDream:
         """A candidate that a session's model settled; reading its log again must not bring it back."""
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
+    def _was_read_whole(self, job: Job) -> bool:
+        """Whether memory was on all the time: else the log holds what must stay unread."""
+        at = 0
+        for run in reversed(self._state.runs(job.session, 1_000)):
+            if run.transcript == job.transcript and run.stop > run.start:
+                if run.start > at:
+                    return False
+                at = max(at, run.stop)
+                if {"project off", "session off", "excluded folder"} & set(run.skipped):
+                    return False
+        return True
+
     def _hand_off(self, job: Job) -> None:
         """When a session is over for now, keep where it left off; what a model said about it is better than the log alone."""
         record = self._state.session(job.session)
         if job.reason in GOES_ON or job.reason == "import" or record is None or not record.project or self._why_not_opened(job):
             return
-        if record.session == self._handed_off:
+        if record.session == self._handed_off or not self._was_read_whole(job):
             return
         gathered = Gathered()
-        for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE)):
+        for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE), apart=self._is_apart):
             if self._why_not_folder(record.cwd, piece):
                 return
             gathered.add(redacted_passage(Passage(piece.turns)).turns)

@@ -150,11 +150,11 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
     return out
 
 
-def read_all(path: Path, *, limits: ReadLimits | None = None) -> Iterator[Piece]:
+def read_all(path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known) -> Iterator[Piece]:
     """The whole log in pieces, as a file that nobody writes to any more. Raises TranscriptError."""
     cursor, more = Cursor(str(path)), True
     while more:
-        piece = read_transcript(path, cursor, limits=limits, final=True)
+        piece = read_transcript(path, cursor, limits=limits, final=True, apart=apart)
         cursor, more = piece.cursor, piece.more
         yield piece
 
