@@ -64,18 +64,17 @@ _A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 def _round(text: str, found: Counter[str]) -> str:
     text = _without_hidden(text)
     folded = text.casefold()
-    if _occurs(_KEY_WORDS, folded):
+    there = frozenset([word for word in _ALL_WORDS if word in folded])  # each is looked for once, whatever rules ask for it
+    if not there.isdisjoint(_KEY_WORDS):
         text = _cut(text, _split_keys(text), "api-key", found)
     text = _cut(text, _key_blocks(text), "private-key", found)
     for rule in RULES:
-        if _occurs(rule.words, folded):
+        if not rule.words or not there.isdisjoint(rule.words):
             text = _replace(rule, text, found)
     return _detect(text, found)
 
 
 def _occurs(words: tuple[str, ...], text: str) -> bool:
-    if not words:
-        return True
     for word in words:  # noqa: SIM110 - a loop takes half the time of any() here
         if word in text:
             return True
@@ -108,6 +107,7 @@ def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> st
 # Keys that are split
 
 _KEY_WORDS = tuple(PREFIX_WORDS.split())
+_ALL_WORDS = tuple({*_KEY_WORDS, *(word for rule in RULES for word in rule.words)})
 # Zero-width signs and soft hyphens, between signs that keys are made of.
 _HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,8}(?=[!-~])")
 _JOINT = (
