@@ -93,6 +93,8 @@ class Settings:
 
 
 FIRST_PRINTED, DELETE = 32, 127
+MOST_INJECTED = 2_400  # the client cuts what a hook gives at 10,000 characters
+MOST_IN_AN_ANSWER = 20_000  # the client warns of, and then cuts, larger answers of tools
 MOST = 10**15  # JSON of the API holds 64 bits
 
 
@@ -135,6 +137,16 @@ def _count(value: Any) -> int:
     if not 0 <= number <= MOST:
         raise ValueError(f"expected a number from 0 to {MOST}")
     return number
+
+
+def _between(low: int, high: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        number = _count(value)
+        if not low <= number <= high:
+            raise ValueError(f"expected a number from {low} to {high}")
+        return number
+
+    return parse
 
 
 def _port(value: Any) -> int:
@@ -204,7 +216,7 @@ KEYS: dict[str, Key] = {
         Key("claude_command", "The Claude Code client that the claude reader runs.", _text),
         Key("claude_model", "Model of the claude reader.", _text),
         Key("daily_token_budget", "Model tokens a day for the day dream; 0 forbids model calls.", _count),
-        Key("chunk_tokens", "Longest piece of a session given to a model at once.", _count),
+        Key("chunk_tokens", "Longest piece of a session given to a model at once.", _between(1, 200_000)),
         Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
         Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
         Key("embedding_api_key", "Key for that endpoint.", _text),
@@ -221,9 +233,9 @@ KEYS: dict[str, Key] = {
             _choice(*NOTICES),
             NOTICES,
         ),
-        Key("session_budget", "Most tokens injected at SessionStart.", _count),
-        Key("prompt_budget", "Most tokens injected with a prompt.", _count),
-        Key("tool_budget", "Most tokens in an MCP tool's answer.", _count),
+        Key("session_budget", "Most tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
+        Key("prompt_budget", "Most tokens injected with a prompt.", _between(0, MOST_INJECTED)),
+        Key("tool_budget", "Most tokens in an MCP tool's answer.", _between(0, MOST_IN_AN_ANSWER)),
         Key("ann_threshold", "Memories above which the HNSW mirror is used (extra `ann`).", _count),
         Key("lease_minutes", "Minutes without use after which the daemon ends itself.", _positive),
         Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),

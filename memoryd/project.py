@@ -9,9 +9,10 @@ keeps the project's memory.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,15 @@ class _Entry:
     name: str
     remotes: list[str] = field(default_factory=list)
     dirs: dict[str, int] = field(default_factory=dict)
+    births: list[str] = field(default_factory=list)
+
+
+_ID_HASH = re.compile(r"-[0-9a-f]{8,64}$")
+
+
+def name_of(id: str) -> str:
+    """The name that a project's id was made from, for a project that is known from its memories only."""
+    return _ID_HASH.sub("", id) or id
 
 
 class ProjectRegistry:
@@ -129,7 +139,20 @@ class ProjectRegistry:
         folder = _real(cwd)
         git = find_git(folder)
         anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
-        return _match(self._load(), str(anchor), _inode(anchor), remote) or ""
+        return _match(self._load(), str(anchor), _inode(anchor), remote, births_of(anchor) if git else []) or ""
+
+    def merge(self, old: str, new: str) -> None:
+        """Let the folders and remotes of one project stand for another from now on."""
+        with locked(self._path.with_suffix(".lock")):
+            entries = self._load()
+            gone = entries.pop(old, None)
+            if gone is None:
+                return
+            kept = entries.setdefault(new, _Entry(name_of(new)))
+            kept.dirs |= gone.dirs
+            kept.remotes += [remote for remote in gone.remotes if remote not in kept.remotes]
+            kept.births += [birth for birth in gone.births if birth not in kept.births]
+            self._save(entries)
 
     def known(self) -> dict[str, str]:
         """Project ids with their names."""
@@ -151,20 +174,21 @@ class ProjectRegistry:
     def _remember(self, root: Path, anchor: Path, remote: str) -> Project:
         inode = _inode(anchor)
         entries = self._load()
-        id = _match(entries, str(anchor), inode, remote)
+        births = births_of(anchor) if anchor != root else []
+        id = _match(entries, str(anchor), inode, remote, births)
         name = remote.rsplit("/", 1)[-1] or _folder_name(anchor)
         common = str(anchor) if anchor != root else ""
-        if id is None or not _complete(entries[id], str(anchor), inode, remote):
-            id = self._update(name, str(anchor), inode, remote)
+        if id is None or not _complete(entries[id], str(anchor), inode, remote, births):
+            id = self._update(name, str(anchor), inode, remote, births)
             name = self._load()[id].name
         else:
             name = entries[id].name
         return Project(id=id, name=name, root=str(root), common_dir=common, remote=remote)
 
-    def _update(self, name: str, anchor: str, inode: int, remote: str) -> str:
+    def _update(self, name: str, anchor: str, inode: int, remote: str, births: Sequence[str]) -> str:
         with locked(self._path.with_suffix(".lock")):
             entries = self._load()
-            id = _match(entries, anchor, inode, remote) or _new_id(name, remote or anchor, entries.__contains__)
+            id = _match(entries, anchor, inode, remote, births) or _new_id(name, remote or anchor, entries.__contains__)
             entry = entries.setdefault(id, _Entry(name))
             for other in entries.values():
                 if other is not entry:
@@ -172,6 +196,7 @@ class ProjectRegistry:
             entry.dirs[anchor] = inode
             if remote and remote not in entry.remotes:
                 entry.remotes.append(remote)
+            entry.births += [birth for birth in births if birth not in entry.births]
             self._save(entries)
         return id
 
@@ -194,7 +219,9 @@ class ProjectRegistry:
         return {}
 
     def _save(self, entries: dict[str, _Entry]) -> None:
-        plain = {id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs} for id, e in sorted(entries.items())}
+        plain = {
+            id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs, "births": e.births} for id, e in sorted(entries.items())
+        }
         write_atomic(self._path, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
 
 
@@ -208,6 +235,23 @@ def _real(cwd: str | Path) -> Path:
         return folder.absolute()
 
 
+def births_of(common_dir: Path) -> list[str]:
+    """What tells a repository from all others wherever it lies, as digests: when it was made, and its first commit.
+
+    The first is the time of git's file `description`, which a move keeps; the second the first line of the log of HEAD,
+    with the commit, its author and the second it was made.
+    """
+    out = []
+    with contextlib.suppress(OSError):  # made without git's templates
+        out.append(digest(str((common_dir / "description").stat().st_mtime_ns))[:16])
+    try:
+        with (common_dir / "logs" / "HEAD").open("rb") as stream:
+            line = stream.readline(4_096)
+    except OSError:
+        return out
+    return [*out, digest(line.decode("utf-8", "replace"))[:16]] if line.strip() else out
+
+
 def _inode(anchor: Path) -> int:
     try:
         return anchor.stat().st_ino
@@ -216,7 +260,10 @@ def _inode(anchor: Path) -> int:
 
 
 def _entries(raw: Any) -> dict[str, _Entry]:
-    entries = {id: _Entry(value["name"], list(value["remotes"]), dict(value["dirs"])) for id, value in raw.items()}
+    entries = {
+        id: _Entry(value["name"], list(value["remotes"]), dict(value["dirs"]), list(value.get("births", ())))
+        for id, value in raw.items()
+    }
     if not all(isinstance(entry.name, str) for entry in entries.values()):
         raise TypeError("a name is no text")
     return entries
@@ -226,8 +273,12 @@ def _folder_name(anchor: Path) -> str:
     return (anchor.parent.name if anchor.name == ".git" else anchor.name.removesuffix(".git")) or "root"
 
 
-def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str) -> str | None:
-    """A known remote decides; else the same folder, unless another repository took its place."""
+def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
+    """A known remote decides; else the same folder, unless another repository took its place; else the same repository moved.
+
+    One was moved when it has the same first commit and none of the folders it was seen in exists any more: a copy beside
+    the original is a project of its own.
+    """
     if remote:
         for id, entry in entries.items():
             if remote in entry.remotes:
@@ -237,10 +288,21 @@ def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str) -> 
             same_folder = inode in (0, entry.dirs[anchor])
             if not remote and (same_folder or not entry.remotes) or same_folder:
                 return id
-    return None
+    same = [id for id, entry in entries.items() if set(births) & set(entry.births)]
+    moved = [id for id in same if not any(map(_is_there, entries[id].dirs))]
+    return moved[0] if len(moved) == 1 else None
 
 
-def _complete(entry: _Entry, anchor: str, inode: int, remote: str) -> bool:
+def _is_there(folder: str) -> bool:
+    try:
+        return Path(folder).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _complete(entry: _Entry, anchor: str, inode: int, remote: str, births: Sequence[str]) -> bool:
+    if not set(births) <= set(entry.births):
+        return False
     return entry.dirs.get(anchor) == inode and (not remote or remote in entry.remotes)
 
 

@@ -440,6 +440,13 @@ class State:
         """Record whether the session has its governance already."""
         self._db.execute("UPDATE session SET governed = ? WHERE session = ?", (int(governed), session))
 
+    def move_project(self, old: str, new: str) -> None:
+        """Count the sessions of one project as another's, and forget the old one's switch."""
+        with self._db.transaction():
+            self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
+            self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
+            self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
+
     def set_session_off(self, session: str, off: bool) -> None:
         """Switch memory off for one session."""
         self._db.execute("UPDATE session SET off = ? WHERE session = ?", (int(off), session))

@@ -23,6 +23,7 @@ from memoryd.types import Message
 
 POLL_SECONDS = 0.3
 LONG = 3600.0
+MOST_SESSIONS = 1_000
 CLAUDE_PROJECTS = "~/.claude/projects"
 
 
@@ -270,8 +271,12 @@ def import_(context: Context, /, source: Path | None, claude_memory: bool, trans
     else:
         folder = str((source or Path(CLAUDE_PROJECTS)).expanduser().absolute())
         result = _import_from_claude(context, folder, claude_memory, transcripts)
-    if not context.show(result):
-        context.output.table(("", ""), [(name, value) for name, value in result.items()])
+    left_out = result.get("left_out", [])
+    if context.show(result):
+        return
+    context.output.table(("", ""), [(name, value) for name, value in result.items() if name != "left_out"])
+    for entry in left_out:
+        context.output.line(f"left out: {entry['path']}: {entry['reason']}")
 
 
 def _import_from_claude(context: Context, /, folder: str, memory: bool, transcripts: bool) -> dict[str, Any]:
@@ -279,25 +284,35 @@ def _import_from_claude(context: Context, /, folder: str, memory: bool, transcri
     if memory:
         result |= context.call("import_claude_memory", timeout=LONG, folder=folder)
     if transcripts:
-        result |= context.call("import_transcripts", timeout=LONG, folder=folder)
+        queued = context.call("import_transcripts", timeout=LONG, folder=folder)
         result["failing"] = len(_wait_for_daydreams(context)["failing"])
+        theirs = set(queued["sessions"])
+        rows = [row for row in context.call("sessions", limit=MOST_SESSIONS)["sessions"] if row["session"] in theirs]
+        result |= {
+            "sessions": queued["queued"],
+            "kept": sum(row["kept"] for row in rows),
+            "turns": sum(row["turns"] for row in rows),
+        }
     return result
 
 
 @click.command()
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--project", help="Only this project.")
+@click.option("--force", is_flag=True, default=None, help="Overwrite TARGET if it exists.")
 @json_option
 @pass_context
-def export(context: Context, /, target: Path, project: str | None) -> None:
+def export(context: Context, /, target: Path, project: str | None, force: bool | None) -> None:
     """Write all memories into TARGET (.tar.gz or .jsonl)."""
-    result = context.call("export", timeout=LONG, path=str(target.absolute()), project=project)
+    result = context.call("export", timeout=LONG, path=str(target.absolute()), project=project, force=force)
     if not context.show(result):
         context.output.line(f"{result['memories']} memories, {result['bytes']} bytes: {result['path']}")
 
 
 def _switch(name: str, help_text: str) -> Callable[..., None]:
     def run(context: Context, folder: Path | None, session: str | None, project: str | None) -> None:
+        if folder is not None and not folder.is_dir():
+            raise InputError(f"There is no folder {folder}.", fix="Check the path, or name a project: --project NAME")
         result = context.call(name, folder=str(folder.absolute()) if folder else None, session=session, project=project)
         if not context.show(result):
             context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}")
@@ -320,15 +335,31 @@ off = _switch_command("off", "Switch memory off for a project (default: this fol
 on = _switch_command("on", "Switch memory on again.")
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @json_option
-@pass_context
-def projects(context: Context, /) -> None:
+@click.pass_context
+def projects(ctx: click.Context, /) -> None:
     """List known projects."""
+    context: Context = ctx.obj
+    if ctx.invoked_subcommand is not None:
+        return
     result = context.call("projects")
     if not context.show(result):
         rows = [(p["id"], p["name"], p["memories"], "off" if p["off"] else "on") for p in result["projects"]]
         context.output.table(("id", "name", "memories", "memory"), rows)
+
+
+@projects.command()
+@click.argument("old")
+@click.argument("new")
+@json_option
+@pass_context
+def move(context: Context, /, old: str, new: str) -> None:
+    """Give the memories of project OLD to NEW, a project or a folder: after a repository was moved or its remote changed."""
+    target = str(Path(new).expanduser().absolute()) if Path(new).expanduser().is_dir() else new
+    result = context.call("move_project", timeout=LONG, project=old, to=target)
+    if not context.show(result):
+        context.output.line(f"{result['moved']} memories of {result['from']} belong to {result['project']} now")
 
 
 COMMANDS = (status, doctor, daydream, reindex, log, import_, export, off, on, projects)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from memoryd.cli import admin, console, dreams, graph, memories, processes, review, router, sessions, settings
 from memoryd.cli.root import Root, cli
+
+BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
 def app() -> Root:
@@ -16,4 +21,26 @@ def app() -> Root:
 
 def main() -> None:
     """Entry point of the `memoryd` script."""
-    app()(prog_name="memoryd")
+    try:
+        app()(prog_name="memoryd", standalone_mode=True)
+    except SystemExit as end:
+        sys.exit(_flushed(end.code))
+    except OSError as error:  # standard output: a full disk, or a reader that has gone away
+        sys.exit(_unwritten(error))
+
+
+def _flushed(code: object) -> int:
+    """Write out what is buffered now: at the interpreter's exit a failure would print a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _unwritten(error)
+    return code if isinstance(code, int) else int(code is not None)
+
+
+def _unwritten(error: OSError) -> int:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    sys.stderr.write(f"error The output can't be written: {error.strerror}.\n")
+    return 1

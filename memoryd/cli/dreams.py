@@ -148,6 +148,9 @@ def journal(context: Context, /, id: str | None, limit: int, diff: bool) -> None
     if id:
         _show_changes(context, result["changes"])
         return
+    if not result["entries"]:
+        context.output.line("The journal is empty: no dream has changed anything yet.")
+        return
     rows = [(e["id"], e["at"][:16], e["trigger"], _state(e), _counted(e["counts"])) for e in result["entries"]]
     context.output.table(("entry", "when", "why", "state", "changes"), rows)
 

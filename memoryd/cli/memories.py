@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import click
 
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.codec import is_id
-from memoryd.errors import InputError
+from memoryd.errors import BrokenFileError, InputError
+from memoryd.files import write_atomic
+from memoryd.stores import memory_file
 from memoryd.types import Backend, Kind, LinkType, Polarity, Scope, Source, Status
 
 KINDS = click.Choice([kind.value for kind in Kind])
@@ -142,11 +145,40 @@ def edit(context: Context, /, id: str, **changes: Any) -> None:
 def edit_in_editor(context: Context, id: str) -> dict[str, Any]:
     """Open the memory's file in $EDITOR; the memory as it is afterwards. Raises InputError for a file that can't be read."""
     path = Path(context.call("get_memory", id=id)["path"])
-    click.edit(filename=str(path))
-    synced = context.call("sync")
-    if broken := [problem for problem in synced["broken"] if path.name in problem]:
-        raise InputError(broken[0], fix="Run the command again and mend the file; it was not touched.")
+    before = path.read_bytes()
+    after = _edited(context, path, before)
+    if after == before:
+        return context.call("get_memory", id=id)
+    if path.read_bytes() != before:
+        raise InputError(f"{id} was changed while you edited it.", fix="Run the command again; your text was not written.")
+    write_atomic(path, after)
+    context.call("sync")
     return context.call("get_memory", id=id)
+
+
+def _edited(context: Context, path: Path, before: bytes) -> bytes:
+    """The file's bytes after the editor, on a copy: until they can be read, the memory stays what it is."""
+    with tempfile.TemporaryDirectory(prefix="memoryd-edit-") as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(before)
+        while True:
+            click.edit(filename=str(copy))
+            after = copy.read_bytes()
+            try:
+                memory_file.read(after, str(path), path.name, 0)
+            except (BrokenFileError, memory_file.EmptyNoteError) as error:
+                problem = str(error) if isinstance(error, BrokenFileError) else "The memory has no text."
+                if not _edit_again(context, problem):
+                    raise InputError(problem, fix="Run the command again. The memory is as it was.") from error
+            else:
+                return after
+
+
+def _edit_again(context: Context, problem: str) -> bool:
+    if not context.output.is_interactive:
+        return False
+    context.output.note(problem)
+    return click.confirm("Open the editor again?", default=True, err=True)
 
 
 @click.command()

@@ -43,9 +43,11 @@ class Context:
             ensure_daemon(self.settings)
             self._client = Client(self.settings.paths)
         given = {name: value for name, value in params.items() if value not in (None, ())}
-        here = _SURROGATE.sub("\ufffd", str(Path.cwd()))  # a name of no encoding
         who = {"caller": IN_CLIENT} if inside_client() else {}
-        return self._client.call(method, {"cwd": here, **given, **who}, timeout=timeout)
+        try:
+            return self._client.call(method, {"cwd": _here(), **given, **who}, timeout=timeout)
+        except InputError as error:
+            raise _as_typed(error, method) from error
 
     def check(self) -> None:
         """Raise what is wrong with the settings, for commands that start in spite of it."""
@@ -60,6 +62,22 @@ class Context:
 
 
 pass_context = click.make_pass_decorator(Context)
+
+
+def _here() -> str:
+    """The working folder. Raises InputError when it was deleted."""
+    try:
+        return _SURROGATE.sub("\ufffd", str(Path.cwd()))  # a name of no encoding
+    except FileNotFoundError as error:
+        raise InputError("The folder you are in does not exist any more.", fix="Change to another folder.") from error
+
+
+def _as_typed(error: InputError, method: str) -> InputError:
+    """The same error under the name of the command that was typed, not of the call that it makes."""
+    context = click.get_current_context(silent=True)
+    if context is None or not error.message.startswith(f"{method}: "):
+        return error
+    return InputError(f"{context.info_name}: {error.message.removeprefix(f'{method}: ')}", fix=error.fix)
 
 
 class Root(click.Group):

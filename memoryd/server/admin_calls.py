@@ -13,12 +13,13 @@ from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import choose, make_llm, models_of
 from memoryd.daydream.key_writer import KeyWriter
+from memoryd.daydream.opening import is_log
 from memoryd.daydream.readers import PROBLEM, reader_line, spending, wake
 from memoryd.daydream.transcript import blind_cursor
 from memoryd.errors import InputError, NotFoundError
 from memoryd.files import read_tail
 from memoryd.llm.logins import Logins
-from memoryd.project import ProjectRegistry
+from memoryd.project import ProjectRegistry, name_of
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
 from memoryd.server.memory_calls import Caller
@@ -27,12 +28,13 @@ from memoryd.server.session_calls import run_totals
 from memoryd.service import Orchestrator
 from memoryd.state import GATHERING, Job, Run, SessionRecord, State
 from memoryd.transfer import exporting, importing
-from memoryd.types import Project
+from memoryd.types import Project, Query, Scope, Status
 
 RECENT_RUNS = 200
 SHOWN_SESSIONS = 10
 MOST_SESSIONS = 1_000_000
 SHOWN_PROBLEMS = 20
+MOST_MOVED = 1_000_000
 OFFER_DAYS = 30
 
 
@@ -119,6 +121,8 @@ class AdminCalls:
             path = Path(transcript)
             if not path.is_file():
                 raise InputError(f"There is no transcript {path}.", fix="Give the path of a session's .jsonl file.")
+            if not is_log(path):
+                raise InputError(f"{path} is no session log: it holds no line of JSON.", fix="Give a session's .jsonl file.")
             self._state.enqueue(str(path.absolute()), path.stem, "", "by hand")
         else:
             for record in self._state.sessions(RECENT_RUNS):
@@ -213,19 +217,52 @@ class AdminCalls:
         params.done()
         counts = self._service.markdown.projects()
         off = set(self._state.projects_off())
-        known = self._registry.known()
+        known = {id: name_of(id) for id in counts if id} | self._registry.known()
         return {
             "projects": [
                 {"id": id, "name": name, "memories": counts.get(id, 0), "off": id in off} for id, name in sorted(known.items())
             ]
         }
 
+    def move_project(self, params: Params, caller: Caller) -> dict[str, Any]:
+        """Give all memories, sessions and folders of one project to another; the old one is no project any more.
+
+        `to` is a known project, or a folder whose project it is to be.
+        """
+        old, new = params.required("project"), params.required("to")
+        params.done()
+        source = self._vault_project(old)
+        folder = Path(new).expanduser()
+        target = self._registry.resolve(folder).id if folder.is_dir() else self._vault_project(new)
+        if source == target:
+            raise InputError("Both are the same project.", fix="See 'memoryd projects' for the ids.")
+        with self._service.writing():
+            theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
+            moved = [hit.item for hit in self._service.search(theirs, MOST_MOVED)]
+            for item in moved:
+                self._service.update(item.id, project=target)
+            self._registry.merge(source, target)
+            self._state.move_project(source, target)
+        self._injector.cache_governance(Project(target, name_of(target), "", ""))
+        return {"project": target, "moved": len(moved), "from": source}
+
+    def _vault_project(self, named: str) -> str:
+        """The id of a project that a session was seen of, or whose memories lie in the vault."""
+        found = self._registry.find(named)
+        if found is not None:
+            return found
+        ids = [id for id in self._service.markdown.projects() if id and named in (id, name_of(id))]
+        if len(ids) != 1:
+            raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix="See 'memoryd projects'.")
+        return ids[0]
+
     def export(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Write everything into a portable archive or a JSON-lines file."""
         target = Path(params.required("path"))
         project = params.text("project") or None
+        force = params.flag("force")
         params.done()
-        return exporting.export(self._service, target, project=project)
+        return exporting.export(self._service, target, project=project, force=force)
 
     def import_file(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Read back an archive or JSON lines that `export` wrote."""
@@ -246,7 +283,7 @@ class AdminCalls:
         found = importing.find_transcripts(folder)
         for path in found:
             self._state.enqueue(str(path), path.stem, "", "import")
-        return {"queued": len(found)}
+        return {"queued": len(found), "sessions": [path.stem for path in found]}
 
 
 def _failing(job: Job) -> dict[str, Any]:

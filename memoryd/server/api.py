@@ -80,6 +80,7 @@ ADMIN_METHODS = (
     "off",
     "on",
     "projects",
+    "move_project",
     "export",
     "import_file",
     "import_claude_memory",

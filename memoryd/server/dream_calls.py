@@ -85,10 +85,29 @@ class DreamCalls:
             raise InputError("undo: 'only' goes with a journal entry.", fix="Give the entry's name, e.g. dream-0007.")
         if only and not target:
             raise InputError("undo: of which entry?", fix="Give its name: see 'memoryd journal'.")
-        undone = self._sweep.undo(target, only)
+        try:
+            undone = self._sweep.undo(target, only)
+        except NotFoundError:
+            if not is_id(target) or not (taken_back := self._undo_rewording(target)):
+                raise
+            return taken_back
         self._after()
         refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
         return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
+
+    def _undo_rewording(self, id: str) -> dict[str, Any] | None:
+        """Let the memory that this one replaced hold again. None when it replaced none, or no longer holds itself."""
+        newer = self._service.get(id)
+        older = self._service.get(newer.supersedes) if newer and newer.supersedes else None
+        if newer is None or older is None or newer.status is not Status.ACTIVE:
+            return None
+        with self._service.writing():
+            self._service.forget(newer.id)
+            restored = self._service.restore(older.id)
+            if restored.status is not Status.ACTIVE:  # forgotten by the user before it was replaced
+                restored = self._service.restore(older.id)
+        self._after()
+        return {"entry": "", "of": id, "restored": [restored.id], "refused": []}
 
     def journal(self, params: Params, caller: Caller) -> dict[str, Any]:
         """What dreams, acceptances, undos and forgotten projects there were, newest first.

@@ -14,7 +14,7 @@ from memoryd.daydream.extractors import choose
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.readers import reader_line, spending, untold_problem
 from memoryd.errors import ConfigError
-from memoryd.project import ProjectRegistry
+from memoryd.project import ProjectRegistry, name_of
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector, SessionEvent, hook_output
 from memoryd.server.review_calls import count_waiting, last_look
@@ -81,7 +81,7 @@ class HookCalls:
         if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
             return b""
         places = self._registry.anchors(self._registry.known_project(event.cwd)) if name == "SessionStart" else []
-        project = self._registry.resolve(event.cwd)
+        project = self._project_of(event)
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
         if self._is_off(event, project):
             self._injector.cache_governance(project, off=True)
@@ -98,7 +98,7 @@ class HookCalls:
         event = _event(name, payload)
         if event is None or self._is_own(event.cwd):
             return
-        project = self._registry.resolve(event.cwd)
+        project = self._project_of(event)
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
         if name == "SessionStart":
             self._catch_up()
@@ -118,6 +118,13 @@ class HookCalls:
             return ""
         known = elsewhere[0].removesuffix("/.git")
         return f"memoryd: {project.root} is taken for '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
+
+    def _project_of(self, event: _Event) -> Project:
+        """The project of the event's folder. A folder that is gone (a removed worktree) stays what it was in this session."""
+        record = self._state.session(event.session)
+        if record is not None and record.project and not _exists(event.cwd):
+            return Project(record.project, name_of(record.project), event.cwd)
+        return self._registry.resolve(event.cwd)
 
     def _is_own(self, cwd: str) -> bool:
         return Path(cwd).is_relative_to(self._settings.home)
@@ -174,6 +181,13 @@ class HookCalls:
 def plugin_options(options: Mapping[str, str]) -> dict[str, str]:
     """Only the plugin's own options out of a record's header."""
     return {name: value for name, value in options.items() if name.startswith(OPTION_PREFIX)}
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _size(path: str) -> int:

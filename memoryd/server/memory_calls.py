@@ -258,6 +258,7 @@ class MemoryCalls:
 
     def remember(self, params: Params, caller: Caller) -> dict[str, Any]:
         """Keep a statement, unless it is known, or was forgotten on purpose."""
+        everywhere = Scope.USER if params.peek("project") == ALL else Scope.PROJECT
         kind = params.choice("kind", Kind, Kind.NOTE) or Kind.NOTE
         said = redact(params.required("content"))
         if said.found and not says_something(said.text):
@@ -269,7 +270,7 @@ class MemoryCalls:
             source=Source.AGENT_STEP if caller.is_model else Source.USER,
             confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
             tags=self._tags(params, caller),
-            scope=params.choice("scope", Scope, Scope.PROJECT) or Scope.PROJECT,
+            scope=params.choice("scope", Scope, everywhere) or everywhere,
             at=self._until_now(params.moment("valid_from")),
             reason="remembered on request",
             asked_as=keys_of(params),

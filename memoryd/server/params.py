@@ -32,6 +32,10 @@ class Params:
         """Whether the parameter was given and not taken yet."""
         return name in self._values
 
+    def peek(self, name: str) -> Any:
+        """The raw value, which stays to be taken; None when absent."""
+        return self._values.get(name)
+
     def text(self, name: str, default: str = "", *, limit: int = MAX_TEXT) -> str:
         """A text of at most `limit` characters."""
         value = self._values.pop(name, default)

@@ -20,8 +20,15 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 
 
-def export(service: Orchestrator, target: Path, *, project: str | None = None) -> dict[str, Any]:
-    """Write all memories (or one project's) to `target`; its ending decides the format."""
+def export(service: Orchestrator, target: Path, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
+    """Write all memories (or one project's) to `target`; its ending decides the format.
+
+    Raises InputError when the file exists (unless `force`) or its folder does not.
+    """
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}.", fix="Make it first, or name another file.")
+    if target.exists() and not force:
+        raise InputError(f"{target} exists already.", fix="Name another file, or give --force to overwrite it.")
     items = [item for item in service.all() if project is None or item.project == project]
     if target.name.endswith(".jsonl"):
         data = b"".join(item_to_json(item) + b"\n" for item in items)

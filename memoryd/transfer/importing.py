@@ -15,18 +15,20 @@ import orjson
 from memoryd.codec import item_digest, item_from_dict
 from memoryd.daydream.redact import redact
 from memoryd.errors import BrokenFileError, InputError
-from memoryd.files import read_regular
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
-from memoryd.stores.memory_file import MAX_BYTES
 from memoryd.text import normalise, shorten
-from memoryd.types import Evidence, Kind, MemoryItem, Query, Source
+from memoryd.types import Evidence, Kind, MemoryItem, Query, Scope, Source
 
 BATCH = 500
+SHOWN_LINES = 20
 INDEX_FILE = "MEMORY.md"
 MAX_LINE = 4_000_000
+MOST_FOLDERS = 20_000
+_WORKTREES = "--claude-worktrees-"
+_SLUG_BREAK = re.compile(r"[^A-Za-z0-9]")
 _BULLET = re.compile(r"^\s*[-*+]\s+(?P<text>.+)$")
 _LINK_ONLY = re.compile(r"^\[[^\]]*\]\((?P<target>[^)]+\.md)\)")
 _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind.FACT, "reference": Kind.FACT}
@@ -34,7 +36,7 @@ _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind
 
 def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
     """Read an archive or JSON lines. Ids that exist keep what they have; differing ones are counted."""
-    counts = {"new": 0, "known": 0, "different": 0, "broken": 0}
+    counts: dict[str, Any] = {"new": 0, "known": 0, "different": 0, "broken": 0, "broken_lines": []}
     batch: list[MemoryItem] = []
     for item in _read_export(source, counts):
         held = service.get(item.id)
@@ -47,10 +49,15 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
             batch.clear()
     if batch:
         counts["new"] += len(service.write_many(batch))
+    if counts["broken"] and not counts["new"] and not counts["known"] and not counts["different"]:
+        raise InputError(
+            f"{source} holds no memory; the first line that is none is {counts['broken_lines'][0]}.",
+            fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.",
+        )
     return counts
 
 
-def _read_export(source: Path, counts: dict[str, int]) -> Iterator[MemoryItem]:
+def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
     try:
         if not stat.S_ISREG(source.stat().st_mode):
             raise InputError(f"{source} is no file.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
@@ -88,8 +95,8 @@ def _archived_items(archive: tarfile.TarFile) -> Iterator[bytes]:
                 yield stream.read()
 
 
-def _parse_items(lines: Any, counts: dict[str, int]) -> Iterator[MemoryItem]:
-    for line in lines:
+def _parse_items(lines: Any, counts: dict[str, Any]) -> Iterator[MemoryItem]:
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
@@ -99,6 +106,7 @@ def _parse_items(lines: Any, counts: dict[str, int]) -> Iterator[MemoryItem]:
             item = None
         if item is None or not item.id or not item.content.strip():
             counts["broken"] += 1
+            counts["broken_lines"] += [number] if len(counts["broken_lines"]) < SHOWN_LINES else []
         else:
             yield item
 
@@ -112,29 +120,47 @@ def find_transcripts(folder: Path) -> list[Path]:
 
 
 def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folder: Path, clock: Clock) -> dict[str, Any]:
-    """Read `<projects>/<slug>/memory/` folders as imported memories of the project that each belongs to."""
-    counts = {"new": 0, "known": 0, "files": 0, "broken": 0, "unknown_project": 0}
+    """Read `<projects>/<slug>/memory/` folders as imported memories of the project that each belongs to.
+
+    `left_out` names each folder and file that was not taken in, with the reason.
+    """
+    counts = {"new": 0, "known": 0, "files": 0}
+    left_out: list[dict[str, str]] = []
     for memory in sorted(folder.glob("*/memory")) or ([folder] if (folder / INDEX_FILE).is_file() else []):
         cwd = _cwd_of(memory.parent)
         if not cwd:
-            counts["unknown_project"] += 1
+            reason = "its project's folder is gone and no session log names it"
+            left_out.append({"path": str(memory), "reason": reason})
             continue
         project = registry.resolve(cwd).id
-        for path in sorted(path for path in memory.rglob("*.md") if path.is_file()):
+        for path in sorted(memory.rglob("*.md")):
             counts["files"] += 1
-            try:
-                items = list(_items_of(path, project, clock.now()))
-            except BrokenFileError:
-                counts["broken"] += 1
-                continue
+            items, reason = _read_file(path, memory, project, clock.now())
+            if reason:
+                left_out.append({"path": str(path), "reason": reason})
             for item in items:
                 counts["new" if _keep(service, item) else "known"] += 1
-    return counts
+    return {**counts, "left_out": left_out}
+
+
+def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[list[MemoryItem], str]:
+    """The statements of a file, or why it was left out."""
+    if path.is_symlink() or not path.resolve().is_relative_to(memory.resolve()):
+        return [], "it is a link, and links are not followed"
+    try:
+        items = list(_items_of(path, project, now))
+    except BrokenFileError as error:
+        return [], error.message
+    except OSError as error:
+        return [], f"it can't be read: {error.strerror}"
+    if not items:
+        return [], "" if path.name == INDEX_FILE else "it has no text"
+    return items, ""
 
 
 def _cwd_of(project_folder: Path) -> str:
     """The working folder of a project folder of Claude Code: its name is lossy, its logs are not."""
-    for log in sorted(path for path in project_folder.glob("*.jsonl") if path.is_file()):
+    for log in sorted(project_folder.glob("*.jsonl")):
         with log.open("rb") as stream:
             for _ in range(50):
                 line = stream.readline(MAX_LINE)
@@ -144,24 +170,63 @@ def _cwd_of(project_folder: Path) -> str:
                     found = re.search(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")', line)
                     if found:
                         return str(orjson.loads(found[1]))
-    guess = Path("/" + project_folder.name.lstrip("-").replace("-", "/"))
-    return str(guess) if guess.is_dir() else ""
+    return _folder_of_slug(project_folder.name)
+
+
+def _folder_of_slug(slug: str) -> str:
+    """The one folder whose path the client would write as this name; that of the repository for a worktree that is gone.
+
+    The client writes every sign but letters and digits as a hyphen, so the folders are walked and compared.
+    """
+    found: list[Path] = []
+    repository: list[Path] = []
+    waiting = [Path("/")]
+    for _ in range(MOST_FOLDERS):
+        if not waiting:
+            break
+        folder = waiting.pop()
+        name = slug_of(folder)
+        if name == slug:
+            found.append(folder)
+        elif slug.startswith(f"{name}{_WORKTREES}"):
+            repository.append(folder)
+        if slug.startswith(name):
+            waiting += _folders_in(folder, slug)
+    for choices in (found, repository):
+        if len(choices) == 1:
+            return str(choices[0])
+    return ""
+
+
+def slug_of(folder: Path) -> str:
+    """The name that the client gives the folder of a project's logs."""
+    return _SLUG_BREAK.sub("-", str(folder)) if folder != Path("/") else ""
+
+
+def _folders_in(folder: Path, slug: str) -> list[Path]:
+    try:
+        inside = [entry for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink()]
+    except OSError:
+        return []
+    return [entry for entry in inside if slug == slug_of(entry) or slug.startswith(f"{slug_of(entry)}-")]
 
 
 def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
-    document = parse(read_regular(path, MAX_BYTES), str(path))
+    document = parse(path.read_bytes(), str(path))
     values, body = document.values, document.content
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     metadata = values.get("metadata")
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")
     kind = _KIND_OF_TYPE.get(type_name, Kind.NOTE)
-    pieces = _bullets(body) if path.name == INDEX_FILE else [body.strip()]
-    for piece in pieces:
+    # When the note is to be used is what its description says: a key, not part of the statement.
+    described = redact(str(values.get("description") or "")).text.strip()
+    for piece in _statements(body) if path.name == INDEX_FILE else [body.strip()]:
         content = redact(piece).text.strip()
         if content:
             yield MemoryItem(
                 content=content,
                 kind=kind,
+                scope=Scope.USER if type_name == "user" else Scope.PROJECT,
                 project=project,
                 session="claude-memory",
                 source=Source.IMPORT,
@@ -169,17 +234,24 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
                 created_at=now,
                 valid_from=written,
                 tags=("claude-memory",),
+                asked_as=(described,) if described else (),
                 evidence=Evidence(transcript=str(path)),
             )
 
 
-def _bullets(body: str) -> list[str]:
-    """The index's own statements; lines that only point to a topic file come with that file."""
-    out = []
-    for line in body.splitlines():
+def _statements(body: str) -> list[str]:
+    """The index's own statements, bullets and paragraphs; lines that only point to a topic file come with that file."""
+    out: list[str] = []
+    paragraph: list[str] = []
+    for line in [*body.splitlines(), ""]:
         bullet = _BULLET.match(line)
-        if bullet and not _LINK_ONLY.match(bullet["text"]):
-            out.append(bullet["text"].strip())
+        if bullet or not line.strip() or line.lstrip().startswith("#"):
+            out += [" ".join(paragraph)] if paragraph else []
+            paragraph = []
+        if bullet:
+            out += [] if _LINK_ONLY.match(bullet["text"]) else [bullet["text"].strip()]
+        elif line.strip() and not line.lstrip().startswith("#"):
+            paragraph.append(line.strip())
     return out
 
 
