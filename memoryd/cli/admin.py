@@ -289,7 +289,7 @@ def _import_from_claude(context: Context, /, folder: str, memory: bool, transcri
         theirs = set(queued["sessions"])
         rows = [row for row in context.call("sessions", limit=MOST_SESSIONS)["sessions"] if row["session"] in theirs]
         result |= {
-            "sessions": queued["queued"],
+            "queued": queued["queued"],
             "kept": sum(row["kept"] for row in rows),
             "turns": sum(row["turns"] for row in rows),
         }

@@ -144,3 +144,38 @@ def test_a_damaged_registry_is_put_aside_and_begun_anew(registry: ProjectRegistr
 )
 def test_no_part_of_a_remote_s_password_is_kept(url: str) -> None:
     assert normalise_remote(url) in ("github.com/acme/shop", "https://github.com")
+
+
+def made_repository(folder: Path, commit: str = "") -> Path:
+    """A repository as `git init` leaves it; with a commit, its log of HEAD too."""
+    git = folder / ".git"
+    (git / "logs").mkdir(parents=True)
+    (git / "description").write_text("Unnamed repository.")
+    if commit:
+        (git / "logs" / "HEAD").write_text(
+            f"{'0' * 40} {commit * 40} Kim <kim@example.org> 1760000000 +0000\tcommit (initial): x\n"
+        )
+    return folder
+
+
+@pytest.mark.parametrize("commit", ["", "a"])
+def test_a_repository_without_a_remote_that_was_renamed_is_the_same_project(tmp_path: Path, commit: str) -> None:
+    registry = ProjectRegistry(tmp_path / "projects.json")
+    old = made_repository(tmp_path / "old", commit)
+    id = registry.resolve(old).id
+    old.rename(tmp_path / "new")
+    assert registry.resolve(tmp_path / "new").id == id
+
+
+def test_a_copy_beside_the_original_is_a_project_of_its_own(tmp_path: Path) -> None:
+    registry = ProjectRegistry(tmp_path / "projects.json")
+    first = registry.resolve(made_repository(tmp_path / "first", "a")).id
+    assert registry.resolve(made_repository(tmp_path / "copy", "a")).id != first
+
+
+def test_another_repository_in_the_place_of_a_deleted_one_is_a_new_project(tmp_path: Path) -> None:
+    registry = ProjectRegistry(tmp_path / "projects.json")
+    old = made_repository(tmp_path / "old", "a")
+    id = registry.resolve(old).id
+    shutil.rmtree(old)
+    assert registry.resolve(made_repository(tmp_path / "new", "b")).id != id

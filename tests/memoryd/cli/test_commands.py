@@ -149,12 +149,12 @@ def test_the_doctor_names_a_broken_file(terminal: Terminal) -> None:
     broken = terminal.paths.memories / "user" / "broken.md"
     for folder in (terminal.home, terminal.paths.memories, broken.parent):
         folder.mkdir(mode=0o700, exist_ok=True)  # the doctor minds folders that others can read
-    broken.write_text("---\nkind: [\n---\nx\n")
+    broken.write_text("---\nid: mem_00000000000b\nkind: [\n---\nx\n")
     try:
         terminal.run("reindex")
         report = terminal.json("doctor", code=1)
         assert any("broken.md" in check["detail"] and check["fix"] for check in report["checks"] if not check["ok"])
-        assert broken.read_text() == "---\nkind: [\n---\nx\n"
+        assert broken.read_text() == "---\nid: mem_00000000000b\nkind: [\n---\nx\n"
     finally:
         broken.unlink()
         terminal.run("reindex")

@@ -1,0 +1,133 @@
+"""Commands refuse what would lose or hide something, and say so in one line under the name that was typed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.memoryd.cli.conftest import Terminal
+
+
+def test_switching_off_a_folder_that_does_not_exist_switches_nothing_off(terminal: Terminal) -> None:
+    assert "There is no folder shpo" in terminal.run("off", "shpo", code=2).output
+    assert terminal.json("status")["projects_off"] == []
+
+
+def test_what_is_remembered_for_all_projects_is_the_users_everywhere(terminal: Terminal) -> None:
+    id = terminal.json("remember", "--project", "all", "Answer in full sentences, not in keywords.")["id"]
+    assert terminal.json("show", id)["memory"]["scope"] == "user"
+
+
+@pytest.mark.parametrize(("name", "value"), [("session_budget", "99999"), ("prompt_budget", "2401"), ("chunk_tokens", "0")])
+def test_a_budget_out_of_bounds_is_refused_with_the_bounds(terminal: Terminal, name: str, value: str) -> None:
+    assert "expected a number from" in terminal.run("config", name, value, code=2).output
+
+
+def test_an_export_neither_overwrites_nor_makes_folders(terminal: Terminal, tmp_path: Path) -> None:
+    target = tmp_path / "mine.jsonl"
+    target.write_text("mine\n")
+    assert "--force" in terminal.run("export", str(target), code=2).output
+    assert target.read_text() == "mine\n"
+    terminal.run("export", str(target), "--force")
+    assert target.read_text() != "mine\n"
+    terminal.run("export", str(tmp_path / "no" / "folder" / "x.jsonl"), code=2)
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_file_without_a_memory_in_it_is_refused_with_the_line(terminal: Terminal, tmp_path: Path) -> None:
+    junk = tmp_path / "junk.jsonl"
+    junk.write_text("\nnot json\nnor this\n")
+    assert "first line that is none is 2" in terminal.run("import", str(junk), code=2).output
+
+
+def test_a_file_that_is_no_session_log_is_not_read_as_one(terminal: Terminal, tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("milk\nbread\n")
+    assert "no session log" in terminal.run("daydream", "--transcript", str(other), code=2).output
+
+
+def test_a_message_names_the_command_that_was_typed(terminal: Terminal) -> None:
+    output = terminal.run("search", "", code=2).output
+    assert "search: query: is missing" in output and "recall" not in output
+
+
+def test_an_empty_journal_says_so(terminal: Terminal) -> None:
+    assert "journal is empty" in terminal.run("journal").output
+
+
+def editor(tmp_path: Path, script: str) -> dict[str, str]:
+    program = tmp_path / "editor"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return {"EDITOR": str(program), "VISUAL": str(program)}
+
+
+def test_a_slip_in_the_editor_leaves_the_memory_as_it_was(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = terminal.json("remember", "The gate closes at eight.")["id"]
+    for name, value in editor(tmp_path, "sed -i 's/^kind:.*/kind:broken/' \"$1\"").items():
+        monkeypatch.setenv(name, value)
+    assert "The memory is as it was" in terminal.run("edit", id, code=2).output
+    assert terminal.json("show", id)["memory"]["content"] == "The gate closes at eight."
+
+
+def test_an_edit_in_the_editor_is_taken_over(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = terminal.json("remember", "The shop opens at seven.")["id"]
+    for name, value in editor(tmp_path, "sed -i 's/at seven/at six/' \"$1\"").items():
+        monkeypatch.setenv(name, value)
+    terminal.run("edit", id)
+    assert terminal.json("show", id)["memory"]["content"] == "The shop opens at six."
+
+
+def test_undo_takes_a_rewording_back(terminal: Terminal) -> None:
+    old = terminal.json("remember", "The printer is on floor two.")["id"]
+    new = terminal.json("edit", old, "--content", "The printer is on floor three.")["memory"]["id"]
+    terminal.run("undo", new)
+    assert terminal.json("show", old)["memory"]["status"] == "active"
+    assert terminal.json("show", new)["memory"]["status"] != "active"
+
+
+def test_a_project_is_moved_with_its_memories(terminal: Terminal) -> None:
+    other = terminal.folder.parent / "cellar"
+    other.mkdir()
+    id = Terminal(terminal.home, other).json("remember", "The cellar floods in spring.")["id"]
+    old = terminal.json("show", id)["memory"]["project"]
+    moved = terminal.json("projects", "move", old, str(terminal.folder))
+    assert moved["moved"] == 1
+    assert terminal.json("show", id)["memory"]["project"] == moved["project"]
+    assert old not in [project["id"] for project in terminal.json("projects")["projects"]]
+
+
+def command(terminal: Terminal, *arguments: str, cwd: Path, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "MEMORYD_HOME": str(terminal.home), "MEMORYD_EMBEDDER": "hash"}
+    call = [sys.executable, "-m", "memoryd", *arguments]
+    return subprocess.run(
+        call, env=environment, cwd=cwd, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_can_not_be_written_is_one_line(terminal: Terminal) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = command(terminal, "list", "--project", "all", cwd=terminal.folder, stdout=full.fileno())
+    assert result.returncode == 1
+    assert "can't be written" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use can't be deleted there")
+def test_a_deleted_working_folder_is_one_line(terminal: Terminal, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = (
+        f"import os; os.rmdir({str(gone)!r}); import sys; sys.argv = ['memoryd', 'list']; from memoryd.cli import main; main()"
+    )
+    environment = {**os.environ, "MEMORYD_HOME": str(terminal.home), "PYTHONPATH": str(Path(__file__).parents[3])}
+    call = [sys.executable, "-c", script]
+    result = subprocess.run(call, env=environment, cwd=gone, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 2
+    assert "does not exist any more" in result.stderr and "Traceback" not in result.stderr
