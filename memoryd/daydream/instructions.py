@@ -39,12 +39,16 @@ class Instructions:
 
     def holds(self, sentence: str, cwd: str) -> bool:
         """Whether the sentence stands in one of the files. Very short ones are anybody's."""
-        plain = _plain(sentence)
-        if not cwd or (plain.count(" ") + 1 + len(_CJK.findall(plain)) // 2) < LEAST_WORDS:
+        if not cwd:
             return False
         if cwd not in self._known:
-            self._known[cwd] = frozenset(_sentences(Path(cwd)))
-        return plain in self._known[cwd]
+            self._known[cwd] = frozenset(filter(_is_long_enough, _sentences(Path(cwd))))
+        known = self._known[cwd]
+        return bool(known) and _plain(sentence) in known
+
+
+def _is_long_enough(plain: str) -> bool:
+    return plain.count(" ") + 1 + len(_CJK.findall(plain)) // 2 >= LEAST_WORDS
 
 
 def _plain(text: str) -> str:

@@ -33,7 +33,7 @@ def strip_whole_private(text: str) -> str:
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
-    found = list(_PRIVATE.finditer(text))
+    found = list(_PRIVATE.finditer(text)) if _may_hold_private(text) else []
     last_close = max((match.start() for match in found if match["close"]), default=-1)
     depth = start = 0
     for match in found:
@@ -49,6 +49,13 @@ def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
             start = match.end()
     if depth == 0 or not to_the_end:
         yield text[start:]
+
+
+def _may_hold_private(text: str) -> bool:
+    """Whether a text holds what every tag needs; most texts don't, and are not walked through sign by sign."""
+    if not any(sign in text for sign in (*_OPENING, "&lt;")):
+        return False
+    return not text.isascii() or "private" in text.lower()
 
 
 def redacted_passage(passage: Passage) -> Passage:

@@ -116,7 +116,7 @@ def _nothing_known(_line: str) -> bool:
 def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known) -> Spoken:
     """Divide a typed turn. `is_instruction` knows the sentences of the project's own instruction files."""
     parts = _Parts()
-    if GUIDANCE.search(text):
+    if _is_guidance(text):
         return Spoken(parts.take(text), text.strip())
     for step in (
         _without_fences,
@@ -133,6 +133,15 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known)
     return Spoken(_tidy(text), "\n".join(parts.quoted))
 
 
+def _is_guidance(text: str) -> bool:
+    """Whether the text is an instruction file of an agent. The pattern is tried only where one of its words occurs."""
+    if text.isascii():
+        lower = text.lower()
+        if "guidance" not in lower and "instructions" not in lower:
+            return False
+    return GUIDANCE.search(text) is not None
+
+
 _GAPS = re.compile(r"\[…\](?:[ \t]*\n?[ \t]*\[…\])+")
 _BLANKS = re.compile(r"\n{3,}")
 
@@ -142,7 +151,7 @@ def _tidy(text: str) -> str:
 
 
 def _words(text: str) -> int:
-    return len(WORD.findall(text)) + len(CJK_SIGN.findall(text)) // 2
+    return len(WORD.findall(text)) + (0 if text.isascii() else len(CJK_SIGN.findall(text)) // 2)
 
 
 # Blocks with an end
@@ -150,8 +159,8 @@ def _words(text: str) -> int:
 
 def _without_regions(text: str, parts: _Parts) -> str:
     """Without what stands between other marks of a begin and an end, from the first to the last."""
-    for opening, closing in REGIONS:
-        start = opening.search(text)
+    for signs, opening, closing in REGIONS:
+        start = opening.search(text) if any(sign in text for sign in signs) else None
         ends = list(closing.finditer(text, start.end())) if start else []
         if start and ends and _words(text[start.end() : ends[-1].start()]) > TINY_WORDS:
             text = text[: start.start()] + parts.take(text[start.start() : ends[-1].end()]) + text[ends[-1].end() :]
@@ -190,8 +199,8 @@ def _without_comments(text: str, parts: _Parts) -> str:
 
 def _without_tags(text: str, parts: _Parts) -> str:
     """Without what stands in tags, each from its opening to the last closing one of its name."""
-    for pattern in (TAG, BB_TAG):
-        if pattern.search(text):
+    for sign, pattern in (("<", TAG), ("[", BB_TAG)):
+        if sign in text and pattern.search(text):
             text = _tags_out(text, pattern, parts)
     return text
 
@@ -254,7 +263,7 @@ def _without_quotations(text: str, parts: _Parts) -> str:
 
 def _quotations(text: str) -> list[tuple[int, int]]:
     """The outermost quotations as (start, end), in order; one that is not closed reaches to the end."""
-    spans = [*_typographic(text), *_straight(text, '"'), *_straight(text, "'"), *_ticks(text)]
+    spans = [*(() if text.isascii() else _typographic(text)), *_straight(text, '"'), *_straight(text, "'"), *_ticks(text)]
     out: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if out and start < out[-1][1]:
@@ -341,7 +350,7 @@ def _ends_paste(text: str, place: int, sign: str) -> bool:
 
 
 def _is_cjk(sign: str) -> bool:
-    return bool(CJK_SIGN.match(sign))
+    return not sign.isascii() and bool(CJK_SIGN.match(sign))
 
 
 def _ticks(text: str) -> Iterator[tuple[int, int]]:
@@ -558,7 +567,7 @@ def _without_links(text: str, parts: _Parts) -> str:
 
 def _without_reports(text: str, parts: _Parts) -> str:
     """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
-    if not CJK_SIGN.search(text) and REPORT_WORDS.isdisjoint(WORD.findall(text.casefold())):
+    if (text.isascii() or not CJK_SIGN.search(text)) and REPORT_WORDS.isdisjoint(WORD.findall(text.casefold())):
         return text
     out: list[str] = []
     at = 0

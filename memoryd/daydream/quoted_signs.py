@@ -209,10 +209,11 @@ CHECKED = re.compile(
     re.IGNORECASE,
 )
 GENERIC_WORDS = 4
+# What every opening mark holds, the mark, and the closing one.
 REGIONS = (
-    (re.compile(r"<{2,5}(?=\S)|\{{3}|\[{3}"), re.compile(r">{2,5}|\}{3}|\]{3}")),
-    (re.compile(r"\\begin\{\w{1,40}\}"), re.compile(r"\\end\{\w{1,40}\}")),
-    (re.compile(r"``(?!`)"), re.compile(r"\x27\x27|``")),
+    (("<<", "{{{", "[[["), re.compile(r"<{2,5}(?=\S)|\{{3}|\[{3}"), re.compile(r">{2,5}|\}{3}|\]{3}")),
+    (("\\begin{",), re.compile(r"\\begin\{\w{1,40}\}"), re.compile(r"\\end\{\w{1,40}\}")),
+    (("``",), re.compile(r"``(?!`)"), re.compile(r"\x27\x27|``")),
 )
 PASTED_ALONE = re.compile(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
 HEADLINE_WORDS = 6

@@ -64,7 +64,7 @@ def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
 
     `unclosed`: a block without its end reaches to the end of the text.
     """
-    found = list(_CLIENT_TAG.finditer(folded(text)))
+    found = _client_tags(text)
     last = {match["name"].casefold(): match.end() for match in found if match["close"]}
     out: list[str] = []
     at, stray = 0, False
@@ -85,6 +85,11 @@ def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
         at = end if end > match.start() else len(text)
     out.append(text[at:])
     return "".join(out), stray
+
+
+def _client_tags(text: str) -> list[re.Match[str]]:
+    plain = folded(text)
+    return list(_CLIENT_TAG.finditer(plain)) if "<" in plain else []
 
 
 def _typed_in(text: str) -> str:
@@ -148,7 +153,7 @@ def typed_text(texts: Sequence[str]) -> UserText:
 
 def _is_balanced(text: str) -> bool:
     """Whether each client block of the text ends in it."""
-    names = [(match["name"].casefold(), bool(match["close"])) for match in _CLIENT_TAG.finditer(folded(text))]
+    names = [(match["name"].casefold(), bool(match["close"])) for match in _client_tags(text)]
     return {name for name, close in names if close} == {name for name, close in names if not close}
 
 
