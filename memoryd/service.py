@@ -165,10 +165,11 @@ class Orchestrator:
 
     def _drop_purged(self, ids: Sequence[str]) -> None:
         """A memory may have been deleted while its vectors were made."""
-        held = self.markdown.fetch(ids)
-        if gone := [id for id in ids if id not in held]:
-            self._unindex(gone)
-            self._scrub_due = True
+        with self._writing:  # a sync still asks the graph for what it finds deleted
+            held = self.markdown.fetch(ids)
+            if gone := [id for id in ids if id not in held]:
+                self._unindex(gone)
+                self._scrub_due = True
 
     def _on_embedding_error(self, error: EmbeddingError) -> None:
         self._embedder_error = str(error)

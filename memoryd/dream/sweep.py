@@ -165,7 +165,7 @@ class Sweep:
 
     def _is_the_users(self, item: MemoryItem) -> bool:
         """Pinned, written by hand, or a file of another tool, which carries no id of ours."""
-        if item.pinned or (item.source is Source.USER and item.session == MANUAL):
+        if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
         path = self._service.markdown.path_of(item.id) if item.source is Source.USER else None
         return path is not None and derived_id(path.relative_to(self._service.folder).as_posix()) == item.id

@@ -90,8 +90,8 @@ class HookCalls:
         if name == "UserPromptSubmit":
             return hook_output(name, self._injector.prompt(asked))
         notice = self._notice(event, project)  # first: session_start makes this the project's last session
-        told = (self._new_place(project, places), self._warning() or notice)
-        return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, told)))
+        lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
+        return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
     def note(self, name: str, payload: Mapping[str, Any]) -> None:
         """Remember the event durably; a day dream is asked for where the transcript has grown."""
@@ -166,7 +166,7 @@ class HookCalls:
             return f"memoryd: its model can't read sessions for now, rules read meanwhile: {problem[:300]} See 'memoryd status'."
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:
-            return self._first_line()
+            return ""
         return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
 
     def _first_line(self) -> str:

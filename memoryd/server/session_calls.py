@@ -21,7 +21,7 @@ from memoryd.service import Orchestrator
 from memoryd.state import Run, SessionRecord, State
 from memoryd.text import one_line
 from memoryd.types import Status, Turn
-from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
+from memoryd.verdicts import KEPT, KNOWN, PROPOSED, REFUSED, Verdict
 
 ALL = "all"
 SHOWN = 20
@@ -72,6 +72,7 @@ class SessionCalls:
             "project_name": self._registry.known().get(head["project"], ""),
             "title": self._title(head),
             "kept_statements": _with(decided, KEPT),
+            "proposed_statements": _with(decided, PROPOSED),
             "known_statements": _with(decided, KNOWN),
             "refused_statements": _with(decided, REFUSED),
             **self._uses(name),

@@ -10,12 +10,12 @@ from memoryd.clock import from_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.sessions import ALL
 from memoryd.errors import InputError
-from memoryd.verdicts import KEPT, KNOWN, REFUSED
+from memoryd.verdicts import KEPT, KNOWN, PROPOSED, REFUSED
 
 LISTED = 50
 MOST_LISTED = 1_000
 EVENTS = 100
-OUTCOMES = (KEPT, KNOWN, REFUSED)
+OUTCOMES = (KEPT, PROPOSED, KNOWN, REFUSED)
 NAME = 200
 
 

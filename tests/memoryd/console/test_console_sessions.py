@@ -45,6 +45,7 @@ def statement(outcome: str, **more):
 
 REPORT = HEAD | {
     "kept_statements": [statement("kept", memory="mem_000000000001", line=9)],
+    "proposed_statements": [statement("proposed", memory="mem_000000000003")],
     "known_statements": [statement("known")],
     "refused_statements": [statement("refused", line=1), statement("refused", run=4)],
     "injected": [{"id": "mem_000000000001", "at": "2026-01-02T09:00:00Z", "content": HOSTILE, "event": "SessionStart"}],
