@@ -22,7 +22,7 @@ from memoryd.types import Backend, MemoryItem, Query, Status
 DATABASES = ("literal.db", "vector.db", "graph.db", "tokens.db")
 TOOLS = "redis pnpm docker nginx kafka sqlite ruff helm vite cargo".split()
 PLACES = "staging production laptop runner gateway".split()
-FAST_TRIES = 20
+FAST_TRIES = 8
 SLOW_TRIES = 300
 Damage = Callable[[random.Random, bytearray], None]
 

@@ -73,7 +73,12 @@ def test_cached_input_counts_as_input_and_an_unknown_cost_stays_unknown() -> Non
 
 @given(
     st.lists(
-        st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(st.text(), inner) | st.lists(inner))
+        st.recursive(
+            st.none() | st.integers() | st.text(max_size=20),
+            lambda inner: st.dictionaries(st.text(max_size=20), inner, max_size=5) | st.lists(inner, max_size=5),
+            max_leaves=12,
+        ),
+        max_size=5,
     )
 )
 def test_any_json_is_read_without_an_error(lines: list[Any]) -> None:

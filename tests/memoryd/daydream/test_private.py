@@ -59,9 +59,9 @@ def test_what_only_looks_like_the_tag_stays(text: str) -> None:
 
 @pytest.mark.parametrize("part", ["<private>", "< private ", "<private a=", "</private>", "<", "<pri\u200b"])
 def test_the_time_for_many_tags_grows_with_their_number(part: str) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     strip_private(part * (200_000 // len(part)))
-    assert time.process_time() - start < 2
+    assert time.thread_time() - start < 2
 
 
 def test_a_cursor_carries_no_text_and_the_turns_before_are_read_from_the_log(tmp_path: Path) -> None:

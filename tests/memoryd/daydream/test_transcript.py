@@ -264,10 +264,13 @@ def test_thirty_megabytes_are_read_in_seconds(tmp_path: Path) -> None:
     block = encode(*conversation(40, size=20_000))
     path = tmp_path / "a.jsonl"
     path.write_bytes(block)
-    list(read_all(path))
-    start = time.process_time()
-    list(read_all(path))
-    assert len(block) / (time.process_time() - start) > 5e6, "a tenth of what is usual, for busy machines"
+
+    def seconds() -> float:
+        start = time.thread_time()
+        list(read_all(path))
+        return time.thread_time() - start
+
+    assert len(block) / min(seconds() for _ in range(3)) > 5e6, "a fraction of what is usual, for busy machines"
 
 
 def test_byte_order_mark_windows_line_ends_and_blank_lines_are_no_trouble(tmp_path: Path) -> None:

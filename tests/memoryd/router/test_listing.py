@@ -78,7 +78,7 @@ def test_any_text_is_read_without_a_fault(text: str) -> None:
 
 
 def test_a_long_text_is_left_at_once() -> None:
-    start = time.process_time()
+    start = time.thread_time()
     for text in ("open " * 100_000, "还没" * 100_000, "to-" * 100_000, " " * 500_000 + "open"):
         assert asked_listing(text, NOW) is None
-    assert time.process_time() - start < 2
+    assert time.thread_time() - start < 2

@@ -431,6 +431,7 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon):
 @pytest.mark.parametrize("farewell", ["leaves", "sends an endless line"])
 def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, farewell):
     monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 2000)
+    monkeypatch.setattr("memoryd.server.connection.BODY_SECONDS", 0.05)  # before the server waits for the next line
     daemon.api.answers["recall"] = {"hits": [], "answer": "nothing relevant"}
     slow = daemon.api.call
 
@@ -442,15 +443,12 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, f
     daemon.api.call = call
     with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
-        connection.sendall(
-            b"memoryd/1 mcp 1\n/" + orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-        )
-        connection.sendall(b'\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        greeting = orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        connection.sendall(b"memoryd/1 mcp 1\n/" + greeting + b'\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "x"}}}
         connection.sendall(orjson.dumps(request) + b"\n")
         until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
         if farewell != "leaves":
-            monkeypatch.setattr("memoryd.server.connection.BODY_SECONDS", 0.05)
             connection.sendall(b"x" * 5000)
             until(lambda: daemon.client.call("daemon_info")["mcp_connections"] == 0)
     daemon.api.slow.set()

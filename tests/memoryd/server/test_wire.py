@@ -52,7 +52,10 @@ def test_the_id_at_the_end_of_a_long_line_is_found():
     assert id_at_end(b'"id": 3, "method": "x"}') is None
 
 
-@given(st.dictionaries(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists)), st.integers(0, 10**9))
+VALUES = st.recursive(st.none() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=5), max_leaves=12)
+
+
+@given(st.dictionaries(st.text(max_size=20), VALUES, max_size=5), st.integers(0, 10**9))
 def test_the_id_is_found_beside_anything(params, id):
     line = json.dumps({"params": params, "id": id, "jsonrpc": "2.0"}).encode()
     assert id_of(line) == id
