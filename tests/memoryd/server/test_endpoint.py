@@ -1,4 +1,5 @@
 import os
+import tempfile
 
 import pytest
 from hypothesis import given
@@ -32,8 +33,15 @@ def test_a_stopping_daemon_leaves_the_endpoint_of_its_successor(tmp_path):
     assert read_endpoint(paths) == Endpoint(port=2, token="b")
 
 
-def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+@pytest.fixture
+def short_folder():
+    """One whose path leaves room for a socket's, wherever the tests keep theirs."""
+    with tempfile.TemporaryDirectory(prefix="md-") as folder:
+        yield folder
+
+
+def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, short_folder, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", short_folder)
     paths = Paths(tmp_path / ("long" * 30))
     first, endpoint = listen(paths, tcp=False)
     first.close()
