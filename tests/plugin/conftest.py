@@ -18,6 +18,7 @@ import pytest
 
 from tests.hooks.fake_daemon import BOUND_SECONDS, ROOT, base_env, make_patient
 
+SOON_SECONDS = 0.3  # for the pump to give up on a daemon that is not there
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -103,7 +104,8 @@ class Pumps:
         self.python = folder / "fake-python"
         self.pids = folder / "pids"
         self.env = {**base_env(self.home, folder / "data"), "MEMORYD_PYTHON": str(self.python)}
-        make_patient(self.plugin / "plugin" / "pump.py", {"GOODBYE_SECONDS": BOUND_SECONDS, "HOLD_SECONDS": BOUND_SECONDS})
+        patience = {"GOODBYE_SECONDS": BOUND_SECONDS, "HOLD_SECONDS": BOUND_SECONDS, "PATIENCE_SECONDS": SOON_SECONDS}
+        make_patient(self.plugin / "plugin" / "pump.py", patience)
         make_patient(self.plugin / "plugin" / "finder.py", {"CONNECT_SECONDS": BOUND_SECONDS})
         self.starts_nothing()
         self.clients: list[Client] = []
