@@ -15,7 +15,7 @@ LAYERS = {
     "memoryd": [
         {"types", "protocols", "errors"},
         {"config", "config_file", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project",
-         "client_tags", "state", "ledger", "verdicts", "offers", "candidates", "entities", "openai_api"},
+         "client_tags", "state", "ledger", "verdicts", "offers", "candidates", "entities", "openai_api", "patterns"},
         {"stores", "embed", "llm", "router"},
         {"statements"},
         {"service", "indexer", "late", "ranking", "handwork"},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from memoryd.patterns import later
+
 GAP = "[…]"
 
 # A statement with one of these asks for something lasting, in the languages that the offline reader knows.
-ORDER = re.compile(
+ORDER = later(
     r"\b(?:always|never|from now on|going forward|in future|must(?:n't)?|should(?:n't)?|shall|need to|have to|don'?t|do not|"
     r"prefers?|remember|make sure|ensure|please|rule|every|each|whenever|only|avoid|"
     r"immer|stets|nie(?:mals)?|ab (?:jetzt|sofort)|künftig|zukünftig|soll(?:st|en|t)?|müssen|muss|bitte|merk\w*|nur|jede[rnms]?|"
@@ -44,7 +46,7 @@ NOUN = (
     r"ошибка|вывод|лог|письмо|сообщение|комментарий|страница|документация|файл|текст|тикет|ответ|описание|отчёт|отчет|инструкция)"
 )
 NOUN_ZH = r"(?:日志|输出|错误|报错|邮件|消息|评论|页面|网页|文档|文件|内容|文本|工单|问题|描述|回复|说明|帖子|文章)"
-PRESENTS = re.compile(
+PRESENTS = later(
     r"\b(?:here(?:'s|’s| is| are| comes| you go)|th(?:is|at) (?:is|was)|these are|(?:dies|das) (?:ist|war|sind)|c'est|ceci est|est[aeo]s? (?:es|son)|this came|"
     r"(?:got|received|found|sent|posted|opened|filed|left) (?:me |us )?(?:this|that|these|the|an?)|это|below|following|follows?|pasted?|copied|quoting|quoted?|forwarded?|"
     r"from (?:the|our|my|a|an|their|his|her)|i (?:got|get|found|received|see)|it (?:says|said)|according to|"
@@ -55,7 +57,7 @@ PRESENTS = re.compile(
     + "|这是|以下|如下|下面|根据",
     re.IGNORECASE,
 )
-REQUEST = re.compile(
+REQUEST = later(
     r"^\W*(?:(?:can|could|would|will) you |please |pls |bitte |por favor |пожалуйста |请)?(?:fix|review|look (?:at|into)|check|see|read|"
     r"summari[sz]e|translate|explain|analy[sz]e|debug|handle|implement|address|consider|process|investigate|resolve|triage|reproduce|"
     r"proofread|answer|reply|respond|schau\w*|prüfe?|lies|behebe?|analysiere|übersetze|fasse|erkläre|beantworte|"
@@ -63,14 +65,14 @@ REQUEST = re.compile(
     r"посмотри|исправь|прочитай|разбери|переведи|объясни|проверь)\b|^\s*请?(?:看|修复|阅读|总结|翻译|解释|检查|分析|处理)",
     re.IGNORECASE,
 )
-THIS = re.compile(
+THIS = later(
     r"\b(?:this|these|those|that|it|the following|below|folgende\w*|dies\w*|das|ceci|ça|cela|suivant\w*|esto|est[ae]|siguiente|это|этот|эту|"
     r"следующ\w+)\b|这|以下|下面",
     re.IGNORECASE,
 )
-HAS_NOUN = re.compile(rf"(?<!\w){NOUN}(?!\w)|{NOUN_ZH}", re.IGNORECASE)
+HAS_NOUN = later(rf"(?<!\w){NOUN}(?!\w)|{NOUN_ZH}", re.IGNORECASE)
 # The person's own headings and labels, which introduce what the person wants.
-OWN_LABEL = re.compile(
+OWN_LABEL = later(
     r"\b(?:remember|keep in mind|from now on|going forward|always|never|rules?|conventions?|prefer\w*|every|each|all|any|whenever|when|if|"
     r"before|after|for|about|use|write|keep|name|call|(?:one|two|three|four|some|few|more|other) (?:more )?(?:things?|points?|notes?|remarks?|wishes|requests?)|"
     r"heads[- ]up|notes?|important|reminder|btw|by the way|also|final(?:ly)?|correction|decision|don'?t|do not|let'?s|please|yes|no|ok(?:ay)?|"
@@ -82,7 +84,7 @@ OWN_LABEL = re.compile(
     re.IGNORECASE,
 )
 # As a label of its own this is no topic ("Docs: always in German") but the name of what follows.
-LABEL = re.compile(
+LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
@@ -93,61 +95,61 @@ LABEL = re.compile(
     r"ошибка|вывод|лог|письмо|сообщение|комментарий|тикет|описание|отчёт|отчет)(?!\w)|" + NOUN_ZH,
     re.IGNORECASE,
 )
-STATES = re.compile(r"\b(?:is|are|was|were|isn'?t|ist|sind|war|est|sont|es|son|era)\b", re.IGNORECASE)
-COLON = re.compile(r":(?=\s|$|[\"'“„«「『\u4e00-\u9fff])|：")
+STATES = later(r"\b(?:is|are|was|were|isn'?t|ist|sind|war|est|sont|es|son|era)\b", re.IGNORECASE)
+COLON = later(r":(?=\s|$|[\"'“„«「『\u4e00-\u9fff])|：")
 LABEL_WORDS, HEAD_CHARS, MOST_COLONS = 4, 200, 6
-PRESENTS_ALONE = re.compile(
+PRESENTS_ALONE = later(
     r"\b(?:below|follows?|following|pasted?|here(?:'s|’s| is| are)|unten|folgt|ci-dessous|voici|a continuación|aqu[ií] está|ниже|вот)\b|如下|以下|这是",
     re.IGNORECASE,
 )
-DELIMITED = re.compile(r"^\s*(?:```|~~~|>|＞|&gt;|\[…\]|[\"'“„«‹‘「『])")
+DELIMITED = later(r"^\s*(?:```|~~~|>|＞|&gt;|\[…\]|[\"'“„«‹‘「『])")
 
-FENCE = re.compile(r"^[ \t>]{0,40}(?P<mark>`{3,}|~{3,}|\"\"\"|''')(?P<rest>[^\n]*)$")
-SEPARATOR = re.compile(
+FENCE = later(r"^[ \t>]{0,40}(?P<mark>`{3,}|~{3,}|\"\"\"|''')(?P<rest>[^\n]*)$")
+SEPARATOR = later(
     r"^\s*(?:[-=_*~#•·—–─━═]{3,}|-{2,}\s?8<\s?-{2,}.*|-{3,}\s?(?:begin|end|start|original|forwarded|weitergeleitet|ursprüngliche|message|mensaje)\b.*)\s*$",
     re.IGNORECASE,
 )
-QUOTE_LINE = re.compile(r"^\s{0,3}(?:[>＞»|┃│▌❯]|&gt;)")
-TABLE_END = re.compile(r"\|\s*$")
-INDENTED = re.compile(r"^(?: {4,}|\t)")
-BULLET = re.compile(r"^\s*(?:[-*+•·–]|\d{1,2}[.)])\s+")
-HEADING = re.compile(r"^\s{0,3}#{1,6}\s+\S")
-BOLD_HEADING = re.compile(r"^\s*(?:\*\*[^*\n]{2,80}\*\*:?|__[^_\n]{2,80}__:?)\s*$")
-SETEXT = re.compile(r"^\s*(?:={3,}|-{3,})\s*$")
-GUIDANCE = re.compile(
+QUOTE_LINE = later(r"^\s{0,3}(?:[>＞»|┃│▌❯]|&gt;)")
+TABLE_END = later(r"\|\s*$")
+INDENTED = later(r"^(?: {4,}|\t)")
+BULLET = later(r"^\s*(?:[-*+•·–]|\d{1,2}[.)])\s+")
+HEADING = later(r"^\s{0,3}#{1,6}\s+\S")
+BOLD_HEADING = later(r"^\s*(?:\*\*[^*\n]{2,80}\*\*:?|__[^_\n]{2,80}__:?)\s*$")
+SETEXT = later(r"^\s*(?:={3,}|-{3,})\s*$")
+GUIDANCE = later(
     r"this file provides guidance to|provides guidance to claude code|this file (?:contains|gives) (?:guidance|instructions) (?:to|for) ",
     re.IGNORECASE,
 )
-MAIL_HEADER = re.compile(
+MAIL_HEADER = later(
     r"^\s*\*{0,2}(?P<name>from|to|cc|bcc|subject|date|sent|reply-to|message-id|von|an|betreff|gesendet|datum|de|à|objet|envoyé|para|asunto|enviado|"
     r"fecha|от|кому|тема|дата|发件人|收件人|主题|日期|时间)\*{0,2}\s?[:：]\*{0,2}\s*\S",
     re.IGNORECASE,
 )
-MAIL_FROM = re.compile(r"^\s*\*{0,2}(?:from|von|de|от|发件人)\*{0,2}\s?[:：].*(?:@|<)", re.IGNORECASE)
-MAIL_SUBJECT = re.compile(r"^\s*\*{0,2}(?:subject|betreff|objet|asunto|тема|主题)\*{0,2}\s?[:：]", re.IGNORECASE)
-WROTE = re.compile(
+MAIL_FROM = later(r"^\s*\*{0,2}(?:from|von|de|от|发件人)\*{0,2}\s?[:：].*(?:@|<)", re.IGNORECASE)
+MAIL_SUBJECT = later(r"^\s*\*{0,2}(?:subject|betreff|objet|asunto|тема|主题)\*{0,2}\s?[:：]", re.IGNORECASE)
+WROTE = later(
     r"^\s*(?:(?:on|am|le|el) .{3,120}(?:wrote|schrieb|a écrit|escribió)\b.*|.{1,80}\b(?:wrote|schrieb|a écrit|escribió|написал|пишет)\s*[:：]\s*$|"
     r".{1,80}(?:写道|说)[:：]\s*$)",
     re.IGNORECASE,
 )
-GREETING = re.compile(
+GREETING = later(
     r"^\s*(?i:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|cher|chère|hola|estimad[oa]|добрый день|здравствуйте|уважаем\w+)"
     r"\s+(?!(?i:claude|agent|assistant|there|all)\b)[A-ZÄÖÜА-Я][\w’'. -]{0,40}[,!]\s*$|^\s*(?i:dear|sehr geehrte[rs]?|estimad[oa])\b[^\n]{0,60}[,!:]\s*$",
 )
-ROLE = re.compile(
+ROLE = later(
     r"^\s*(?:\[|<)?\*{0,2}(?:human|user|assistant|claude|system|chatgpt|gpt|ai|bot|agent|customer|reporter|reviewer)\*{0,2}(?:\]|>)?\s?[:：]",
     re.IGNORECASE,
 )
-CHAT = re.compile(
+CHAT = later(
     r"^\s*(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?\]?[ ,;-]+\S|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
     r"[A-Z][\w.-]{1,30}(?: [A-Z][\w.-]{1,30})?\s*[(\[]?(?:\d{1,2}:\d{2}|today|yesterday)(?:\s?[ap]m)?[)\]]?)",
     re.IGNORECASE,
 )
-DIFF = re.compile(
+DIFF = later(
     r"^(?:diff --git |index [0-9a-f]{6,}\.\.|(?:\+\+\+|---) \S|@@ -\d|Index: \S|\*\*\* (?:Begin|Update|Add|Delete) |<{7} |>{7} |={7}$)"
 )
-PATCHED = re.compile(r"^\+\S|^\+ {2,}")
-LOG = re.compile(
+PATCHED = later(r"^\+\S|^\+ {2,}")
+LOG = later(
     r"^\s*(?:[\[(]?\d{4}[-/]\d{2}[-/]\d{2}[T ,]|[\[(]?\d{1,2}:\d{2}:\d{2}\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d{1,2} \d{2}:\d{2}|"
     r"[\[(]?(?:trace|debug|info|notice|warn(?:ing)?|error|err!?|fatal|critical|fail(?:ed|ure)?|panic)[\])]?(?:\s?[:|]|\[|\s-)\s*\S|\[(?:trace|debug|info|notice|warn(?:ing)?|error|fatal)\]|"
     r"traceback \(most recent|File \"[^\"]{1,300}\", line \d|at [\w.$<>]+ ?\(|\w*(?:Error|Exception|Warning): |npm (?:err|warn)|error\[E\d+\]|"
@@ -156,26 +158,26 @@ LOG = re.compile(
     r"\d{1,6}(?:→|\t| ?[|│:] )\S|⎿|⏺|●|└|├|(?:HTTP/\d|[<>*] )\S{0,3}\s?\d{3} )",
     re.IGNORECASE,
 )
-LINK_DEFINITION = re.compile(r"^\s{0,3}\[[^\]\n]{1,200}\]:\s*\S")
-FOOTNOTE = re.compile(r"^\s{0,3}\[\^")
+LINK_DEFINITION = later(r"^\s{0,3}\[[^\]\n]{1,200}\]:\s*\S")
+FOOTNOTE = later(r"^\s{0,3}\[\^")
 
-TAG = re.compile(r"(?:(?<![\w`])<|<(?=/))(?P<close>/?)(?P<name>[A-Za-z_][\w:.-]{0,60})(?P<attributes>(?:\s[^<>]{0,400})?)>")
-BB_TAG = re.compile(
+TAG = later(r"(?:(?<![\w`])<|<(?=/))(?P<close>/?)(?P<name>[A-Za-z_][\w:.-]{0,60})(?P<attributes>(?:\s[^<>]{0,400})?)>")
+BB_TAG = later(
     r"\[(?P<close>/?)(?P<name>quote|code|spoiler|noparse|issue|log|email|paste)\b(?P<attributes>[^\]\n]{0,100})\]", re.IGNORECASE
 )
-ATTRIBUTE = re.compile(r"[\w-]+\s*=\s*(?:\"[^\"]*\s[^\"]*\"|'[^']*\s[^']*')")
+ATTRIBUTE = later(r"[\w-]+\s*=\s*(?:\"[^\"]*\s[^\"]*\"|'[^']*\s[^']*')")
 COMMENTS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("/*", "*/"))
-LINK = re.compile(r"!?\[(?P<text>[^\[\]\n]{1,400})\](?:\((?P<target>[^()\n]{0,800})\)|\[[^\]\n]{0,100}\])")
-REPORTED = re.compile(
+LINK = later(r"!?\[(?P<text>[^\[\]\n]{1,400})\](?:\((?P<target>[^()\n]{0,800})\)|\[[^\]\n]{0,100}\])")
+REPORTED = later(
     rf"(?:(?<!\w){NOUN}(?!\w)[^.!?\n:：\"]{{0,40}}?\b{SPEECH}\b|{NOUN_ZH}[^。！？\n]{{0,10}}?{SPEECH_ZH}|"
     rf"\b(?:according to|laut|gemäß|selon|d'après|según|согласно)\b[^.!?\n,]{{0,60}}?{NOUN}(?!\w)[^,.!?\n]{{0,20}},?|根据[^。，\n]{{0,20}}{NOUN_ZH}[，,]?)",
     re.IGNORECASE,
 )
-CLAUSE_END = re.compile(
+CLAUSE_END = later(
     r"(?:[,;，；]\s+|(?<=\w)\s+(?=but\s+(?:always|never|use)\b))(?=(?:but|however|yet|instead|so|aber|jedoch|mais|pero|sino|но|однако)\b)|[.!?]\s+|\n|[,，；;。]\s?(?=但|不过|可是)|[。！？]",
     re.IGNORECASE,
 )
-QUOTES_WORD = re.compile(r"(?:[:：,，(]|\b" + SPEECH + r"(?:\s+that)?|" + SPEECH_ZH + r")\s*$", re.IGNORECASE)
+QUOTES_WORD = later(r"(?:[:：,，(]|\b" + SPEECH + r"(?:\s+that)?|" + SPEECH_ZH + r")\s*$", re.IGNORECASE)
 SHORT_WORDS, SHORT_CHARS = 4, 40
 TINY_WORDS = 2
 LONG_WORDS = 14
@@ -184,26 +186,26 @@ NEAR_LINES, NEAR_CHARS, MOST_QUOTATIONS = 40, 160, 300
 PAIRS = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "〝": "〞", "＂": "＂"}
 OPENS_AFTER = frozenset(" \t\n([{<:：—–-=/*_，。、；！？…")
 ENDS_BEFORE = frozenset(" \t\n)]}>.,;:!?…—–*_，。、；：！？")
-SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
-WORD = re.compile(r"\w+")
-CJK_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+SENTENCE = later(r"(?<=[.!?。！？])\s+")
+WORD = later(r"\w+")
+CJK_SIGN = later(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 # The rest of a turn after one of these is data: code, forms, lists of an issue, marks of a begin, a URL alone, signatures.
-BEGINS = re.compile(
+BEGINS = later(
     r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
     r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:,\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
     r"(?:best |kind |warm |with )?(?:regards|sincerely|cheers|grüße|viele grüße|mit freundlichen grüßen|mfg|cordialement|saludos|с уважением),?\s*$)"
     r"|^\S.{0,40} [—–-] (?:today|yesterday|\d).{0,20}\d{1,2}:\d{2}",
     re.IGNORECASE,
 )
-COMMENT_LINE = re.compile(r"^\s*(?://|--\s|;;|%\s|\(\*|/\*|\*/|REM\s|#!|#\s)")
-COMMENT_TAIL = re.compile(r"(?<=[;{}),\]])\s{0,8}(?://|#|--)\s?\S.*$")
-FORM = re.compile(r"^\s*(?:[-*+]\s+)?\*{0,2}(?P<label>[A-Za-zÀ-ÿ][\w /.-]{0,40})\*{0,2}:\s+\S")
-MACHINE = re.compile(
+COMMENT_LINE = later(r"^\s*(?://|--\s|;;|%\s|\(\*|/\*|\*/|REM\s|#!|#\s)")
+COMMENT_TAIL = later(r"(?<=[;{}),\]])\s{0,8}(?://|#|--)\s?\S.*$")
+FORM = later(r"^\s*(?:[-*+]\s+)?\*{0,2}(?P<label>[A-Za-zÀ-ÿ][\w /.-]{0,40})\*{0,2}:\s+\S")
+MACHINE = later(
     r"^\s*(?:[\w./\\-]{1,200}[:(]\d{1,7}[:,]\d{1,5}\)?|\d{1,7}:\d{1,5}\s+(?:error|warning|info)|(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL|ok|not ok) (?:\S{1,200}(?:::|/)|\d)|"
     r"Step \d{1,4}/\d{1,4} |-{2,3}> \w|[<>*] (?:HTTP/|GET |POST |PUT |Host: |User-Agent: )|[0-9a-f]{7,40} \S|commit [0-9a-f]{7,40}|Author: |\d{1,9},\S)"
 )
-CHECKED = re.compile(
+CHECKED = later(
     r"(?:\b(?:is|are) (?:this|that|it|these|those) (?:correct|right|true|ok(?:ay)?|legit|safe|good|valid|still)|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)|"
     r"\bdo you (?:agree|understand)|\bstimmt das|\bist das (?:richtig|korrekt)|\bc'est (?:vrai|correct)|\bes (?:correcto|cierto)|\bверно ли|对吗)[^.!\n?？]{0,60}[?？]",
     re.IGNORECASE,
@@ -211,17 +213,17 @@ CHECKED = re.compile(
 GENERIC_WORDS = 4
 # What every opening mark holds, the mark, and the closing one.
 REGIONS = (
-    (("<<", "{{{", "[[["), re.compile(r"<{2,5}(?=\S)|\{{3}|\[{3}"), re.compile(r">{2,5}|\}{3}|\]{3}")),
-    (("\\begin{",), re.compile(r"\\begin\{\w{1,40}\}"), re.compile(r"\\end\{\w{1,40}\}")),
-    (("``",), re.compile(r"``(?!`)"), re.compile(r"\x27\x27|``")),
+    (("<<", "{{{", "[[["), later(r"<{2,5}(?=\S)|\{{3}|\[{3}"), later(r">{2,5}|\}{3}|\]{3}")),
+    (("\\begin{",), later(r"\\begin\{\w{1,40}\}"), later(r"\\end\{\w{1,40}\}")),
+    (("``",), later(r"``(?!`)"), later(r"\x27\x27|``")),
 )
-PASTED_ALONE = re.compile(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
+PASTED_ALONE = later(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
 HEADLINE_WORDS = 6
 # A line that names its writer or its picture, with the text behind it.
-NAMED = re.compile(
+NAMED = later(
     r"^\s*(?:\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]\s|(?:From|Von|De|От) [A-Z\u00c0-\u042f]\w{1,30}(?: [A-Z]\w{1,30})?\s{0,3}[-–—:]\s)"
 )
 # The agent's own words, quoted back to it.
-YOURS = re.compile(r"\b(?:you|your|du|dein\w*|ihr|tu|ton|ta|vous|votre|su|tus?)\b|\bты\b|\bтво\w+|\bвы\b|你", re.IGNORECASE)
-HEREDOC = re.compile(r"<<-?[\"']?[A-Z_]{2,20}[\"']?\s*$")
-PAIRED = re.compile(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")
+YOURS = later(r"\b(?:you|your|du|dein\w*|ihr|tu|ton|ta|vous|votre|su|tus?)\b|\bты\b|\bтво\w+|\bвы\b|你", re.IGNORECASE)
+HEREDOC = later(r"<<-?[\"']?[A-Z_]{2,20}[\"']?\s*$")
+PAIRED = later(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")

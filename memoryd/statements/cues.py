@@ -11,15 +11,17 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
+from memoryd.patterns import later
+
 READ = 2_000  # characters; a statement is a sentence or two, and cues are looked for in no more
 THING = r"[^\s,;:!?()\[\]{}<>\"'“”«»„，。；：！？、（）「」]{1,60}"
 PHRASE = rf"{THING}(?: {THING}){{0,5}}"
 
-_HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
-_KANA = re.compile(r"[぀-ヿ]")
-_HANGUL = re.compile(r"[가-힯]")
-_CYRILLIC = re.compile(r"[\u0400-\u052f]")
-_LATIN_WORD = re.compile(r"[^\W\d_]+")
+_HAN = later(r"[㐀-䶿一-鿿豈-﫿]")
+_KANA = later(r"[぀-ヿ]")
+_HANGUL = later(r"[가-힯]")
+_CYRILLIC = later(r"[\u0400-\u052f]")
+_LATIN_WORD = later(r"[^\W\d_]+")
 # Words that tell Latin languages apart; English when none of them is found.
 _TELLING: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -61,7 +63,7 @@ def language(text: str) -> str:
 
 
 def _compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
-    return MappingProxyType({code: re.compile(pattern, re.IGNORECASE) for code, pattern in patterns.items()})
+    return MappingProxyType({code: later(pattern, re.IGNORECASE) for code, pattern in patterns.items()})
 
 
 # Words that say little about what a statement is about, besides the English ones of memoryd.text.
@@ -109,18 +111,18 @@ _FILLERS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 _CJK_FILLERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
-        "zh": re.compile(
+        "zh": later(
             r"我们|你们|他们|使用|采用|改用|改为|改成|换成|换到|换为|用的是|现在|目前|已经|从今以后|以后|今后|必须|需要|应该|可以|一律|所有|每次|请|都|了|的|是"
             r"|在|把|将|被|从|到|由|用|而|和|与|也|就|再|要|会|有|为|成|一个|这个|那个|进行|其实|不再|而不是|代替|取代"
         ),
-        "ja": re.compile(r"[ぁ-ん]+|使用|利用|現在|今後|変更|移行"),
-        "ko": re.compile(
+        "ja": later(r"[ぁ-ん]+|使用|利用|現在|今後|変更|移行"),
+        "ko": later(
             r"(?<=[가-힯\w])(?:으로|에서|에게|까지|부터|이다|입니다|은|는|이|가|을|를|에|로|와|과|도|의|만)(?=\s|[.,]|$)"
             r"|(?:사용|이용)?(?:한다|합니다|하고|해요|했다|했습니다|하는|해야|하지|됩니다|된다|있다|있습니다)|사용|이제|지금|현재|앞으로|더 이상|대신|우리"
         ),
     }
 )
-_WORD = re.compile(r"[^\W_]+")
+_WORD = later(r"[^\W_]+")
 
 
 def content(text: str, code: str) -> str:
@@ -163,7 +165,7 @@ def negations(text: str) -> int:
 
 # Limits: one that stands on one side only makes another statement.
 
-_ORDER_WORDS = re.compile(
+_ORDER_WORDS = later(
     r"\b(before|after|while|until|during|vor|nach|bis|avant|après|antes|después|depois|до|после)\b|之前|之后|前に|後に",
     re.IGNORECASE,
 )
@@ -260,13 +262,13 @@ def has_correction(text: str) -> bool:
     return _CORRECTION[language(text)].search(text[:READ]) is not None
 
 
-_OPEN = re.compile(
+_OPEN = later(
     r"\b(?:todo|to-do|to do|still (?:need|have|missing|open|to)|needs? to be|not yet|no \w{1,20} yet|yet|known bug|bug:|pending|missing"
     r"|offen|fehlt|noch nicht|steht noch aus|à faire|manque|pas encore|pendiente|falta|por hacer|aún no|pendente|por fazer|ainda não"
     r"|ещё не|еще не|осталось|нужно сделать|надо сделать|workaround|for now)\b|待办|尚未|还没|还需要|未実装|まだ|今後の課題|아직|할 일",
     re.IGNORECASE,
 )
-_DONE = re.compile(
+_DONE = later(
     r"\b(?:done(?! by| in| with| via| at)|fixed|finished|merged|implemented|landed|shipped|added|solved|resolved|completed|cancell?ed|works (?:now|since|again)|is in\b"
     r"|are in\b|in place|rolled out|erledigt|behoben|fertig|angelegt|ausgerollt|umgesetzt|fait|corrigé|terminé|ajouté|hecho|listo|corregido"
     r"|resuelto|añadid[oa]|feito|pronto|corrigido|adicionad[oa]|сделан\w?|готов\w?|исправлен\w?|добавлен\w?|добавили|исправили)\b"
@@ -285,11 +287,11 @@ def is_done(text: str) -> bool:
     return _DONE.search(text[:READ]) is not None
 
 
-_CAUSE = re.compile(
+_CAUSE = later(
     r"\b(?:root[- ]causes?|causes?|culprit|reason|ursache|grund|raison|causa|motivo|причин\w{1,2}|дело в)\b|原因|원인",
     re.IGNORECASE,
 )
-_RETRACTION = re.compile(
+_RETRACTION = later(
     r"\b(?:(?:that|this|it|i|which|diagnosis|assumption|theory|guess|we) (?:was|were|am|is) (?:wrong|mistaken|incorrect)|not the (?:root )?(?:cause|culprit|reason)"
     r"|i take (?:that|it) back|correction|das war falsch|lag (?:ich )?falsch|war nicht die ursache|doch nicht|c['’]était faux|je me suis trompée?"
     r"|n['’]était pas la cause|me equivoqué|no era la causa|era incorrecto|estava errad[oa]|não era a causa|я ошиб\w{1,3}|это было неверно"
@@ -308,7 +310,7 @@ def retracts(text: str) -> bool:
     return _RETRACTION.search(text[:READ]) is not None
 
 
-_IDENTIFIER = re.compile(r"\w{1,80}_\w{1,80}")
+_IDENTIFIER = later(r"\w{1,80}_\w{1,80}")
 
 
 def identifiers(text: str) -> frozenset[str]:
@@ -422,15 +424,15 @@ _GONE: Mapping[str, str] = MappingProxyType(
     }
 )
 _GONE_PATTERNS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {code: re.compile(pattern.strip(), re.IGNORECASE | re.VERBOSE) for code, pattern in _GONE.items()}
+    {code: later(pattern.strip(), re.IGNORECASE | re.VERBOSE) for code, pattern in _GONE.items()}
 )
 # What ends in some case ("when a user is deleted") has not ended.
-_CASE = re.compile(
+_CASE = later(
     r"\b(?:when(?:ever)?|if|while|until|once|after|unless|as soon as|wenn|falls|sobald|si|cuando|quand|se|quando|если|когда)\b[^,.;:]*$",
     re.IGNORECASE,
 )
 # "X, not Y" speaks for X; "do not Y" is a negation.
-CONTRAST = re.compile(
+CONTRAST = later(
     r"\b(?P<before>[\w'’]{1,40})[,;]? (?:and |but )?not (?:(?:on|in|at|to|from|by|with|for|via|using) )?(?:the |a |an )?"
     r"(?P<old>[\w./@+-]{1,60})",
     re.IGNORECASE,

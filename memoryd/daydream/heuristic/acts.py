@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from memoryd.daydream.heuristic import moment
 from memoryd.daydream.heuristic.sentences import size, statements
+from memoryd.patterns import later
 from memoryd.text import CJK, keywords
 from memoryd.types import Kind, Polarity
 
@@ -39,7 +40,7 @@ class Act:
 
 # Openers
 
-_OPENER = re.compile(
+_OPENER = later(
     r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
     r"cool|nice|sure|right|"
     r"sorry|actually|listen|look|again|correct|wrong|exactly|fine|alright|stop|"
@@ -59,7 +60,7 @@ _OPENER = re.compile(
     r"(?:いや|いいえ|はい|ちなみに|あと|ありがとう|なお)[、,。]\s*|(?:아니(?:요)?|네|참고로|그리고|고마워)[,.]?\s+)",
     _I,
 )
-_REVISES = re.compile(
+_REVISES = later(
     r"^(?:no|nope|wrong|actually|sorry|final(?:ly)?|correction|rather|nein|falsch|doch nicht|korrektur|non|en fait|"
     r"correction|faux|"
     r"en realidad|corrección|não|на самом деле|нет|исправление)\s*[,.:;!—–-]|^(?:不对?|不是的?|错了|更正|"
@@ -80,7 +81,7 @@ def without_openers(text: str) -> str:
 
 # Words of the acts
 
-_REMEMBER = re.compile(
+_REMEMBER = later(
     r"^(?:(?:please |always )?(?:remember|keep in mind|don'?t forget(?= that|:| to)|do not forget(?= that|:| to)|"
     r"bear in mind|take note|make a note|"
     r"note(?= that (?!down)|:)|memori[sz]e|save to memory|"
@@ -95,7 +96,7 @@ _REMEMBER = re.compile(
     r"(?:请?记住|记得|请?记一下|记下来?|别忘了|牢记)[：:，,]?)\s*",
     _I,
 )
-_REMEMBER_AT_END = re.compile(
+_REMEMBER_AT_END = later(
     r"[,;.]? (?:please )?(?:remember (?:that|this)|keep (?:that|this) in mind|don'?t forget (?:that|this)|merk(?:e)? dir das|"
     r"denk daran|souviens-t'en|n'oublie pas ça|recu[eé]rdalo|no lo olvides|lembre-se disso|не забудь(?: это)?|"
     r"запомни(?: это)?)[.!]?$|[，,。]\s*(?:请)?记住(?:这点|这个|了)?[。！]?$|"
@@ -103,7 +104,7 @@ _REMEMBER_AT_END = re.compile(
     r"는 걸|라는 걸)?\s*기억해(?:\s?(?:줘|두세요|둬|주세요))?[.!]?$"
 )
 _STANDING = moment.STANDING
-_LABEL_RULE = re.compile(
+_LABEL_RULE = later(
     r"^(?:(?:new |house |project |team |our )?(?:rule|convention|policy|guideline|standard|final)|(?:neue |"
     r"unsere )?(?:regel|konvention|richtlinie)|"
     r"(?:nouvelle )?(?:règle|convention)|(?:nueva )?(?:regla|convención|norma)|(?:nova )?(?:regra|convenção)|"
@@ -111,7 +112,7 @@ _LABEL_RULE = re.compile(
     r"规则|规定|约定|最终|ルール|規約|규칙)\s*[:：—–]\s*",
     _I,
 )
-_LABEL_TODO = re.compile(
+_LABEL_TODO = later(
     r"^(?:(?:a )?(?:to-?do|follow-?up|still (?:open|to do|missing))(?: (?:for|left for) (?:later|next time|tomorrow|"
     r"another (?:day|session)))?|"
     r"(?:for )?(?:next time|later)|note for (?:later|next time)|remaining|open point|nächstes mal|für (?:später|"
@@ -145,8 +146,8 @@ _LEAD = (
     r"(?:^|[,;:.!—–]\s*|"
     r"\b(?:and|but|so|then|to|please|you (?:should|must|have to|need to)|we (?:should|must)?|everyone (?:should|must))\s+)"
 )
-_ALWAYS = re.compile(rf"{_LEAD}(?:please )?(?P<word>always|never(?: ever)?|don'?t ever|do not ever)\s+(?P<verb>{_DO})", _I)
-_ALWAYS_OTHER = re.compile(
+_ALWAYS = later(rf"{_LEAD}(?:please )?(?P<word>always|never(?: ever)?|don'?t ever|do not ever)\s+(?P<verb>{_DO})", _I)
+_ALWAYS_OTHER = later(
     r"^(?:bitte )?(?:immer|nie|niemals) (?:die|das|der|den|dem) [^.!?]{3,80}(?:en|ern|eln)[.!]?$|"
     # German: the adverb leads an infinitive, or follows an imperative.
     r"^(?:bitte )?(?:immer|nie(?:mals)?|stets|grundsätzlich)\s+(?!(?:noch|das|der|die|dasselbe|wieder|mehr|wenn|gleich|"
@@ -181,7 +182,7 @@ _ALWAYS_OTHER = re.compile(
     r"(?:항상|반드시|절대(?:로)?|매번|언제나)\s?\S.{1,60}(?:세요|해|줘|하기|마|말 것|할 것|써|쓰기|하자|십시오|마세요)[.!]?$",
     _I,
 )
-_NORM = re.compile(
+_NORM = later(
     r"^(?:(?:all|every|each|any|no) (?:\w[\w/-]* ){1,4}?(?:must|has to|have to|needs? to|should always|should never|may|"
     r"is|are)(?: not| never| always)? \w+|"
     r"(?!(?:you|we|i|it|they|he|she|this|that|the|there|one|who|what)\b)(?:[\w/-]+ ){1,3}?(?:must|should) (?:always|"
@@ -192,7 +193,7 @@ _NORM = re.compile(
     r"(?:все|каждый|каждая|любой|любая|любое) (?:\S+ ){1,4}?(?:долж\w+|обязан\w*)\b)",
     _I,
 )
-_SCOPE = re.compile(
+_SCOPE = later(
     r"\b(?:in|for|across|within) (?:this|our|the whole|the entire|my) (?:\w+ )?(?:repo(?:sitory)?|project|code ?base|"
     r"team|company|monorepo|workspace|organi[sz]ation|app)\b|"
     r"\b(?:in|bei) (?:diesem|unserem|dem ganzen) (?:projekt|repo(?:sitory)?|team)|in dieser codebasis|"
@@ -202,41 +203,41 @@ _SCOPE = re.compile(
     r"このリポジトリ|이 (?:프로젝트|저장소)",
     _I,
 )
-_IMPERATIVE = re.compile(
+_IMPERATIVE = later(
     r"^(?:(?:don'?t|do not|avoid|stop|never|always|only|use|name|write|keep|put|prefer|run|format|prefix|store|follow|"
     r"commit|push|test|add|document|sign|"
     r"we|nobody|all)\b|kein|nicht|wir|nous|on |nosotros|usamos|мы\b|не\b|我们|不要|别|用|使用)",
     _I,
 )
-_DONT_LASTING = re.compile(
+_DONT_LASTING = later(
     r"^(?:don'?t|do not|dont|avoid|never)\b.{3,}\b(?:ever|anywhere|at all|under any circumstances?|without (?:asking|my|"
     r"an? |permission|approval|tests?|review)\w*|"
     r"unless (?:I|we|asked|told|the user)|on (?:fri|mon|tues|wednes|thurs|satur|sun)days|in production|(?:to|on|"
     r"into) (?:main|master|production|prod))\b",
     _I,
 )
-_DONT_EVER = re.compile(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
+_DONT_EVER = later(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
 # What a sentence wants done, so that it says nothing of how things are.
-_TASK = re.compile(
+_TASK = later(
     r"\b(?:we|you|I) (?:need|have to|should|must|want you|can|could)\b|\blet'?s\b|\bplease\b|"
     r"\b(?:wir|du) (?:müssen|sollten|musst|solltest)\b|"
     r"\b(?:il faut|on doit|tu dois)\b|\b(?:hay que|tenemos que|temos que|precisamos)\b|\b(?:надо|нужно)\b|需要|应该",
     _I,
 )
-_IS = re.compile(
+_IS = later(
     r"\b(?:is|are|live|lives|stay|stays|go|goes|have|has|use|uses|start|starts|end|ends|must|always|never|heißen|heißt|liegen|"
     r"liegt|sind|ist|sont|est|se llaman?|están?|son|ficam?|são|лежат|называются|находятся)\b|叫|放在|位于|使用",
     _I,
 )
 # "The backup writes to the NAS, not to S3."
-_CONTRASTED = re.compile(
+_CONTRASTED = later(
     r"^(?:the|our|my|all|die|der|das|unsere?|le|la|les|notre|nos|el|los|las|nuestr[oa]s?|o|a|os|as|noss[oa]s?|наш\w*)\b "
     r"(?:[\w`'/.-]+ ){1,5}?(?!(?:should|must|needs?|looks?|seems?|shows?)\b)[\w]+ [^?!]{2,80}?(?:, |\s)"
     r"(?:not|nicht|pas|no|não|а не) \S+",
     _I,
 )
 # True for the moment only: the server is down, the port is taken.
-_TRANSIENT = re.compile(
+_TRANSIENT = later(
     r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
     r"done(?! by)|"
     r"empty|back|gone|stuck|late|offline|online|unavailable|unreachable|free|voll|langsam|belegt|pleine?|lente?|"
@@ -244,7 +245,7 @@ _TRANSIENT = re.compile(
     _I,
 )
 # What we do here: present habit of a team.
-_HABIT = re.compile(
+_HABIT = later(
     r"\bwe (?:(?:always|never|only|usually|generally|don'?t|do not|all) )?(?P<verb>use|name|write|keep|store|deploy|"
     r"ship|run|test|follow|format|target|support|host|release|"
     r"require|review|version|tag|call|avoid|squash|rebase|merge|lint|pin|sign|log|cache|build|publish|track|speak|"
@@ -261,7 +262,7 @@ _HABIT = re.compile(
     r"써요|쓴다)",
     _I,
 )
-_TELLS_MORE = re.compile(
+_TELLS_MORE = later(
     r"\bnot\b|\bonly\b|\binstead\b|\bnever\b|\bno longer\b|\bwithout\b|\bbecause\b|\bsince\b|\bso that\b|\bso \b|"
     r"\bnicht\b|\bkein\w*\b|\bnur\b|\bweil\b|\bstatt\b|"
     r"\bpas\b|\bseulement\b|\bau lieu\b|\bcar\b|\bparce\b|\bsolo\b|\bporque\b|\bno\b|\ben lugar\b|\bem vez\b|\bnão\b|"
@@ -269,12 +270,12 @@ _TELLS_MORE = re.compile(
     r"而不是|因为|只|不|ではなく|から|아니라|때문",
     _I,
 )
-_NAMES = re.compile(
+_NAMES = later(
     r"`[^`]+`|\d|[\w-]{1,60}[/_.<>@][\w<>/-]|\b[a-z]{1,40}[A-Z]\w*|(?<!^)(?<![.!?:] )\b[A-Z][\w+#-]+|\b[A-Z]{2,}\b|"
     r"\b\w{1,40}-\w{1,40}\b|"
     r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z][\w.-]+"
 )
-_DECIDED = re.compile(
+_DECIDED = later(
     r"\b(?:(?:we|I|the team)(?:'ve| have| had)? (?:decided|agreed|chose|chosen|picked|settled|opted|standardi[sz]ed|"
     r"ruled out)|(?:it|that) was (?:agreed|decided)|"
     r"the decision (?:is|was)|wir haben uns (?:für|gegen|auf|darauf)|wir haben (?:beschlossen|entschieden|vereinbart)|"
@@ -284,7 +285,7 @@ _DECIDED = re.compile(
     r"しました|決めた|決めました)|기로 (?:했|결정)",
     _I,
 )
-_CHANGED = re.compile(
+_CHANGED = later(
     r"\b(?:we(?:'ve| have)? (?:just )?(?:dropped|moved (?:\S+ ){0,5}?(?:to|from|off)|switched|migrated|renamed|replaced|"
     r"deprecated|stopped (?:using|supporting)|gave up|"
     r"abandoned|no longer \w+|don'?t \w+ .{0,40}any ?more)|wir (?:haben .{2,50}(?:umgestellt|migriert|abgeschafft|"
@@ -298,7 +299,7 @@ _CHANGED = re.compile(
     r"이전했)",
     _I,
 )
-_REASON = re.compile(
+_REASON = later(
     r"\b(?:because|since|so that|due to|as (?:it|we|they|the)|given that|otherwise|the reason|in order to|to avoid|"
     r"so (?:we|no|there|the)|for its?)\b|"
     r"[,;:] ?(?:we|it|they|there|the) (?:don'?t|can'?t|won'?t|do|already|have|has|need|needs|is|are|would|doesn'?t)\b|"
@@ -307,14 +308,14 @@ _REASON = re.compile(
     r"потому что|так как|чтобы|из-за|иначе)|因为|由于|否则|以免|避免|以便|ため|ので|から|때문|니까|위해",
     _I,
 )
-_CHOOSES = re.compile(
+_CHOOSES = later(
     r"^(?:let'?s (?:go with|use|take|keep|stick (?:with|to)|do)|go with|we(?:'ll| will)? (?:go with|take|stick (?:with|"
     r"to))|I'?(?:'d|'ll)? ?(?:go|going) with|"
     r"wir nehmen|nehmen wir|on prend|prenons|partons sur|vamos (?:con|com)|usemos|vamos usar|берём|возьмём|"
     r"давай(?:те)? (?:возьмём|использу\w+)|我们用|就用|采用|選びます)",
     _I,
 )
-_SWAP = re.compile(
+_SWAP = later(
     r"^(?:use|prefer|drop|take|pick|write|say|call it|nimm|benutze?|verwende?|utilise[rz]?|usa|use|"
     r"используй)\s+`?(?P<new>[\w.@/+#-]+)`?\s*"
     r"(?:,? (?:not|instead of|rather than|over|nicht|statt|anstatt|pas|au lieu de|en vez de|en lugar de|em vez de|а не|"
@@ -323,23 +324,23 @@ _SWAP = re.compile(
     _I,
 )
 _DETERMINER = frozenset("the a an this that these those it my your our one ones first second third other last".split())
-_NO_LONGER = re.compile(
+_NO_LONGER = later(
     r"\b(?:not? (?:\S+ ){1,4}?any ?more|no longer|instead of|rather than|used to be|nicht mehr|statt|plus (?:sur|en|à)|"
     r"ya no|não (?:está|é|usa|roda) mais|mais|больше не|уже не|вместо)\b|"
     r"不再|而不是|改成|改为|換成|ではなく|아니라",
     _I,
 )
-_DENIES = re.compile(
+_DENIES = later(
     r"^\W*(?:no\b|nope|wrong|actually|that'?s (?:not|wrong)|nein|falsch|non\b|faux|нет\b|неправильно|não\b|"
     r"不[，,。是对]|不对|错了|いや|違|아니)",
     _I,
 )
-_CONTRAST = re.compile(
+_CONTRAST = later(
     r"\bnot\b|\binstead of\b|\brather than\b|\bno longer\b|\bsondern\b|\bnicht\b|\bstatt\b|\bet non\b|\bpas\b|\bau lieu de\b|"
     r"\bsino\b|\bno en\b|\bnão\b|\bem vez\b|\bа не\b|\bвместо\b|不是|而不是|ではなく|아니라",
     _I,
 )
-_PREFERS = re.compile(
+_PREFERS = later(
     r"^(?:I (?:always |really |strongly |much |generally |usually |personally )?prefer|I'd (?:always )?(?:prefer|"
     r"rather)|my preference is|ich bevorzuge|mir (?:ist|sind) .{2,40}lieber|"
     r"je préfère|prefiero|prefiro|eu prefiro|(?:я )?предпочитаю)\b|^我(?:更?喜欢|偏好|习惯用|倾向)|(?:の方が好み|"
@@ -353,7 +354,7 @@ _GENERIC = (
     r"explanations|docs|documentation|code|functions|files|imports|"
     r"migrations|endpoints|components|summaries|plans|diffs|types|constants|secrets|texts|headings)"
 )
-_STYLE = re.compile(
+_STYLE = later(
     rf"^(?:(?:write|keep|name|format|structure|prefix|phrase|put|use|answer|reply|respond|explain|sort|order|end|start|"
     rf"begin|store|return|document|sign)\b\s+){{1}}"
     rf"(?:all |your |new |every )?{_GENERIC}\b.{{0,160}}\b(?:so that|in|with|without|as|like|after|under|by|for|short|"
@@ -373,7 +374,7 @@ _ENV_WORDS = (
     r"base de datos|servidor|máquina|cuenta|entorno|"
     r"banco(?: de dados)?|conta|ambiente|баз\w+|сервер\w*|машин\w*|аккаунт\w*|окружени\w+|стенд\w*"
 )
-_ENV = re.compile(
+_ENV = later(
     rf"^(?:the|our|my|this|all|every|on|die|der|das|unsere?|notre|la|le|les|el|los|nuestr[oa]s?|o|a|nosso|nossa|наш\w*|"
     rf"meine?|mon|mi|meu|minha)?\s?(?:[\w./-]+ ){{0,4}}?(?:{_ENV_WORDS})\b.{{0,60}}?"
     r"\b(?:is|are|lives?|lies|runs?|uses?|has|have|needs?|requires?|supports?|targets?|ships?|listens?|points?|sits?|"
@@ -386,13 +387,13 @@ _ENV = re.compile(
     r"データベース|DB)は\S+|^\S{0,10}\s?(?:서버|환경|데이터베이스|DB)(?:는|은) .+",
     _I,
 )
-_OWNED = re.compile(
+_OWNED = later(
     r"\b(?:is|are) (?:\w+ )?(?:done|owned|maintained|reviewed|approved|handled|managed|run|operated|"
     r"administered) by [A-Z]|\b[A-Z]\w+ (?:owns|maintains|reviews|approves|handles|is responsible for|takes care of)\b|"
     r"\bask [A-Z]\w+ (?:for|about|when|if|before)\b|(?:macht|betreut|verantwortet) [A-Z]\w+|est (?:géré|"
     r"maintenu)\w* par [A-Z]|lo (?:lleva|mantiene) [A-Z]|отвечает [А-ЯЁ]\w+"
 )
-_PERSONAL = re.compile(
+_PERSONAL = later(
     r"^my (?:shell|editor|ide|os|machine|laptop|keyboard|terminal|browser|phone|screen) (?:is|has|strips|uses|runs|"
     r"shows|only)\b|"
     r"^I(?:'m| am) (?:colou?r-?blind|dyslexic|left-handed|deaf|blind)\b|^I use (?:a|an) (?:screen reader|mac|pc|tiling|"
@@ -409,7 +410,7 @@ _PERSONAL = re.compile(
     r"只有|不会|的(?:电脑|系统|键盘)是)",
     _I,
 )
-_NEGATIVE = re.compile(
+_NEGATIVE = later(
     r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
     r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
     r"nunca|jamás|no \w+|evita|não|evite|никогда|не |нельзя|запрещ)|\b(?:must|should|may|shall) (?:not|never)\b|"
@@ -428,20 +429,20 @@ def is_negative(text: str) -> bool:
 
 
 # A denial that stands apart ("No, …"); "No tests may …" is none.
-_DENIAL = re.compile(
+_DENIAL = later(
     r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
     r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
     r"^(?:不对?|不是的?|错了?)[，,。！!]\s*",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"^(?:it|that|this)(?P<is>'s|s)?\b(?! (?:is|was) not\b)", re.IGNORECASE)
-_WRONG_VALUE = re.compile(
+_PRONOUN = later(r"^(?:it|that|this)(?P<is>'s|s)?\b(?! (?:is|was) not\b)", re.IGNORECASE)
+_WRONG_VALUE = later(
     r"\b(?:not|instead of|rather than|no longer)(?: (?:on|at|in|to|from|the|a|an|with|by|called|named))*"
     r" `?(?P<value>[\w./:-]*\w)`?",
     re.IGNORECASE,
 )
 # "The staging database runs on 5432": what a claim is about, up to its verb.
-_ABOUT = re.compile(
+_ABOUT = later(
     r"^(?P<about>(?:the|our|your|this|its) [\w`'/. -]{2,60}?) (?:is|are|was|were|runs?|listens?|lives?|lies|uses?|points?|"
     r"stands?|sits?|comes?|goes|works?|needs?|starts?|reads?|writes?|has|stores?|expects?)\b",
     re.IGNORECASE,
@@ -499,7 +500,7 @@ def _remembered(core: str) -> Act | None:
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
 
 
-_RECURS = re.compile(
+_RECURS = later(
     r"\b(?:every|each|whenever|when(?:ever)? (?:you|we)\b(?!')|if (?:you|we)\b|"
     r"(?:before|after) (?:you |we |a |an |each |every |the )?"
     r"(?:commit|push|merg|releas|deploy|rebas|pull|tag|publish)\w*|"
@@ -532,9 +533,7 @@ def _strong(core: str) -> Act | None:
 
 
 # "The log says: always …" tells what something says.
-_QUOTES = re.compile(
-    r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I
-)
+_QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
 
 
 def _from_clause(core: str, told: str) -> str:
@@ -663,7 +662,7 @@ def _about(correction: str, before: str) -> str:
     return f"{subjects[-1][:1].upper()}{subjects[-1][1:]}" if subjects else ""
 
 
-_ENVIRONMENT = re.compile(
+_ENVIRONMENT = later(
     r"\b(?:localhost|docker|ports?|hosts?|servers?|proxy|vpn|ssh|sudo|tty|shell|staging|production|sandbox|account|"
     r"keyboard|laptop|database|cores?|ram|runner|"
     r"env(?:ironment)?|version|installed|python ?\d|node ?\d|macos|windows|linux|wsl|homebrew|brew|hook|ci|machine|"
@@ -682,7 +681,7 @@ def _rule(text: str, reason: str) -> Act:
     return Act(text, Kind.RULE, Polarity.DONT if is_negative(text) else Polarity.DO, reason)
 
 
-_TAIL = re.compile(
+_TAIL = later(
     r",? (?:by the way|btw|please|thanks|thank you|übrigens|bitte|danke|merci|au fait|gracias|por cierto|кстати)[.!]?$", _I
 )
 
@@ -711,10 +710,10 @@ def is_correction(text: str) -> bool:
 
 # A message of the user
 
-_JOKE = re.compile(
+_JOKE = later(
     r"\b(?:(?:ha){2,}h?|lo+l|lmao|rofl|jk|kidding|jaja\w*|mdr|ptdr|kkk+|хаха\w*)\b|[😂🤣😅😆😜]|哈哈|呵呵|ㅋㅋ|ｗｗ", _I
 )
-_SPLIT = re.compile(
+_SPLIT = later(
     r"(?:\s{0,8}[;；]\s{0,8}|,?\s{1,8}(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\s{1,8}|,\s{1,8}|"
     r"[，、]\s{0,8}(?:但|而且)?)"
     r"(?=(?:please )?(?:always|never|don'?t|do not|only use|use|avoid|immer|niemals|nie|vermeide|verwende|benutze|"
@@ -758,7 +757,7 @@ def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
         yield from (act for act in acts if act is not None)
 
 
-_QUOTED = re.compile(
+_QUOTED = later(
     r"\"[^\"]{8,300}\"|“[^”]{8,300}”|„[^“”]{8,300}[“”]|«[^»]{8,300}»|「[^」]{8,300}」|`[^`]{20,300}`|"
     r"(?<!\w)'[^']{20,300}'(?!\w)"
 )

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from memoryd.patterns import later
+
 _I = re.IGNORECASE
 
 
@@ -18,7 +20,7 @@ def _words(*patterns: str) -> re.Pattern[str]:
     inside = [p[1:].replace("|=", "|") for p in patterns if p.startswith("=")]
     bounded = [p for p in patterns if not p.startswith("=")]
     parts = [rf"(?<![\w`])(?:{'|'.join(bounded)})(?!\w)"] if bounded else []
-    return re.compile("|".join(parts + inside), _I)
+    return later("|".join(parts + inside), _I)
 
 
 # What the user says.
@@ -104,7 +106,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 # What the user says that is not worth keeping.
 USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
-        "request": re.compile(
+        "request": later(
             r"^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|cool|thanks?|now|"
             r"and|also|so|p\w{0,3}l\w{0,2}ase|plz|pls|hmm+|well|alright)?[\s,.]*"
             r"(?:can|could|would|will) (?:you|we)\b|^(?:as (?:part|a step) of [^,]{3,40},\s*)?(?:p\w{0,3}l\w{0,2}ase |plz |"
@@ -123,19 +125,19 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"^(?:请|帮我|你(?:能|可以)|继续|看看|看下|那请)",
             _I,
         ),
-        "question": re.compile(
+        "question": later(
             r"\?(?:\s|$)|？|^(?:so |and |but |ok |hmm+,? )?(?:why|what|how|where|when|who|which|is|are|does|do you|did|"
             r"can|could|any)\b|吗[？?。]?$|呢[？?。]?$|^(?:为什么|怎么|什么)|^(?:почему|как|что|зачем|где)\b|^(?:warum|wie|was|"
             r"wo)\b|^(?:pourquoi|comment)\b",
             _I,
         ),
-        "permission": re.compile(
+        "permission": later(
             r"^(?:ok(?:ay)?|yes|yeah|yep|sure|go ahead|do it|sounds good|perfect|great|thanks?|lgtm|please do|"
             r"continue|its? perfect|"
             r"ja|oui|sí|да|好的?|可以|是的|嗯)[\s.,!。，]*$|\b(?:allow|you (?:can|may)|feel free)\b",
             _I,
         ),
-        "report": re.compile(
+        "report": later(
             r"^seems?\b|\b(?:error|exception|failed|traceback|stack ?trace|not found|cannot find|undefined|warning:|fatal:|"
             r"still|happen(?:s|ed|ing)|I(?: still| just| also)? (?:get|got|see|saw|am getting|removed|did|tried|"
             r"edited|continued|can'?t|cannot|don'?t see)|getting|seems? (?:to|that|like)|looks? like|it looks|"
@@ -147,7 +149,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"ошибка)\b|报错|错误|失败|没有|还是|看到|收到",
             _I,
         ),
-        "uncertain": re.compile(
+        "uncertain": later(
             r"\b(?:I (?:think|guess) (?:we|you|it|that) (?:can|could)|"
             r"maybe|perhaps|might|wonder(?:ing)?|not sure|(?:does ?n[o']t|not necessarily) mean|I guess|could be|"
             r"possibly|probably|vielleicht|"
@@ -155,7 +157,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"|可能|也许|大概|不确定",
             _I,
         ),
-        "for this task": re.compile(
+        "for this task": later(
             r"^(?:as (?:a )?part of (?:the|this|your|that) (?:work|task|change|fix|pr|step|job)\b|for this (?:task|pr|"
             r"session)\b|"
             r"let'?s not \w+ (?:this|that|it)[^.]* in this \w+)|^(?:I (?:allow|permit) you|you have my permission)\b|"
@@ -163,20 +165,20 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"|^(?:im Rahmen (?:der|dieser)|dans le cadre d|como parte de|в рамках)|^作为[^，]*的一部分",
             _I,
         ),
-        "quote": re.compile(
+        "quote": later(
             r"^(?:you (?:wrote|said|say|mentioned|told)|du (?:schriebst|sagtest)|tu as (?:écrit|dit)|dijiste|"
             r"ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]",
             _I,
         ),
         # "Title: …", "High severity - …": the labels of a pasted report.
-        "label": re.compile(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
+        "label": later(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
         # A sentence whose subject stands in another one, and a cry: alone they say nothing.
-        "no subject": re.compile(
+        "no subject": later(
             r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
             r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
             _I,
         ),
-        "terminal": re.compile(
+        "terminal": later(
             r"(?:^|\s)[\w.-]+@[\w.-]+:\S*[$#] |(?:^|\s)[$❯>%] \w+|\bfatal: |\bat \S+:\d+:\d+|^\[?\d\d:\d\d|Traceback",
             _I,
         ),
@@ -186,7 +188,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 # What the assistant says.
 AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
-        "root cause": re.compile(
+        "root cause": later(
             r"\b(?:root cause|the (?:real |actual |core |underlying )?(?:cause|issue|problem|bug|culprit|reason|error)"
             r"(?: here| now)?(?: is| was|:| turns out)|(?:is|was) caused by|happen(?:s|ed) because|fail(?:s|"
             r"ed)? because|that'?s why|this is why|"
@@ -197,19 +199,19 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"根因|根本原因|原因是|问题是|问题在于|是因为|由于|导致",
             _I,
         ),
-        "because": re.compile(
+        "because": later(
             r"\b(?:because|since|so that|which (?:means|causes?|caused|is why)|, so\b|as a result|therefore|"
             r"otherwise)\b|因此|所以|因为|потому|поэтому|weil|parce que|porque",
             _I,
         ),
-        "fix": re.compile(
+        "fix": later(
             r"\b(?:the (?:real |simplest |correct |proper )?(?:fix|solution|workaround)\b|fixed (?:by|it by)|(?:is|"
             r"was) to (?:use|replace|point)|resolved by|works? (?:by|if|when|only)|"
             r"need(?:s|ed)? to be|must (?:be|use|have)|die lösung|la solution|la solución|"
             r"решение)\b|修复|解决(?:方案|办法)|需要先|请改用",
             _I,
         ),
-        "limit": re.compile(
+        "limit": later(
             r"\b(?:does(?: not|n'?t)|do(?: not|n'?t) (?:support|work|have|exist|use)|cannot|can'?t|never|no longer|"
             r"only (?:when|if|the|works?|supports?|fires?|for|at|on)?|"
             r"not (?:supported|exposed|available|allowed|required|needed)|isn'?t|aren'?t|wasn'?t|won'?t|lacks?|"
@@ -217,18 +219,18 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"|不支持|不能|无法|不会|没有|不存在|已弃用|只(?:有|能)",
             _I,
         ),
-        "contrast": re.compile(
+        "contrast": later(
             r"\b(?:instead of|rather than|not (?:the|just|only)|but (?:the|it|not)|unlike|whereas|while)\b|而不是|而非|"
             r"вместо|statt|au lieu",
             _I,
         ),
-        "behaviour": re.compile(
+        "behaviour": later(
             r"\b(?:by default|defaults? to|always|automatically|falls? back|fallback|each time|every time|in (?:dev|"
             r"development|production|prod) mode)\b|自动|默认|每次|以后|по умолчанию|автоматически|"
             r"standardmäßig|par défaut|por defecto",
             _I,
         ),
-        "verb of state": re.compile(
+        "verb of state": later(
             r"\b(?:is|are|uses?|reads?|writes?|stores?|stored|runs?|requires?|expects?|returns?|contains?|supports?|"
             r"converts?|caches?|points? to|lives? (?:in|at)|"
             r"derives?|captures?|shows?|accepts?|handles?|depends?|points?|installs?|creates?|sets?|executes?|logged|"
@@ -240,26 +242,26 @@ AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
-        "plan": re.compile(
+        "plan": later(
             r"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i can|i want to|we need to|we should|"
             r"going to|next,|first,|step \d)\b|^now (?:let|i|we|update|add|the|set|use|for|fix|create|run|also)\b"
             r"|让我|我(?:来|先|会|将|需要|现在)|接下来|现在(?:让|来|我|修)|давай|сейчас|теперь (?:я|обнов)|"
             r"lass mich|ich werde|je vais|voy a",
             _I,
         ),
-        "question": re.compile(
+        "question": later(
             r"[?？]\s*$|\b(?:would you like|do you want|want me to|shall i|should i|let me know|which (?:one|option|"
             r"approach|would)|what would you)\b|要我|需要我|你(?:想|要|觉得)",
             _I,
         ),
-        "speculation": re.compile(
+        "speculation": later(
             r"\b(?:might|may (?:be|have|need)|maybe|perhaps|probably|likely|possibly|could be|could have|seems?|"
             r"appears?|i (?:think|suspect|believe|guess|assume)|"
             r"suggests?|hypothesis|theory|presumably|vielleicht|wahrscheinlich|peut-être|probablemente|возможно|"
             r"вероятно)\b|可能|也许|大概|应该是|似乎",
             _I,
         ),
-        "progress": re.compile(
+        "progress": later(
             r"^(?:done|fixed|added|created|updated|removed|implemented|committed|pushed|verified|all (?:tests?|done|"
             r"checks?)|build|lint|tests?|perfect|excellent|great|changed|modified|moved|renamed|"
             r"refactored|wrote|deleted|replaced|complete|everything|clean|ready|running|checking|looking)\b"
@@ -269,7 +271,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"готово|fertig|terminé|listo)",
             _I,
         ),
-        "transient": re.compile(
+        "transient": later(
             r"\b(?:currently|right now|still|at the moment|this (?:session|run|time)|(?:un)?(?:staged|committed|"
             r"tracked)|line \d+|"
             r"the (?:diff|diagnostics|output|trace|screenshot|logs?) (?:now |only |also )?(?:shows?|says?)|gerade|"
@@ -277,16 +279,14 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         # Said while looking for something.
-        "aloud": re.compile(
+        "aloud": later(
             r"^(?:so|wait|hmm+|actually|oh|ah|aha|interesting(?:ly)?|ok(?:ay)?|but wait|looking at|i see|i understand|"
             r"the fact that|found it|there it is|got it|hold on|also ist|donc|entonces|так|значит|所以|等等|看来|原来)\b",
             _I,
         ),
         # One of several ways that are only offered; the choice is what counts.
-        "offer": re.compile(
-            r"^(?:option|alternative|approach|variante?|opción|вариант|选项|方案)\s*(?:\d|[a-d]\b|[一二三四])", _I
-        ),
-        "promise": re.compile(
+        "offer": later(r"^(?:option|alternative|approach|variante?|opción|вариант|选项|方案)\s*(?:\d|[a-d]\b|[一二三四])", _I),
+        "promise": later(
             r"^(?:(?:ok|okay|sure|great|perfect|good|so|now|first|next|then)[,.! ]+)*(?:let me|let's|lets|i'll|i will|"
             r"i'm going to|i need to|i should|i can now|i want to)\b|^(?:now )?(?:i've|i have) (?:now )?(?:added|set|updated|"
             r"fixed|created|removed|made|committed|pushed|completed|finished|run|implemented)\b|"
@@ -295,14 +295,14 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         # A sentence whose subject stands in another one; read alone it says nothing.
-        "no subject": re.compile(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
+        "no subject": later(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
         # "My process has no terminal": read later, nobody knows whose.
-        "speaks of itself": re.compile(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
-        "first person": re.compile(
+        "speaks of itself": later(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
+        "first person": later(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
             _I,
         ),
-        "commit": re.compile(
+        "commit": later(
             r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b|https?://|\bPR #?\d+|\bcommit(?:ted)? `?[0-9a-f]{7}|"
             r"\b(?:these|this|that|both|all) (?:\d+ )?commits?\b|\bto (?:main|master)\b|\borigin/",
             _I,
@@ -311,7 +311,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 
 # How the assistant starts when the user told it something that it did not know or had wrong.
-AGREEMENT = re.compile(
+AGREEMENT = later(
     r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
     r"idea|thinking)|fair enough|agreed|got it|"
     r"makes sense|understood|exactly|correct|right\b|yes\b|absolutely|ah\b|i see|sorry|my (?:mistake|bad)|apolog|"
@@ -321,26 +321,26 @@ AGREEMENT = re.compile(
     _I,
 )
 
-GOOD_HEADING = re.compile(
+GOOD_HEADING = later(
     r"root cause|problem|cause|issue|fix(?:ed)?\b|what happened|finding|discover|decision|decided|behaviou?r|"
     r"how it works|design|insight|lesson|learned|note|important|caveat|gotcha|limitation|result|summary of|"
     r"why|this fixes|ursache|entscheidung|décision|cause|решени|вывод|причин|ключев|"
     r"决策|决定|原因|问题|结论|根因|关键|规则|注意|方案",
     _I,
 )
-BAD_HEADING = re.compile(
+BAD_HEADING = later(
     r"files?\b|changes? made|what changed|usage|how to (?:use|test|run)|to (?:test|run)|test(?:s|ing)?\b|next steps?|"
     r"option|benefit|pros|cons|example|step \d|setup|created|modified|todo|verification|commands?|phase|"
     r"recommend|alternatives?|questions?|progress|structure|dateien|fichiers|файл|文件|步骤|测试|用法|下一步|选项|好处|改动",
     _I,
 )
-ERROR_REPORT = re.compile(
+ERROR_REPORT = later(
     r"\b(?:error|fail(?:s|ed|ing)?|broken|doesn'?t work|not working|bug|crash\w*|wrong|issue|problem|why|fehler|"
     r"ошибк\w+|erreur)\b|报错|错误|失败|不对|问题|为什么",
     _I,
 )
 # Names of things: code, flags, variables, paths, files, tickets, acronyms, quoted labels, Latin names within CJK text.
-IDENTIFIER = re.compile(
+IDENTIFIER = later(
     r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|(?<![\w/.])/[a-z][\w-]+(?::[\w-]+)?(?![\w/.:])|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|"
     r"\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"
     r"\b\w+_\w+\b|(?<!\w)[~.]?/?[\w.-]+/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|json|md|sh|ya?ml|toml|env|rs|java|c|h)\b|"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memoryd.daydream.heuristic.acts import worded
 from memoryd.daydream.heuristic.sentences import Statement, size
+from memoryd.patterns import later
 from memoryd.text import shorten
 from memoryd.types import Kind, Polarity
 
@@ -16,7 +17,7 @@ MAX_CHARS = 560
 # A cure is looked for in so many sentences after its cause.
 REACH = 3
 
-_LABEL = re.compile(
+_LABEL = later(
     r"^(?:(?:so |and )?(?:the |found the |found it: ?the )?(?:actual |real |true |underlying )?(?:root cause|"
     r"culprit)\b.{0,30}?(?:[:：—–-]|\bis\b|\bwas\b)|"
     r"(?:cause|problem|issue|reason|diagnosis|why it (?:failed|broke|happened))\s*[:：—–]|(?:the )?(?:cause|"
@@ -38,7 +39,7 @@ _TROUBLE = (
     r"langsam|schlug|schlägt|fehl\w*|hängt|stürzt|lent\w*|échou\w*|plant\w*|bloqu\w*|lent[oa]|falla\w*|falló|falha\w*|"
     r"falhou|travav?a|медленн\w*|пада\w*|упал\w*|ошибк\w*|завис\w*"
 )
-_BECAUSE = re.compile(
+_BECAUSE = later(
     rf"\b(?:{_TROUBLE})\b[^.!?]{{0,160}}?(?:\b(?:because|since|due to)\b|\b(?:weil|wegen|da)\b|\b(?:parce qu\w*|car|"
     rf"à cause)\b|\b(?:porque|ya que|debido a|devido a|pois)\b|"
     r"(?:потому что|так как|из-за))|\b(?:was|were|is) caused by\b|"
@@ -48,7 +49,7 @@ _BECAUSE = re.compile(
     r"실패|오류|에러)[^.]{0,60}(?:때문|원인)|때문에[^.]{0,40}(?:실패|느리|오류|에러)",
     _I,
 )
-_CURE = re.compile(
+_CURE = later(
     r"\b(?:fix(?:es|ed)?(?: (?:it|this|that|the|by|with|in)|\s*[:：—–])|(?:the |that'?s the )?fix (?:is|was)\b|"
     r"solv(?:es|ed) (?:it|this|the)|resolv(?:es|ed) (?:it|this|the|by)|(?:solution|workaround|cure|remedy)\s*(?:[:：—–]|"
     r"is\b|was\b)|"
@@ -67,7 +68,7 @@ _CURE = re.compile(
     r"解决|改为|改成|换成|改用后|加上.{0,20}后|現在は|修正|直り|直った|解決|수정|해결|고쳤",
     _I,
 )
-_DEAD = re.compile(
+_DEAD = later(
     r"\b(?:can(?:not|'t) be used|can(?:not|'t) use|does(?: not|n'?t) (?:work|support)|did(?: not|n'?t) work|won'?t work|"
     r"is(?: not|n'?t) (?:possible|supported|compatible|usable)|not an option|"
     r"dead end|ruled out|incompatible|impossible|funktioniert (?:hier )?nicht|geht (?:hier )?nicht|"
@@ -77,19 +78,19 @@ _DEAD = re.compile(
     r"使えない|使えません|動きません|対応していない|サポートしていない|쓸 수 없|사용할 수 없|지원하지 않|안 됩니다",
     _I,
 )
-_WHY = re.compile(
+_WHY = later(
     r"[:：—–] ?\S|\b(?:because|since|as it|as they|due to|weil|denn|da (?:es|sie|das)|parce qu\w*|car|porque|ya que|"
     r"pois|потому что|так как|из-за)\b|因为|由于|ため|ので|から|때문",
     _I,
 )
-_BACK = re.compile(
+_BACK = later(
     r"\b(?:revert(?:ed)?|went back|going back|rolled back|backed out|undid|switched back|abandon(?:ed)?|gave up|dropped|"
     r"stay(?:ed|ing)? (?:on|with)|kept|instead|zurück(?:gesetzt|gerollt|genommen|gestellt)?|"
     r"bin wieder|revenu|annulé|volví|revertí|he vuelto|voltei|reverti|откатил\w*|вернул\w*)\b|回退|回滚|撤回|退回|改回|"
     r"換回|戻し|되돌",
     _I,
 )
-_UNSURE = re.compile(
+_UNSURE = later(
     r"\b(?:might|may (?:be|have|need)|maybe|perhaps|probably|likely|possibly|could be|could have|seems?|appears?|"
     r"i (?:think|suspect|believe|guess|assume)|hypothesis|theory|presumably|"
     r"let me|let's|i'll|i will|i'm going to|should (?:now )?(?:fix|work|help)|would (?:fix|be)|if (?:the|this|that|it)|"
@@ -99,11 +100,11 @@ _UNSURE = re.compile(
     r"可能|也许|大概|应该是|似乎|让我|我来|我先|接下来|かもしれ|おそらく|たぶん|아마|것 같|[?？]\s*$",
     _I,
 )
-_SPECIFIC = re.compile(
+_SPECIFIC = later(
     r"`[^`]+`|\d|[\w-]{1,60}[/_.]\w|\b[a-z]{1,40}[A-Z]\w*|\b[A-Z]{2,}\b|(?<!^)(?<![.!?] )\b[A-Z]\w+|"
     r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w{1,40}-\w{1,40}\b"
 )
-_TAKES_BACK = re.compile(
+_TAKES_BACK = later(
     r"\b(?:(?:that|this|it|my(?: \w+){1,3}|the (?:earlier|previous|first)(?: \w+){1,2}) (?:was|is|were|"
     r"turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
     r"i was (?:wrong|mistaken)|i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
@@ -116,11 +117,11 @@ _TAKES_BACK = re.compile(
     r"間違って(?:い|ました)|誤りでした|잘못 (?:봤|짚|판단)|틀렸",
     _I,
 )
-_ERROR_ECHO = re.compile(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
+_ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
 
 
 # A slip of the assistant's own, mended at once, and what a tool formats: nobody needs to know it later.
-_SLIP = re.compile(
+_SLIP = later(
     r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
     r"typed|did)\b|"
     r"\bmy (?:previous|last|own|earlier) \w+|\b(?:typos?|semicolons?|unused|prettier|formatting|snapshot|lint\w*|indentation|"
@@ -128,9 +129,9 @@ _SLIP = re.compile(
     r"\b(?:ich (?:hatte|habe)|j'avais|je n'ai pas|yo había|eu tinha|я (?:забыл|опечатал))|我(?:忘|写错|漏)",
     _I,
 )
-_LEAD_IN = re.compile(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
+_LEAD_IN = later(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
 # The assistant speaks to the user about what is to be done.
-_ORDERS = re.compile(
+_ORDERS = later(
     r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
     r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
     _I,

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
+from memoryd.patterns import later
+
 _I = re.IGNORECASE
 # "from now on" looks like "now" and says the opposite; so does "not … any more", which ends what was.
-STANDING = re.compile(
+STANDING = later(
     r"\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|as of (?:now|today)|from this point (?:on|"
     r"forward)|henceforth|"
     r"(?:ab|von) (?:jetzt|nun|sofort|heute)(?: an)?(?! (?:auf|in) der)|künftig|in Zukunft|zukünftig|"
@@ -22,7 +24,7 @@ STANDING = re.compile(
     _I,
 )
 # Holds for hours or for the thing under the cursor; vetoes every act of memory.
-_HARD = re.compile(
+_HARD = later(
     r"^wait\b|\bwait(?=[,!.:])|\b(?:no|,) ?wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
     r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
     r"(?:until|till|by|before|after|over) (?:lunch|dinner|tomorrow|tonight|noon|monday|tuesday|wednesday|thursday|friday|"
@@ -69,7 +71,7 @@ _HARD = re.compile(
     _I,
 )
 # Points at something that a later session does not see.
-_POINTS_AT = re.compile(
+_POINTS_AT = later(
     r"\b(?:this (?!(?:project|repo(?:sitory)?|code ?base|monorepo|app|application|team|company|machine|workspace|package|"
     r"service|product|library|tool|organi[sz]ation|laptop|computer|server|host|is|was|means|applies|holds|way)\b)\w+|"
     r"that (?=(?:file|function|class|test|line|error|change|commit|branch|button|page|call|method|endpoint|component|bug|"
@@ -84,14 +86,14 @@ _POINTS_AT = re.compile(
     _I,
 )
 # Speaks of an order of steps or of a place. A rule stated outright may say so all the same ("always lint first").
-_SOFT = re.compile(
+_SOFT = later(
     r"\b(?:first|again|still|already|here|there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
     r"zuerst|hier|dort|wieder|d'abord|ici|encore|primero|aquí|ahí|primeiro|aqui|ali|сначала|здесь|тут|уже)\b"
     r"|首先|先|这里|那里|还是|又|ここ|そこ|まず|여기|거기|먼저|(?:^|\s)또 ",
     _I,
 )
-_QUESTION = re.compile(
+_QUESTION = later(
     r"[?？]|^(?:why|what|how|(?:where|when) (?:is|are|was|were|do|does|did|will|can|could|should)|who|which|whose|is|"
     r"are|was|were|does|"
     r"do (?:you|we|they|i)|did|can|could|would|will|shall|should (?:we|i)|any (?:idea|chance|reason|way|news|thoughts)|"
@@ -107,7 +109,7 @@ _QUESTION = re.compile(
     _I,
 )
 # A complaint or an account of what happened: "it always fails" is no rule.
-_REPORT = re.compile(
+_REPORT = later(
     r"\b(?:errors?|exceptions?|fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|bugs?|hangs?|stuck|wrong|"
     r"doesn'?t (?:work|show|load|start|compile)|"
     r"not working|didn'?t|isn'?t (?:working|showing)|traceback|undefined|weird|strange|annoying|seems?|looks like|"
@@ -121,7 +123,7 @@ _REPORT = re.compile(
     r"|报错|错误|失败|崩溃|不行|不对|出错|没反应|エラー|失敗|落ちる|壊れ|動かない|에러|오류|실패|깨져|안 ?돼|안 ?되",
     _I,
 )
-_POINTS = re.compile(
+_POINTS = later(
     r"\b(?:it|its|that|this|them|they|these|those|one|ones|thing|things|something|anything|everything|stuff|do|does|did|"
     r"be|make|"
     r"das|es|so|sie|ça|cela|eso|esto|lo|isso|isto|это|то|его)\b|[这那它其]个?|それ|これ|그거|이거",
@@ -130,7 +132,7 @@ _POINTS = re.compile(
 
 
 # With "from now on" a time of the day is part of the rule.
-_WHEN = re.compile(
+_WHEN = later(
     r"\b(?:until|till|by|before|after|over) (?:lunch|dinner|noon|monday|tuesday|wednesday|thursday|friday|"
     r"the (?:meeting|call|demo|weekend|break))|"
     r"\bvor (?:dem|der) (?:mittag|essen|meeting|pause)|\bavant midi|\bantes de comer|\bantes do almoço|до обеда|午饭前|下班前",
