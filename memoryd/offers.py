@@ -18,6 +18,7 @@ from memoryd.text import digest, normalise
 KEPT = "kept"
 OWN = "own"
 DROPPED = "dropped"
+MINOR = "minor"
 KNOWN = "known"
 REFUSED = "refused"
 AT_PROMPT = "UserPromptSubmit"

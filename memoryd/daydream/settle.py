@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoryd import offers
-from memoryd.daydream.answer import MIN_USER_SUPPORT, is_users, support
+from memoryd.daydream.answer import MIN_USER_SUPPORT, is_users, status_by_worth, support
 from memoryd.daydream.keeping import Keeper, Outcome
 from memoryd.daydream.memo import short_hash
 from memoryd.daydream.reconcile import Action
@@ -52,11 +52,13 @@ class Answer:
     polarity: Polarity | None = None
     asked_as: tuple[str, ...] = ()
     replaces: str = ""
+    importance: int = 2
+    confidence: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of one answer. `status` is kept, known, dropped, refused, unknown or settled (already).
+    """What became of one answer. `status` is kept, minor, known, dropped, refused, unknown or settled (already).
 
     `statement` is what a candidate said that is gone now.
     """
@@ -97,7 +99,13 @@ class Settler:
             item = self._service.get(entry.memory)
             if entry.outcome or item is None or item.status is not Status.CANDIDATE:
                 return Settled(answer.id, "settled", reason=f"It is settled already ({entry.outcome or 'elsewhere'}).")
-            return self._keep(answer, entry, item, origin) if answer.keep else self._drop(answer, entry, item)
+            if not answer.keep:
+                return self._drop(answer, entry, item)
+            source, _ = self._source(answer.content or item.content, answer.polarity or item.polarity, item, origin)
+            worth = status_by_worth(answer.importance, answer.confidence, source, bool(answer.replaces))
+            if worth is Status.CANDIDATE:
+                return self._reword(answer, entry, item, source)
+            return self._keep(answer, entry, item, origin)
 
     def add(self, answer: Answer, origin: Origin) -> Settled:
         """Keep a statement that the model found worth keeping beside what it was offered."""
@@ -108,11 +116,23 @@ class Settler:
             project=origin.project,
             evidence=Evidence(origin.transcript),
         )
+        source, _ = self._source(answer.content, answer.polarity or Polarity.KNOW, base, origin)
+        if status_by_worth(answer.importance, answer.confidence, source, bool(answer.replaces)) is Status.CANDIDATE:
+            return Settled("own", "minor", reason="too minor to be kept beside what was offered")
         with self._service.writing():
             outcome = self._write(answer, base, "", origin)
             if outcome.action in KEPT_ACTIONS:
                 self._state.offers.note(origin.project, origin.session, outcome.id, offers.OWN)
         return _settled("own", outcome)
+
+    def _reword(self, answer: Answer, entry: Entry, item: MemoryItem, source: Source) -> Settled:
+        """What the model calls minor stays a candidate, in its wording: found when searched for, gone after a while."""
+        if item.id not in self._state.ledger.edited():
+            changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
+            self._service.update(item.id, source=source, **{name: value for name, value in changes.items() if value})
+        self._state.offers.settle_lines(item.evidence.lines, item.content)
+        self._state.offers.close(entry, offers.MINOR, item.id)
+        return Settled(answer.id, "minor", item.id, reason="kept as a candidate: found by a search, not given unasked")
 
     def _drop(self, answer: Answer, entry: Entry, item: MemoryItem) -> Settled:
         if item.id in self._state.ledger.edited() or item.pinned:

@@ -129,6 +129,8 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> Answer:
         polarity=params.choice("polarity", Polarity),
         asked_as=keys_of(params),
         replaces=params.text("replaces", limit=40),
+        importance=params.count("importance", 2, low=1, high=3),
+        confidence=0.8 if (sure := params.share("confidence")) is None else sure,
     )
     params.done()
     if own and not content:

@@ -209,6 +209,10 @@ _SETTLED: Schema = {
     "polarity": _POLARITY,
     "asked_as": _ASKED_AS,
     "replaces": _text("Id of the known memory that no longer holds because of this one.", 40),
+    "importance": _number(
+        "3: a later session goes wrong without it. 2: useful. 1: minor, only found when searched for.", 1, 3, 2
+    ),
+    "confidence": _share("How sure you are that it is true and worth keeping, 0..1."),
 }
 
 _SETTLE = ToolSpec(

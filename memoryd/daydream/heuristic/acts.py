@@ -589,10 +589,31 @@ def _against(core: str) -> bool:
     return bool(re.search(r"\b(?:against|ruled out|not to|gegen|contre|contra|против|не )\b|不", core, _I))
 
 
+# A sentence that begins so tells of a case, or hedges; what is so in general begins with its subject.
+_SETS_A_SCENE = re.compile(
+    r"(?:for|in|when|if|with|after|before|as|while|during|bei|in|wenn|falls|nach|vor|soweit|pour|dans|quand|si|après|avant|"
+    r"en|cuando|después|antes|para|por|que yo sepa|em|quando|depois|для|в|во|если|когда|после|перед|при|насколько)\b|"
+    r"(?:在.{0,20}(?:时|中|里)|如果|当|对于|据我)|\S{0,20}(?:とき|場合)|만약",
+    _I,
+)
+# What is seen on a screen is a fault that is being reported, not how things are.
+_SYMPTOM = re.compile(
+    r"\b(?:is|are|was|were)(?: not|n't)? (?:shown|displayed|visible|rendered|hidden|missing|broken|cut off)\b|"
+    r"\b(?:doesn't|does not|don't|do not) (?:show|appear|load|render|work)\b|\bthere (?:is|are) no\b|"
+    r"\b(?:wird|werden) (?:nicht )?angezeigt\b|\bne s'affiche\b|\bno (?:aparece|se muestra)\b|не (?:отображается|показывается)|"
+    r"(?:不|没有?)(?:显示|出现)|表示され(?:ない|ません)",
+    _I,
+)
+_COMMAND_LINE = re.compile(r"\b(?:run|execute|install|type|call)\b.{0,60}(?: --?\w|\.py\b|\.sh\b)", _I)
+
+
 def _stated(core: str) -> Act | None:
     """What is so in the user's team, project or machine."""
     if (
         moment.reports(core)
+        or _SETS_A_SCENE.match(core)
+        or _SYMPTOM.search(core)
+        or _COMMAND_LINE.search(core)
         or size(core) < 4
         or _TRANSIENT.search(core)
         or re.search(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from memoryd.daydream.heuristic.acts import Act, acts_of
 from memoryd.daydream.heuristic.candidates import of_act, of_finding, proposal
 from memoryd.daydream.heuristic.episodes import Episode, episodes
-from memoryd.daydream.heuristic.findings import findings, is_echo, names_cause, takes_back
+from memoryd.daydream.heuristic.findings import findings, is_echo, is_root_cause, names_cause, takes_back
 from memoryd.daydream.heuristic.judge import Judge
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
@@ -196,7 +196,7 @@ def _found_to_hold(
     if not tools or (after and any(t.error for t in tools[-1:])):
         return
     for one in findings(parts):
-        if MARK not in one.text and (one.complete or final):
+        if MARK not in one.text and (one.complete or (final and is_root_cause(one.text))):
             yield of_finding(one, turn)
 
 

@@ -28,6 +28,11 @@ _LABEL = later(
     r"报错)?(?:的)?原因(?:是|在于|[:：])|原因は|원인은)",
     _I,
 )
+_ROOT = re.compile(
+    r"\broot cause\b|\bculprit\b|\bgrundursache\b|\bcause racine\b|\bcausa ra[ií]z\b|\bкорневая причина\b|根(?:本原)?因|"
+    r"根本原因|근본 ?원인",
+    _I,
+)
 _TROUBLE = (
     r"slow\w*|grew|gr[oe]w\w*|fail\w*|crash\w*|break\w*|broke\w*|hang\w*|hung|error\w*|wrong|off by|missing|lost|"
     r"leak\w*|timed? ?out|"
@@ -162,6 +167,11 @@ def takes_back(text: str) -> bool:
 def is_unsure(text: str) -> bool:
     """Whether a sentence guesses or only plans."""
     return bool(_UNSURE.search(text))
+
+
+def is_root_cause(text: str) -> bool:
+    """Whether a sentence calls what it says the root cause outright; a bare "reason:" may speak of anything."""
+    return bool(_ROOT.search(text))
 
 
 def names_cause(text: str) -> bool:
