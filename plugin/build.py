@@ -232,6 +232,12 @@ def keep_command(env, home):
         f"MEMORYD_HOME=${{MEMORYD_HOME:-{shlex.quote(home)}}}",
         f"CLAUDE_PLUGIN_DATA={shlex.quote(data)}",
         "export MEMORYD_HOME CLAUDE_PLUGIN_DATA",
+        # After an uninstall nothing is built again in the folder of a plugin that is gone.
+        f'if [ ! -d "$CLAUDE_PLUGIN_DATA" ] || [ ! -x {shlex.quote(launcher)} ]; then',
+        '    echo "memoryd\'s plugin is not installed any more." >&2',
+        '    echo "Your memories are still in $MEMORYD_HOME/memories. To remove them and this command: rm -r $MEMORYD_HOME" >&2',
+        "    exit 1",
+        "fi",
         f'exec {shlex.quote(launcher)} "$@"',
     ]
     text = "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,6 +252,17 @@ def test_the_home_folder_gets_a_command_for_people(launchers: Launchers) -> None
         done = subprocess.run([command, "search", "two words"], env=env, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (0, f"{home}: two words\n")
     assert launchers.builds() == 1
+
+
+def test_after_an_uninstall_the_command_builds_nothing_and_says_what_is_left(launchers: Launchers) -> None:
+    launchers.run("daemon", "--start")
+    command = launchers.home / "bin" / "memoryd"
+    shutil.rmtree(launchers.data)
+    before = launchers.builds()
+    result = subprocess.run([str(command), "list"], capture_output=True, text=True, env=launchers.env, timeout=60, check=False)
+    assert result.returncode == 1
+    assert f"rm -r {launchers.home}" in result.stderr and "memories" in result.stderr
+    assert launchers.builds() == before and not launchers.data.exists()
 
 
 def test_without_the_plugins_folder_no_command_is_written(launchers: Launchers) -> None:
