@@ -23,8 +23,8 @@ install: $(STAMP) ## set up .venv with memoryd and its tools
 demo: $(STAMP) ## remember three sample sessions, then ask about them
 	@$(BIN)/python -m memoryd.demo
 
-test: $(STAMP) ## the fast test suite (under 3 minutes)
-	$(BIN)/python -m pytest
+test: $(STAMP) ## the fast test suite (under 3 minutes on two cores)
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'

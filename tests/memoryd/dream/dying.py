@@ -50,9 +50,11 @@ def in_child(work: Callable[[], str]) -> str:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(reading)
-        os.write(writing, work().encode())
-        os._exit(0)
+        try:
+            os.close(reading)
+            os.write(writing, work().encode())
+        finally:  # a child that went on would run the rest of the tests a second time, and hold its parent's pipes open
+            os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as stream:
         said = stream.read()
