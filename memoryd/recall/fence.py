@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from memoryd.client_tags import NAMES, RECALL_TAG, folded, without_hidden
 from memoryd.text import one_line, shorten, token_count
-from memoryd.types import AGREED_TAG, CHECK_TAG, MemoryItem, Source, Status, Trust
+from memoryd.types import AGREED_TAG, CHECK_TAG, Kind, MemoryItem, Source, Status, Trust
 
 TAG = RECALL_TAG
 ITEM_CHARACTERS = 600
@@ -81,8 +81,20 @@ def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int
     kept: list[MemoryItem] = []
     used = 0
     for item in items:
+        if used + _least_cost(item) > budget:  # most of a large store, in a twentieth of the time
+            continue
         cost = token_count(item_line(item)) + 1
         if used + cost <= budget:
             kept.append(item)
             used += cost
     return kept, used
+
+
+def _least_cost(item: MemoryItem) -> int:
+    """What the item's line takes at least. Only plain text is known to keep its length on the way into the line."""
+    text = item.content
+    sure = len(" ".join(text.split())) if text.isascii() and text.isprintable() else 0
+    return token_count(_LEAST_HEAD) + min(sure, ITEM_CHARACTERS // 2) // 4
+
+
+_LEAST_HEAD = f"- [] ({min((kind.value for kind in Kind), key=len)}, 2026-01-01, imported)"

@@ -101,6 +101,23 @@ def test_text_on_one_line_stays_readable() -> None:
     assert harmless("a  b\n c") == "a b c"
 
 
+@given(
+    st.lists(
+        st.text(max_size=80) | st.text("ab <[\n\t\u200b", max_size=80) | st.integers(590, 620).map("ab ".__mul__), max_size=8
+    ),
+    st.integers(0, 400),
+)
+def test_what_fits_is_what_a_look_at_each_line_would_choose(contents: list[str], budget: int) -> None:
+    items = [item(content or "x") for content in contents]
+    chosen, used = [], 0
+    for each in items:
+        cost = token_count(item_line(each)) + 1
+        if used + cost <= budget:
+            chosen.append(each)
+            used += cost
+    assert fit(items, budget) == (chosen, used)
+
+
 @given(st.lists(st.text(max_size=400), max_size=20), st.integers(0, 500))
 def test_what_fits_stays_within_the_budget(contents: list[str], budget: int) -> None:
     kept, used = fit([item(content) for content in contents], budget)
