@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, Rule
+from memoryd.daydream.secret_told import lowered, positions, told
 from memoryd.daydream.secret_values import is_wordy
 
 # Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
@@ -71,7 +72,17 @@ def _round(text: str, found: Counter[str]) -> str:
     for rule in RULES:
         if not rule.words or not there.isdisjoint(rule.words):
             text = _replace(rule, text, found)
+    text = _told(text, found)
     return _detect(text, found)
+
+
+def _told(text: str, found: Counter[str]) -> str:
+    out, at = [], 0
+    for start, end, kind in told(text):
+        out += [text[at:start], f"{MARK}{kind}]"]
+        at = end
+        found[kind] += 1
+    return "".join([*out, text[at:]]) if out else text
 
 
 def _occurs(words: tuple[str, ...], text: str) -> bool:
@@ -91,7 +102,14 @@ def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
         start, end = match.start("secret") - match.start(), match.end("secret") - match.start()
         return f"{match[0][:start]}{MARK}{rule.kind}]{match[0][end:]}"
 
-    return rule.pattern.sub(put, text)
+    if not rule.stems:
+        return rule.pattern.sub(put, text)
+    out, at = [], 0
+    for start in positions(lowered(text), rule.stems):
+        if start >= at and (match := rule.pattern.match(text, start)) is not None:
+            out += [text[at:start], put(match)]
+            at = match.end()
+    return "".join([*out, text[at:]]) if out else text
 
 
 def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> str:

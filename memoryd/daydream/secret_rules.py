@@ -27,12 +27,16 @@ MARK = "[redacted:"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern whose group `secret` is a secret when `accept` agrees. One of `words` must occur, in lower case."""
+    """A pattern whose group `secret` is a secret when `accept` agrees. One of `words` must occur, in lower case.
+
+    A pattern with `stems` begins with one of them, and is tried where they are and nowhere else.
+    """
 
     kind: str
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     accept: Callable[[re.Match[str]], bool]
+    stems: tuple[str, ...] = ()
 
 
 # Tests of what was matched
@@ -140,7 +144,12 @@ def _accept_bare(match: re.Match[str]) -> bool:
     if tight or is_mixed(value) or value.isdigit() and len(value) >= 6:
         return True
     # "password: swordfish" on a line of its own; a type or a sentence would go on, or be known.
-    return match["line"] is not None and len(value) >= 6 and value.isalpha() and value.islower() and not is_predicate(value)
+    return _begins_line(match) and len(value) >= 6 and value.isalpha() and value.islower() and not is_predicate(value)
+
+
+def _begins_line(match: re.Match[str]) -> bool:
+    start = match.string.rfind("\n", max(0, match.start() - 60), match.start()) + 1
+    return (start > 0 or match.start() <= 60) and _LINE.fullmatch(match.string, start, match.start()) is not None  # noqa: PLR2004
 
 
 def _accept_base64(match: re.Match[str]) -> bool:
@@ -218,7 +227,15 @@ _KEY_WORDS = (
 )
 _SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{0,3})"
 _QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
-_LINE = r"(?P<line>(?:(?<=\n)|\A)[ \t-]{0,12}[\w.\"' -]{0,40}?)?"
+_LINE = re.compile(r"[ \t-]{0,12}[\w.\"' -]{0,40}")
+_KEY_STEMS = (
+    "pass pwd pw psk mdp kennwort contrase mot senha clave wachtwoord hasło heslo şifre парол 密码 密碼 口令 パスワード 비밀번호 secret token api access private auth account shared _key "
+    "encryption master signing license preshared client app deploy service storage credential salt jw 密钥 秘钥 令牌 секрет токен"
+)
+_SAYS_STEMS = (
+    "pass pwd pw psk mdp kennwort losungswort wi wlan mot code contrase senha clave palavra parola wachtwoord hasło heslo lösenord adgangskode salasana şifre jelsz парол api app auth admin "
+    "access account service signing encryption master shared deploy storage client bot webhook personal tok secret schlüssel jeton cl llave chave ключ токен секрет"
+)
 _OPTION = (
     r"(?<![\w-])--?(?P<key>[\w-]{0,20}?(?:password|passwd|pass(?!in|word|port|ive)|token|api-?key|secret(?:-key)?|auth-token|access-token|requirepass|"
     r"masterauth|passphrase|pwd))(?P<sep>[ =])"
@@ -238,7 +255,7 @@ _ABOUT = (
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
     r"feld|länge|richtlinie|regel|datei|algorithm|min|max))"
 )
-_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?"
+_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?(?=[\s,=→:：–—'-])"
 _IS = (
     r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|c'est|é|è|e'|são|sono|jest|to|to jest|je|är|er|"
     r"on|это|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to|geändert auf)"
@@ -331,9 +348,10 @@ _ADMIN = r"[^\s:/|,;\"'`]{1,60}"
 
 
 def _rule(
-    kind: str, words: str, pattern: str, accept: Callable[[re.Match[str]], bool] = _always, *, ignore_case: bool = True
+    kind: str, words: str, pattern: str, accept: Callable[[re.Match[str]], bool] = _always, *, ignore_case: bool = True, stems: str = ""
 ) -> Rule:
-    return Rule(kind, tuple(words.split()), re.compile(pattern, re.IGNORECASE if ignore_case else 0), accept)
+    compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+    return Rule(kind, tuple(words.split()), compiled, accept, tuple(stems.split()))
 
 
 RULES: tuple[Rule, ...] = (
@@ -406,19 +424,21 @@ RULES: tuple[Rule, ...] = (
         ignore_case=False,
     ),
     # Configuration and code
-    _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + _QUOTED, _accept_quoted),
+    _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + _QUOTED, _accept_quoted, stems=_KEY_STEMS),
     _rule(
         "assignment",
         _KEY_WORDS,
-        _LINE + _KEY + _SEPARATOR + r"(?P<secret>(?:[^\s\"'`,;|\\&<>]|&(?!\w{1,40}=)){4,300})",
+        _KEY + _SEPARATOR + r"(?P<secret>(?:[^\s\"'`,;|\\&<>]|&(?!\w{1,40}=)){4,300})",
         _accept_bare,
+        stems=_KEY_STEMS,
     ),
     _rule(
         "assignment",
         _KEY_WORDS,
         _KEY
-        + r"[\"']?\s{0,2}[:=]\s{0,2}[|>]?-?[ \t]{0,4}\n[ \t]{1,16}(?P<sep>)(?P<line>)(?:(?:value|default|content|data|text)[\"']?\s{0,2}[:=]\s{0,2})?[\"']?(?P<secret>[^\s\"'`]{6,300})[\"']?(?=\s{0,4}(?:\n|$))",
+        + r"[\"']?\s{0,2}[:=]\s{0,2}[|>]?-?[ \t]{0,4}\n[ \t]{1,16}(?P<sep>)(?:(?:value|default|content|data|text)[\"']?\s{0,2}[:=]\s{0,2})?[\"']?(?P<secret>[^\s\"'`]{6,300})[\"']?(?=\s{0,4}(?:\n|$))",
         _accept_mixed,
+        stems=_KEY_STEMS,
     ),
     _rule("assignment", "--", _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})", _accept_no_lookup),
     _rule(
@@ -631,6 +651,7 @@ RULES: tuple[Rule, ...] = (
         _KEY_WORDS + " clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
         _SAYS + _ABOUT + _CLAUSE + _IS + _VALUE + _WORD_END,
         lambda match: _accept_told(match) and _is_whole(match),
+        stems=_SAYS_STEMS,
     ),
     _rule(
         "password",
@@ -639,7 +660,8 @@ RULES: tuple[Rule, ...] = (
         _accept_told,
     ),
     _rule(
-        "password", _KEY_WORDS, _SAYS + r"\s{1,2}[\"'`„“«*]{1,3}(?P<secret>[^\s\"'`„“”«»*]{4,100})[\"'`”“»*]{1,3}", _accept_told
+        "password", _KEY_WORDS, _SAYS + r"\s{1,2}[\"'`„“«*]{1,3}(?P<secret>[^\s\"'`„“”«»*]{4,100})[\"'`”“»*]{1,3}", _accept_told,
+        stems=_SAYS_STEMS,
     ),
     _rule(
         "password",
@@ -658,6 +680,7 @@ RULES: tuple[Rule, ...] = (
         + r"[\"'`]{0,3}(?P<secret>[^\s\"'`]{8,300}?)"
         + _WORD_END,
         _accept_key_told,
+        stems="key schlüssel clé llave chave ключ",
     ),
     _rule(
         "password",
@@ -716,6 +739,7 @@ RULES: tuple[Rule, ...] = (
         r"(?<![\w-])(?:token|secret|api[ -]?key)\s{1,2}[\"'`]?(?P<secret>[A-Za-z0-9_-]{16,300})(?![\w/.-])",
         _accept_long_random,
     ),
+    _rule("key", "", r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))", _accept_long_random),
     # Codes
     _rule(
         "one-time-code",
@@ -748,7 +772,8 @@ RULES: tuple[Rule, ...] = (
         "recovery-codes",
         "code код 代码 备用码 コード",
         _BACKUP
-        + r"[^\n:=]{0,40}[:=：\n]\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
+        + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→]|->|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
+        lambda match: not match["sep"].isalpha() or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
     ),
     _rule(
         "seed-phrase",
