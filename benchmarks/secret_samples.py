@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import base64
 import random
+import re
 import string
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from memoryd.daydream.redact import redact
 
@@ -423,6 +425,34 @@ _FIXED = (
 )  # fmt: skip
 
 
+ROUNDS = Path(__file__).parent / "data" / "secret_rounds.txt"
+
+
+def rounds() -> Iterator[Sample]:
+    """Samples that were written before the patterns were tried on them, round after round, each with new wordings.
+
+    A line is a text with its secrets in ⟦ ⟧, or a harmless one after `= `. `\\n` and `⏎` stand for the end of a line, and
+    `¦` for nothing: it keeps what looks like a real key from being one.
+    """
+    kind = ""
+    for line in ROUNDS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            kind = line[2:]
+        elif line.startswith("= "):
+            yield Sample(f"{kind}, harmless", _written(line[2:]))
+        else:
+            text = _written(line)
+            needles = (part for needle in _NEEDLE.findall(text) for part in needle.replace("\u200b", "").split("\n"))
+            yield Sample(kind, text.replace("⟦", "").replace("⟧", ""), tuple(part for part in needles if part.strip()))
+
+
+_NEEDLE = re.compile("⟦([^⟧]{1,400})⟧")
+
+
+def _written(line: str) -> str:
+    return line.replace("\\n", "\n").replace("\\u200b", "\u200b").replace("⏎", "\n").replace("¦", "")
+
+
 def passed(sample: Sample) -> bool:
     """Whether something of a secret is left."""
     text = redact(sample.text).text
@@ -432,6 +462,10 @@ def passed(sample: Sample) -> bool:
 def touched(sample: Sample) -> bool:
     """Whether a harmless string was changed."""
     return redact(sample.text).text != sample.text
+
+
+def _secrets_of(counts: Counter[str]) -> int:
+    return sum(count for kind, count in counts.items() if not kind.endswith("harmless"))
 
 
 def main() -> int:
@@ -444,7 +478,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     tried, through = Counter[str](), Counter[str]()
-    for sample in [*secrets(options.seed, options.each), *harmless(options.seed, options.each)]:
+    for sample in [*rounds(), *secrets(options.seed, options.each), *harmless(options.seed, options.each)]:
         tried[sample.kind] += 1
         wrong = passed(sample) if sample.needles else touched(sample)
         through[sample.kind] += wrong
@@ -452,11 +486,10 @@ def main() -> int:
             print(f"{sample.kind}: {sample.text!r} -> {redact(sample.text).text!r}")
     for kind, count in tried.items():
         print(f"{kind:24} {through[kind]:4} of {count}")
-    bad, all_secrets = sum(through.values()) - through["harmless"], sum(tried.values()) - tried["harmless"]
+    bad, all_secrets = _secrets_of(through), _secrets_of(tried)
+    touched_all, harmless_all = sum(through.values()) - bad, sum(tried.values()) - all_secrets
     print(f"secrets that pass: {bad} of {all_secrets} ({100 * bad / all_secrets:.1f} %)")
-    print(
-        f"harmless strings that are touched: {through['harmless']} of {tried['harmless']} ({100 * through['harmless'] / tried['harmless']:.1f} %)"
-    )
+    print(f"harmless strings that are touched: {touched_all} of {harmless_all} ({100 * touched_all / harmless_all:.1f} %)")
     return 0
 
 

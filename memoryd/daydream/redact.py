@@ -1,7 +1,8 @@
 """Secrets out of a text, before anything of it is stored or sent.
 
-Four nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
-private keys, patterns of our own (`secret_rules`), then the detectors of detect-secrets. Its entropy, keyword and IP
+Five nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
+private keys, patterns of our own (`secret_rules`), what a word nearby gives away (`secret_told`), then the detectors of
+detect-secrets. Its entropy, keyword and IP
 detectors stay off: in sessions they take git hashes, identifiers and addresses for secrets. Every net takes linear time.
 Nothing here logs or verifies what it finds.
 """
@@ -72,17 +73,8 @@ def _round(text: str, found: Counter[str]) -> str:
     for rule in RULES:
         if not rule.words or not there.isdisjoint(rule.words):
             text = _replace(rule, text, found)
-    text = _told(text, found)
+    text = _cut_kinds(text, told(text), found)
     return _detect(text, found)
-
-
-def _told(text: str, found: Counter[str]) -> str:
-    out, at = [], 0
-    for start, end, kind in told(text):
-        out += [text[at:start], f"{MARK}{kind}]"]
-        at = end
-        found[kind] += 1
-    return "".join([*out, text[at:]]) if out else text
 
 
 def _occurs(words: tuple[str, ...], text: str) -> bool:
@@ -114,8 +106,12 @@ def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
 
 def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> str:
     """The text with these stretches replaced; they come in order and don't overlap."""
+    return _cut_kinds(text, ((start, end, kind) for start, end in spans), found)
+
+
+def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[str]) -> str:
     out, at = [], 0
-    for start, end in spans:
+    for start, end, kind in spans:
         out += [text[at:start], f"{MARK}{kind}]"]
         at = end
         found[kind] += 1

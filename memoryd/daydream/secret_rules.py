@@ -348,7 +348,13 @@ _ADMIN = r"[^\s:/|,;\"'`]{1,60}"
 
 
 def _rule(
-    kind: str, words: str, pattern: str, accept: Callable[[re.Match[str]], bool] = _always, *, ignore_case: bool = True, stems: str = ""
+    kind: str,
+    words: str,
+    pattern: str,
+    accept: Callable[[re.Match[str]], bool] = _always,
+    *,
+    ignore_case: bool = True,
+    stems: str = "",
 ) -> Rule:
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     return Rule(kind, tuple(words.split()), compiled, accept, tuple(stems.split()))
@@ -660,7 +666,10 @@ RULES: tuple[Rule, ...] = (
         _accept_told,
     ),
     _rule(
-        "password", _KEY_WORDS, _SAYS + r"\s{1,2}[\"'`„“«*]{1,3}(?P<secret>[^\s\"'`„“”«»*]{4,100})[\"'`”“»*]{1,3}", _accept_told,
+        "password",
+        _KEY_WORDS,
+        _SAYS + r"\s{1,2}[\"'`„“«*]{1,3}(?P<secret>[^\s\"'`„“”«»*]{4,100})[\"'`”“»*]{1,3}",
+        _accept_told,
         stems=_SAYS_STEMS,
     ),
     _rule(
@@ -686,7 +695,7 @@ RULES: tuple[Rule, ...] = (
         "password",
         "anmeldung connexion inicio вход 登录 ログイン 로그인 zugangsdaten zugang anmeldedaten login credential creds cred identifiant credencial credenzial учётн учетн логин account dostęp user/ user / acceso accès acesso 账号 账户 アカウント 계정",
         r"(?:zugangsdaten|zugang|anmeldedaten|anmeldung|connexion|inicio de sesión|вход|登录|ログイン|로그인|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
-        r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s(?:are|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
+        r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s?(?:→|->|=>)|\s(?:are|is|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
         + _ADMIN
         + r"[\"'`]?\s{0,2}[/:|,]\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。/]{5,100})",
         _accept_credentials,
@@ -710,13 +719,13 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "passphrase",
-        r"passphrase[^\n.:=]{0,60}?(?:[:=]|\bis\b|\blautet\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
+        r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
         _accept_phrase,
     ),
     _rule(
         "password",
         "passphrase",
-        r"passphrase[^\n.:=]{0,60}?(?:[:=]|\bis\b|\blautet\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
+        r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
         _accept_value,
     ),
     # Without a word that joins them: only what no word of a sentence looks like.
@@ -739,7 +748,12 @@ RULES: tuple[Rule, ...] = (
         r"(?<![\w-])(?:token|secret|api[ -]?key)\s{1,2}[\"'`]?(?P<secret>[A-Za-z0-9_-]{16,300})(?![\w/.-])",
         _accept_long_random,
     ),
-    _rule("key", "", r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))", _accept_long_random),
+    _rule(
+        "key",
+        "",
+        r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
+        _accept_long_random,
+    ),
     # Codes
     _rule(
         "one-time-code",
