@@ -624,12 +624,14 @@ RULES: tuple[Rule, ...] = (
         "aws configure config set",
         r"\b(?:configure|config)\s{1,3}set\s{1,3}[\w.:/-]{0,60}(?:secret|token|key|password|auth)\w{0,30}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
         _accept_random,
+        stems="config",
     ),
     _rule(
         "password",
         "set setx",
         r"\bsetx?\s{1,3}\w{0,40}(?:PASS|PASSWORD|SECRET|TOKEN|API_?KEY)\w{0,12}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
         _accept_no_lookup,
+        stems="set",
     ),
     _rule(
         "password",
@@ -699,6 +701,7 @@ RULES: tuple[Rule, ...] = (
         + _ADMIN
         + r"[\"'`]?\s{0,2}[/:|,]\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。/]{5,100})",
         _accept_credentials,
+        stems="zugang anmeld connexion inicio вход 登录 ログイン 로그인 login cred identifiant accès acceso acesso учётн учетн доступ user account логин 账号 账户 アカウント 계정",
     ),
     _rule(
         "password",
@@ -715,6 +718,7 @@ RULES: tuple[Rule, ...] = (
             and any(c.isdigit() for c in match["secret"])
             and any(c in "!#$?&§%^*@" for c in match["secret"])
         ),
+        stems="ssh log sign connect access get rein komm",
     ),
     _rule(
         "password",
