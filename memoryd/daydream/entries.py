@@ -19,7 +19,7 @@ from memoryd.daydream.memo import Memo
 from memoryd.daydream.privacy import strip_private
 from memoryd.daydream.quoted import own_words
 from memoryd.daydream.redact import redact
-from memoryd.daydream.user_text import CONTINUED, clean, foreign_run, typed_text, well_formed
+from memoryd.daydream.user_text import CONTINUED, clean, foreign_run, typed_text, well_formed, without_colours
 from memoryd.errors import InputError
 from memoryd.types import Turn, TurnKind
 
@@ -88,6 +88,16 @@ def _blocks(content: Any) -> list[Mapping[str, Any]]:
 
 def _texts(content: Any) -> list[str]:
     return [_string(block.get("text")) for block in _blocks(content) if block.get("type") == "text"]
+
+
+def _is_coloured(content: Any) -> bool:
+    return any(without_colours(text) != text for block in _blocks(content) if isinstance(text := block.get("text"), str))
+
+
+def _uncoloured(content: Any) -> list[str]:
+    """The texts without a terminal's output that was pasted into them."""
+    texts = [block.get("text") for block in _blocks(content) if block.get("type") == "text"]
+    return [_string(without_colours(text)) for text in texts if isinstance(text, str)]
 
 
 def _joined(content: Any) -> str:
@@ -190,7 +200,9 @@ class EntryReader:
             if block.get("type") == "tool_result":
                 yield from self._result(block, entry, base)
         texts = [text for text in _texts(content) if text.strip()]
-        if texts:
+        if _is_coloured(content):
+            texts = _uncoloured(content)
+        if any(text.strip() for text in texts):
             yield from self._spoken(texts, entry, base)
 
     def _spoken(self, texts: list[str], entry: Entry, base: Turn) -> Iterator[Turn]:

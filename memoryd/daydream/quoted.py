@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memoryd.daydream.quoted_signs import (
+    ASKS_ABOUT,
+    ASKS_BACK,
     ATTRIBUTE,
     BB_TAG,
     BEGINS,
@@ -28,8 +30,10 @@ from memoryd.daydream.quoted_signs import (
     COMMENTS,
     DELIMITED,
     DIFF,
+    DOES_IT,
     ENDS_BEFORE,
     FENCE,
+    FOOT,
     FOOTNOTE,
     FORM,
     GAP,
@@ -56,15 +60,20 @@ from memoryd.daydream.quoted_signs import (
     NAMED,
     NEAR_CHARS,
     NEAR_LINES,
+    OPENERS,
     OPENS_AFTER,
     ORDER,
     OWN_LABEL,
     PAIRED,
     PAIRS,
+    PART_OF_FORM,
     PASTED_ALONE,
     PATCHED,
+    POINTS_BACK,
+    POINTS_BELOW,
     PRESENTS,
     PRESENTS_ALONE,
+    PRINTED,
     QUOTE_LINE,
     QUOTES_WORD,
     REGIONS,
@@ -72,17 +81,24 @@ from memoryd.daydream.quoted_signs import (
     REPORTED,
     REQUEST,
     ROLE,
+    SAID_BY_OTHERS,
     SENTENCE,
+    SENTENCE_INSIDE,
     SEPARATOR,
     SETEXT,
     SHORT_CHARS,
     SHORT_WORDS,
+    SHOWS_OTHERS,
     SPEECH,
     STATES,
     TAG,
+    TELLS_SOURCE,
     THIS,
     TINY_WORDS,
+    TITLE,
+    WANTED_TEXT,
     WORD,
+    WORK_ON_TEXT,
     WROTE,
     YOURS,
 )
@@ -123,7 +139,9 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known)
         _without_regions,
         _without_comments,
         _without_tags,
+        _without_code_over_lines,
         _without_quotations,
+        _without_shown,
         _without_pasted_lines,
         _without_links,
     ):
@@ -394,6 +412,50 @@ def _around(text: str, start: int, end: int) -> str:
     return text[first:start] + " " + text[end : min(last if last >= 0 else len(text), end + NEAR_CHARS)]
 
 
+def _without_code_over_lines(text: str, parts: _Parts) -> str:
+    """Without what stands between a backtick and its fellow on a later line."""
+    odd = [number for number, line in enumerate(text.split("\n")) if line.count("`") % 2]
+    if len(odd) < 2:  # noqa: PLR2004
+        return text
+    lines = text.split("\n")
+    first, last = odd[0], odd[-1]
+    head, _, begun = lines[first].partition("`")
+    ended, _, tail = lines[last].rpartition("`")
+    inner = "\n".join([begun, *lines[first + 1 : last], ended])
+    return "\n".join([*lines[:first], f"{head}{parts.take(inner)}{tail}", *lines[last + 1 :]])
+
+
+# Lines at the end of a turn that may speak about the text above them.
+NEAR_FOOT, FOOT_CHARS = 4, 2_000
+
+
+# A text that is shown, by what the person says about it
+
+
+def _without_shown(text: str, parts: _Parts) -> str:
+    """Without a text that ends as letters and pages do, or that the last line asks about."""
+    start = max(0, len(text) - FOOT_CHARS)
+    if feet := list(FOOT.finditer(text, start)):
+        text = parts.take(text[: feet[-1].end()]) + text[feet[-1].end() :]
+    lines = text.rstrip().split("\n")
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    back = next((number for number in reversed(filled[-NEAR_FOOT:]) if POINTS_BACK.search(lines[number])), None)
+    if back is not None:
+        return "\n".join([parts.take("\n".join(lines[: back + 1])), *lines[back + 1 :]])
+    if len(filled) < 2 or GAP in lines[filled[-2]] or not _asks_about(lines[filled[-1]]):  # noqa: PLR2004
+        return text
+    return "\n".join([parts.take("\n".join(lines[: filled[-1]])), lines[filled[-1]]])
+
+
+def _asks_about(line: str) -> bool:
+    """Whether a short line asks for work on the text above it, or what to think of it."""
+    if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
+        return False
+    if WORK_ON_TEXT.search(line) or TELLS_SOURCE.search(line):
+        return True
+    return bool(ASKS_ABOUT.search(line) and not ASKS_BACK.search(line))
+
+
 # Lines
 
 
@@ -414,6 +476,8 @@ class _Lines:
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
         fields = [number for number, line in enumerate(lines) if _is_field(line)]
         self._form = fields if len(fields) > 1 else []
+        quoted = [number for number, line in enumerate(lines) if QUOTE_LINE.match(line)]
+        self._between = (quoted[0], quoted[-1]) if quoted else (len(lines), 0)
         marks = [number for number, line in enumerate(lines) if SEPARATOR.match(line) and not self._underlines(number)]
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
@@ -439,7 +503,7 @@ class _Lines:
         if self._to_end or self._rule[0] <= number <= self._rule[1]:
             self._held.append(line)
             return
-        if self._is_foreign_line(number, line):
+        if self._between[0] <= number <= self._between[1] or self._is_foreign_line(number, line):
             self._held.append(line)
             return
         self._flush()
@@ -461,7 +525,9 @@ class _Lines:
         more = self._has_more(number)
         if (HEADING.match(line) and (more or number)) or (more and self._is_title(number, line)):
             return True
-        if any(sign.match(line) for sign in (DIFF, ROLE, MAIL_FROM, LOG, CHAT, MACHINE)):
+        if any(sign.match(line) for sign in (DIFF, ROLE, MAIL_FROM, LOG, CHAT, MACHINE, PRINTED)):
+            return True
+        if more and (PART_OF_FORM.match(line) or self._is_odd(number, line)):
             return True
         data = BEGINS.match(line) or ("<<" in line and HEREDOC.search(line))
         if NAMED.match(line) or (data and (self._has_more(number) or number)):
@@ -473,6 +539,16 @@ class _Lines:
         if GREETING.match(line) and self._has_more(number):
             return True
         return bool(WROTE.match(line)) and self._has_more(number) and not self._next_is_delimited(number)
+
+    def _is_odd(self, number: int, line: str) -> bool:
+        """Whether a line above others is a title, a label or a name: no sentence, and it begins as no person's line does."""
+        if TITLE.match(line) and self._lines[number + 1].strip():
+            return True
+        words = WORD.findall(line[:HEAD_CHARS])
+        if not words or CJK_SIGN.search(line) or GAP in line or BULLET.match(line) or ORDER.search(line):
+            return False
+        capital = words[0][0].isupper() or not line.lstrip()[0].isalnum()
+        return capital and line.rstrip()[-1].isalnum() and words[0].casefold() not in OPENERS
 
     def _is_title(self, number: int, line: str) -> bool:
         following = self._lines[number + 1] if number + 1 < len(self._lines) else ""
@@ -499,7 +575,8 @@ class _Lines:
             return line[: checked.end()]
         for match in islice(COLON.finditer(line), MOST_COLONS):
             head = _last_sentence(line[: match.start()])
-            if not introduces(head):
+            points = POINTS_BELOW.search(f"{head}:") and not DOES_IT.search(head)
+            if not points and not introduces(head):
                 continue
             rest = line[match.end() :].strip()
             if not rest:
@@ -515,7 +592,11 @@ class _Lines:
         return line
 
     def _announces(self, line: str) -> bool:
-        """A line such as "Here is the issue text" or "Log below." without a colon."""
+        """A line such as "Here is the issue text" or "Proofread this" without a colon."""
+        if _words(line) <= GENERIC_WORDS * 3 and (
+            WORK_ON_TEXT.search(line) or (POINTS_BELOW.search(line) and not DOES_IT.search(line))
+        ):
+            return True
         if _words(line) <= HEADLINE_WORDS and PASTED_ALONE.search(line) and not ORDER.search(line):
             return True
         short = _words(line) <= 12 and not line.rstrip().endswith("?")  # noqa: PLR2004
@@ -539,6 +620,8 @@ def introduces(head: str) -> bool:
     if presents and noun:
         return True
     if REQUEST.match(head) and (noun or presents or THIS.search(head) or _words(head) <= TINY_WORDS):
+        return True
+    if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head):
         return True
     if OWN_LABEL.search(head):
         return False
@@ -567,7 +650,8 @@ def _without_links(text: str, parts: _Parts) -> str:
 
 def _without_reports(text: str, parts: _Parts) -> str:
     """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
-    if (text.isascii() or not CJK_SIGN.search(text)) and REPORT_WORDS.isdisjoint(WORD.findall(text.casefold())):
+    silent = REPORT_WORDS.isdisjoint(WORD.findall(text.casefold()))
+    if silent and (text.isascii() or not CJK_SIGN.search(text)) and not SENTENCE_INSIDE.search(text):
         return text
     out: list[str] = []
     at = 0
@@ -579,14 +663,18 @@ def _without_reports(text: str, parts: _Parts) -> str:
 
 
 def _own_of_clause(clause: str, parts: _Parts) -> str:
-    match = REPORTED.search(clause)
-    if match is None:
+    reported = REPORTED.search(clause)
+    found = [match for match in (SAID_BY_OTHERS.search(clause), SENTENCE_INSIDE.search(clause)) if match]
+    if reported and ORDER.search(clause, reported.end()):
+        found.append(reported)
+    if not found:
         return clause
-    reported = clause[match.end() :]
-    if not ORDER.search(reported):
+    first = min(found, key=lambda match: match.start())
+    rest = clause[first.end() :]
+    if _words(rest) <= TINY_WORDS:
         return clause
-    end = len(reported.rstrip())
-    return f"{clause[: match.end()]} {parts.take(reported[:end])}{reported[end:]}"
+    end = len(rest.rstrip())
+    return f"{clause[: first.end()]} {parts.take(rest[:end])}{rest[end:]}"
 
 
 def _without_instructions(text: str, parts: _Parts, is_instruction: Callable[[str], bool]) -> str:

@@ -27,7 +27,10 @@ SPEECH_WORDS = frozenset(
     "пишет говорит гласит написано сказано утверждает советует рекомендует требует".split()
 )
 SPEECH = f"(?:{'|'.join(sorted(SPEECH_WORDS))})"
-REPORT_WORDS = SPEECH_WORDS | frozenset("according laut gemäß selon après según согласно".split())
+REPORT_WORDS = SPEECH_WORDS | frozenset(
+    "according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
+    "disait prétend afirma".split()
+)
 SPEECH_ZH = r"(?:说|写道|写着|写的是|提到|表示|要求|建议)"
 # What somebody else wrote, by name.
 NOUN = (
@@ -60,7 +63,7 @@ PRESENTS = later(
 REQUEST = later(
     r"^\W*(?:(?:can|could|would|will) you |please |pls |bitte |por favor |пожалуйста |请)?(?:fix|review|look (?:at|into)|check|see|read|"
     r"summari[sz]e|translate|explain|analy[sz]e|debug|handle|implement|address|consider|process|investigate|resolve|triage|reproduce|"
-    r"proofread|answer|reply|respond|schau\w*|prüfe?|lies|behebe?|analysiere|übersetze|fasse|erkläre|beantworte|"
+    r"proofread|improve|rephrase|rewrite|reword|shorten|polish|paraphrase|answer|reply|respond|korrigiere|verbessere|kürze|schau\w*|prüfe?|lies|behebe?|analysiere|übersetze|fasse|erkläre|beantworte|"
     r"regarde|corrige|lis|analyse|traduis|résume|explique|réponds|mira|revisa|lee|arregla|analiza|traduce|resume|explica|"
     r"посмотри|исправь|прочитай|разбери|переведи|объясни|проверь)\b|^\s*请?(?:看|修复|阅读|总结|翻译|解释|检查|分析|处理)",
     re.IGNORECASE,
@@ -104,14 +107,14 @@ PRESENTS_ALONE = later(
 )
 DELIMITED = later(r"^\s*(?:```|~~~|>|＞|&gt;|\[…\]|[\"'“„«‹‘「『])")
 
-FENCE = later(r"^[ \t>]{0,40}(?P<mark>`{3,}|~{3,}|\"\"\"|''')(?P<rest>[^\n]*)$")
+FENCE = later(r"^[ \t>]{0,40}(?:[\w.]{1,40}\s?[=:]\s?(?=[\"']))?(?P<mark>`{3,}|~{3,}|\"\"\"|''')(?P<rest>[^\n]*)$")
 SEPARATOR = later(
     r"^\s*(?:[-=_*~#•·—–─━═]{3,}|-{2,}\s?8<\s?-{2,}.*|-{3,}\s?(?:begin|end|start|original|forwarded|weitergeleitet|ursprüngliche|message|mensaje)\b.*)\s*$",
     re.IGNORECASE,
 )
 QUOTE_LINE = later(r"^\s{0,3}(?:[>＞»|┃│▌❯]|&gt;)")
 TABLE_END = later(r"\|\s*$")
-INDENTED = later(r"^(?: {4,}|\t)")
+INDENTED = later(r"^(?: {4,}|\t|[\u00a0\u3000]{2,})")
 BULLET = later(r"^\s*(?:[-*+•·–]|\d{1,2}[.)])\s+")
 HEADING = later(r"^\s{0,3}#{1,6}\s+\S")
 BOLD_HEADING = later(r"^\s*(?:\*\*[^*\n]{2,80}\*\*:?|__[^_\n]{2,80}__:?)\s*$")
@@ -207,7 +210,7 @@ MACHINE = later(
 )
 CHECKED = later(
     r"(?:\b(?:is|are) (?:this|that|it|these|those) (?:correct|right|true|ok(?:ay)?|legit|safe|good|valid|still)|\bwhat (?:does|do) (?:this|that|it|these) (?:mean|say)|"
-    r"\bdo you (?:agree|understand)|\bstimmt das|\bist das (?:richtig|korrekt)|\bc'est (?:vrai|correct)|\bes (?:correcto|cierto)|\bверно ли|对吗)[^.!\n?？]{0,60}[?？]",
+    r"\b(?:is|are|does|do) (?:this|these|the following) (?!(?:function|class|method|file|code|test|module|script|endpoint|branch|repo|build|component|query|api|command|work|run|compile|pass|happen|fail|mean|thing|project)s?\b)|\bdo you (?:agree|understand)|\bstimmt das|\bist das (?:richtig|korrekt)|\bc'est (?:vrai|correct)|\bes (?:correcto|cierto)|\bверно ли|对吗)[^.!\n?？]{0,60}[?？]",
     re.IGNORECASE,
 )
 GENERIC_WORDS = 4
@@ -227,3 +230,122 @@ NAMED = later(
 YOURS = later(r"\b(?:you|your|du|dein\w*|ihr|tu|ton|ta|vous|votre|su|tus?)\b|\bты\b|\bтво\w+|\bвы\b|你", re.IGNORECASE)
 HEREDOC = later(r"<<-?[\"']?[A-Z_]{2,20}[\"']?\s*$")
 PAIRED = later(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")
+
+# Lines that programs, sites and forms write and nobody types; the rest of the turn belongs to them.
+PRINTED = later(
+    r"^\s*(?:::\w|#?(?i:job|run|build|pipeline) #?\d{2,}|[A-Z][A-Z0-9]{1,15}-[0-9A-F]{1,8}:\s|\w{1,60}(?:\.\w{1,60}){0,6}(?:Error|Exception)\s*$|"
+    r"(?:\.{0,2}[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}[:\s]|\[(?i:yesterday|today|gestern|heute|hier|ayer)\b[^\]\n]{0,40}\]|§\s?\d|"
+    r"\d{1,3}(?:\.\d{1,3}){1,4}\.?\s+[A-ZÄÖÜА-Я]|©|(?i:skip to (?:main )?content)\b|&(?:lt|quot|amp|#\d{1,6});|\w{3,40} hook (?:success|error|blocking|additional context|feedback)|"
+    r"(?i:as an? [^\n]{1,60}\bI want\b)|(?i:(?:asked|answered|posted|modified)) [^\n]{0,30}\d|"
+    r"[\w. -]{1,40} (?i:commented|requested changes|approved these changes|replied|reviewed|left a comment)(?: [^\n]{0,40}\bago| on [^\n]{1,40}| yesterday)?\s*$|"
+    r"(?:On|Am|Le|El) [^\n]{3,120}<[^<>\s]{1,80}@[^<>\s]{1,80}>\s*$|"
+    r"(?:On|Am|Le|El) [^\n]{0,60}\d[^\n]{0,100}(?:wrote|schrieb|a écrit|escribió)\b|"
+    r"(?i:hi|hello|hey)\b[^.!?\n]{0,40}@\w|[^\n]{0,60}\bI(?:['’]| a)m (?:a|the|your) (?:\w{1,20} )?bot\b|"
+    r"(?:You are|Du bist|Tu es|Vous êtes|Eres) (?:an?|the|ein[e]?|une?|un|une) )"
+    r"|(?:[^|\n]{1,60} \| ){2}[^|\n]|[✗✘❌✓✔✅⚠⛔👋🤖ℹ❗🔴🟢🟡]|\[[\w .:/-]{2,30}\] |[%$&*]{3,}|[^.!?\n]{1,40}\b\d{1,2} (?:hour|minute|day|week|month|year)s? ago\s*$|"
+    r"[A-Z]\w{1,30},? \d{1,2}:\d{2}\b|\(?(?i:begin|start|end) (?:of )?(?i:quote|quotation|mail|file|text|message|document|paste)\b|"
+    r"(?:Act as|You(?:['’]re) an?) |(?i:copyright|permission is hereby|this (?:pr|pull request|issue|mail|message|file) (?:was|is) (?:auto\w*|generated|created|sent|opened))\b"
+)
+# Names of parts of a form, and of files, alone on a line above other lines.
+PART_OF_FORM = later(
+    r"^\s*(?:(?i:description|details|summary|background|context|motivation|acceptance criteria|steps to reproduce|expected(?: behaviou?r| result)?|"
+    r"actual(?: behaviou?r| result)?|environment|beschreibung|akzeptanzkriterien|hintergrund)\s?:?|[\w./-]{0,80}\.(?:md|mdc|txt|rst|\w{0,20}rules)\s?:?|"
+    r"[A-Z]{2,12}-\d{1,6}\s[^.!?\n]{1,80})\s*$"
+)
+# Two or three capitalised words alone on a line are a title or a name.
+TITLE = later(r"^\s*[A-ZÄÖÜ][\w'’-]{1,30}(?: [A-ZÄÖÜ][\w'’-]{1,30}){1,3}\s*$")
+# Where a shown text ends: a signature with a name, its source, the foot of a page.
+FOOT = later(
+    r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
+    r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
+    r"©|(?i:was this page helpful|all rights reserved|share improve this answer))",
+    re.MULTILINE,
+)
+_TEXT_WORK = (
+    r"summari[sz]e|translate|explain|rephrase|rewrite|reword|reply|answer|respond|convert|proofread|shorten|polish|paraphrase|improve|analy[sz]e|"
+    r"address|review|escape|parse|validate|erkläre?|übersetze?|fasse|beantworte|kürze|korrigiere?|verbessere|traduis|explique|résume|réponds|corrige|"
+    r"traduce|explica|resume|responde|переведи|объясни|ответь|исправь"
+)
+_SHOWN = r"this|that|these|those|it|he|she|they|above|following|below|sentence|paragraph|das|dies\w*|den|folgende\w*|satz|er|ça|cela|esto|eso|это|предложение"
+_ASKS = r"^\W*(?:and |now |so )?(?:(?:can|could|would|will) you |please |pls |bitte |por favor )?"
+# Work on a text, on a line of its own; with a word that points to it, or with nothing else.
+WORK_ON_TEXT = later(
+    rf"{_ASKS}(?:(?:{_TEXT_WORK})\b(?:[^\n]{{0,60}}\b(?:{_SHOWN})\b|(?: \w{{1,20}})?\W*$| for me\b)|(?:convert|turn)\b[^\n]{{0,40}}\b(?:to|into)\b|"
+    r"(?:use|put|insert|add) (?:this|these|the following)\b|(?:tl;?dr|spell-?check|grammar check)\b|(?:expected|actual) (?:output|result|text)\s*$|add an? (?:tooltip|label|banner|hint|note|comment|heading)\s*$|(?:translate|shorten|proofread|rephrase|paraphrase|reword|übersetze?|kürze)\b(?! (?:the|my|our)\b)[^\n]{0,30}$|"
+    r"make (?:this|that|it) (?:sound )?(?:\w+er|more \w+|less \w+)\b)",
+    re.IGNORECASE,
+)
+ASKS_ABOUT = later(rf"\b(?:{_SHOWN})\b[^\n]{{0,80}}[?？]\s*$|\b(?:look|schau\w*) into (?:it|this|that)\b|对吗", re.IGNORECASE)
+ASKS_BACK = later(
+    r"^\W*(?:can|could|would|will|did|do|why) (?:did |do )?(?:you|we|i)\b|\b(?:clear|ok(?:ay)?|got (?:it|that)|understood|sense|possible|fine|alright|verstanden|klar|clair|claro|понятно)\b",
+    re.IGNORECASE,
+)
+POINTS_BACK = later(
+    r"(?:^|\s)(?:\^|<[-–—=]{1,3}|←|↑|⬆)(?=\s)|^\s*the (?:text |sentences? |lines? )?above\b|\bthe above (?:is|was|comes|are)\b",
+    re.IGNORECASE,
+)
+SHOWS_OTHERS = later(
+    r"^\W*(?:(?:the|their|his|her|another|some|my|a) (?!following)|they |he |she )[^\n]{0,60}\b(?:has|have|had|got|uses?|follows?)\b[^\n]{0,30}\b(?:this|these|the following)\b"
+    r"|^\W*(?:in|into|auf|ins|en) (?:plain |simple )?(?:english|german|french|spanish|russian|chinese|englisch\w*|deutsch\w*|französisch\w*|anglais|allemand|"
+    r"inglés|alemán)(?: please| bitte)?\s*$",
+    re.IGNORECASE,
+)
+# What a person is said to say, or a program to print.
+SAID_BY_OTHERS = later(
+    r"\b(?:(?:my|our|the|an?|his|her|their|some)(?: [\w-]{1,30}){1,3}|he|she|it|they|someone|somebody) (?:(?:always|just|also|now|usually) )?"
+    r"(?:says|said|keeps? (?:saying|telling)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
+    r"\b(?:the|a) user (?:types|enters|sends)\b|(?<!я )\b(?:пишет|говорит|сказал[аи]?|считает),?(?: что)?\s*[:：]?|[\u4e00-\u9fff]{1,6}(?<!我)(?<!我们)(?:说|认为)(?:道)?[：:，]|が?言った[：:]|"
+    r"\b(?:mein\w*|unser\w*|der|die|das|er|sie)(?: \w{1,30})? (?:sagte?|meinte?|behauptet)\b|"
+    r"\b(?:mon|ma|notre|le|la|il|elle)(?: \w{1,30})? (?:dit|disait|prétend)\b|\b(?:mi|nuestr[oa]|el|la)(?: \w{1,30})? (?:dice|dijo|afirma)\b",
+    re.IGNORECASE,
+)
+# What tells of a text above it where it is from; a question or task that ends by pointing to the text below it.
+TELLS_SOURCE = later(
+    r"^\W*(?:(?:that|this|these|das|ça|eso) (?:is|was|are|were|ist|war|steht|est|es) (?:what|from|how|in|part|quoted|copied|was|aus|so)\b|"
+    r"\((?:quoted |copied |taken )?(?:from|aus|de)\b|i (?:found|got|copied|saw|read) (?:this|that|it)\b)",
+    re.IGNORECASE,
+)
+POINTS_BELOW = later(
+    r"\b(?:this|these|the following)(?: (?:please|rules?|texts?|ones?|lines?|sentences?|guidelines?|polic(?:y|ies)))?\s*[?？:]\s*$",
+    re.IGNORECASE,
+)
+DOES_IT = later(
+    r"\b(?:you|fix|do|run|try|build|commit|stop|remember|about|keep|follow|note|use|learn|obey|apply|know)\b|\b(?:ask|told) ",
+    re.IGNORECASE,
+)
+# A sentence of its own in the middle of another one was taken from somewhere.
+SENTENCE_INSIDE = later(
+    r" (?<=[^\W\d_] )(?=(?:Always|Never|From now on|Going forward|Every|Each|All|You (?:must|should)|Use|Run|Do not|Don['’]t|Please|We|In this|Make sure|Only|Remember|"
+    r"Immer|Nie|Niemals|Ab (?:jetzt|sofort)|Bitte|Künftig|Wir|Toujours|Jamais|Désormais|Il faut|Siempre|Nunca|A partir|Всегда|Никогда|Отныне)\b)"
+)
+# First words of a person's lines. A line of another kind without an end mark, above others, is a title, a label or a part of a page.
+OPENERS = frozenset(
+    "a actually add adjust after again all allow also always and any apply are as ask at avoid back be because before better both btw build but by bump call can "
+    "cancel change check clean cleanup clone close commit compare configure continue convert cool copy correct could create cut deal debug delete deploy describe did do "
+    "document does don done drop each edit enable ensure every everything exactly explain extend extract fetch figure finally find fine finish first fix for forget "
+    "format from generate get give go good got great have hello help hey hi hide hm hmm how however i if implement import improve in increase init inline install instead "
+    "integrate is it just keep kick last later leave let lets link lint list load locate log look looks lower make maybe merge migrate mock move my name neat need never "
+    "new next nice no nope nothing now of ok okay oh on once one only open oops or otherwise our pass perfect pick plan please port prefer prepare print profile "
+    "publish pull push put quick raise read really rebase redo reduce refactor release reload remember remind remove rename reopen replace report rerun "
+    "reset resolve restart restore retry return revert review rewrite right roll run same save scan search see set setup she should show simplify skip so some sorry sort split "
+    "squash start still stop store style super sure swap switch sync tag take test tests thanks thank that the then there these they this those to today "
+    "try turn two undo unfortunately unless until update upgrade use using verify wait was we well were what when whenever where which while who why will with without wonderful "
+    "work works would wow wrap write wrong yeah yep yes yet you your "
+    "ab aber alle alles als also ändere auch bau baue beachte bei beim bevor bitte dann danke das dass der die dies diese du ein eine erst erstelle es falls fertig "
+    "füge für genau gut hallo hier ich im immer in ist ja jetzt kannst kein keine lass lösche mach mache merk mir mit nach nein nenne nie niemals nimm noch nun nur ok "
+    "prima prüfe schreib schreibe setze sobald starte stell stimmt super teste tu übrigens und unser versuch vergiss verwende vor wann warte warum was weiter wenn wer wie "
+    "wir wo zeig zuerst zwei "
+    "alors après avant bien bonjour bon ça ce cette corrige crée dans de désormais donc dorénavant écris et fais il je jamais la le les lance mais merci mets ne non "
+    "nous on oui parfait pas pour quand que rappelle retiens si supprime toujours tu un une utilise vas vérifie "
+    "a ahora antes añade bien borra bueno con corrige crea cuando de después el ella en es escribe está esto gracias haz hola la los me mi muy no nos nunca para perfecto pero "
+    "por que quiero recuerda si sí siempre sin también un una usa vale ve y yo "
+    "а без в все всегда вот впредь где давай да для если запусти запомни и исправь используй как когда мы на не нет никогда но ну ок отлично отныне пока пожалуйста после почему "
+    "при привет проверь с сделай спасибо так теперь то у удали что это я".split()
+)
+# Before a colon: a text that the person wants written or tested, a task for another, a question about what follows.
+WANTED_TEXT = later(
+    r"^\W*(?:(?:i want|i need|add|set|create|show|give|display|print|write|test|sample|example|prompt|expected|actual)\b[^\n]{0,60}\b(?:messages?|prompt|input|label|tooltip|"
+    r"banner|title|caption|heading|string|sample|fixture|placeholder|output|text|copy|agent|model|bot)(?: (?:for|of|to|in) [^\n]{1,40})?|"
+    r"your (?:task|job|role|goal|mission)|(?:where|which|why|who|how)\b[^\n]{0,80}|(?:grammar|spelling|spell|style|fact)[ -]?check)\s*$",
+    re.IGNORECASE,
+)

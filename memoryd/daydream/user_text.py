@@ -25,6 +25,7 @@ _COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
 _ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
 _PLACEHOLDER = re.compile(r"\[(?:Image #\d{1,9}|Image: [^\[\]\n]{0,1000}|Pasted text #\d{1,9}[^\[\]\n]{0,200}|Audio #\d{1,9})\]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
+_CONTROL = re.compile("\x1b[\\[\\]()]|[\x07\x08\x0b\u202d\u202e]")
 _ERROR_TAG = re.compile(r"</?tool_use_error>")
 _INTERRUPT = re.compile(r"\[Request interrupted by user[^\[\]\n]{0,200}\]")
 _BARE_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*")
@@ -149,6 +150,12 @@ def typed_text(texts: Sequence[str]) -> UserText:
     if is_client_text(text) or _BARE_COMMAND.fullmatch(text):
         text = ""
     return UserText(text, "", interrupt)
+
+
+def without_colours(text: str) -> str:
+    """Up to the line with a control sign of terminals or a sign that turns the text around: nobody types these."""
+    match = _CONTROL.search(text)
+    return text if match is None else text[: text.rfind("\n", 0, match.start()) + 1]
 
 
 def _is_balanced(text: str) -> bool:
