@@ -450,7 +450,7 @@ _NEEDLE = re.compile("⟦([^⟧]{1,400})⟧")
 
 
 def _written(line: str) -> str:
-    return line.replace("\\n", "\n").replace("\\u200b", "\u200b").replace("⏎", "\n").replace("¦", "")
+    return line.replace("\\n", "\n").replace("\\t", "\t").replace("\\u200b", "\u200b").replace("⏎", "\n").replace("¦", "")
 
 
 def passed(sample: Sample) -> bool:

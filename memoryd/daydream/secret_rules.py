@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memoryd.daydream.secret_told import NOT_WITHIN
 from memoryd.daydream.secret_values import (
     is_lookup,
     is_measure,
@@ -244,7 +245,8 @@ _OPTION = (
 # How people say it
 
 _SAYS = (
-    r"(?<![\w-])(?P<key>pass ?words?|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
+    NOT_WITHIN
+    + r"(?P<key>pass ?words?|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
     r"mot de passe|mdp|code secret|contraseña|contrasena|clave|senha|palavra[- ]passe|parola d'ordine|parola chiave|parola|wachtwoord|hasło|heslo|"
     r"lösenord|adgangskode|salasana|şifre|jelszó|пароль|пароля|паролем|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
     r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?!\w)"
@@ -532,6 +534,13 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:user(?:name)?|uid|login|benutzer(?:name)?|usuario|usuário|utilisateur|用户名?|账号|帳號|логин)\s{0,2}[:=：]?\s{0,2}[\"'`]?[\w.@+-]{1,60}[\"'`]?[,;\s/和及]{1,4}(?:and |und |et |y |e |и )?"
         r"(?:the |das |le |la |el )?(?:pass(?:word|wd|wort)?|pwd|pw|kennwort|mot de passe|mdp|contraseña|clave|senha|пароль|密码|口令)\s{0,2}[:=：]?\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。]{4,200})",
         _accept_credentials,
+    ),
+    _rule(
+        "password",
+        "user login benutzer usuario usuário utilisateur identifiant utente логин пользователь 用户 账号",
+        r"\b(?:user(?:name)?|login|benutzer(?:name)?|usuario|usuário|utilisateur|identifiant|utente|логин|пользователь|用户名?|账号)\s{0,2}[:=：]\s{0,2}[\w.@+-]{1,60}[,;\s/]{1,4}"
+        r"(?:pass(?:word|wd|wort)?|pwd|pw|kennwort|mot de passe|mdp|contraseña|clave|senha|пароль|密码|口令)\s{0,2}[:=：]\s{0,2}(?P<secret>[^\s\"'`,;，。()<>{}\[\]]{4,100})(?=[\s,;，。]|$)",
+        lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]) and not _ANOTHER_FIELD.match(match["secret"]),
     ),
     _rule(
         "password",

@@ -30,7 +30,9 @@ _KEY = (
     r"(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|licen[sc]e|recovery|unseal|rescue|emergency|root|activation|personal access|session|bearer|refresh|hmac|jwt|cookie)"
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
-_KEYWORD = re.compile(rf"(?<![\w-])(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
+# At the beginning of a word, or of a German noun behind a hyphen: "WLAN-Passwort"
+NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü])))"
+_KEYWORD = re.compile(rf"{NOT_WITHIN}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _STEMS = (
     "pass pwd pw kennwort losungswort mot mdp phrase contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin "
     "code api app auth admin access account service signing encryption master shared deploy storage client bot webhook licen recovery unseal rescue emergency root activation personal session bearer refresh "
@@ -232,13 +234,15 @@ _OF = frozenset(
     host hosts server service database db schema table column file field class function method branch ticket issue version named called utilisateur usuario usuário utente benutzer nutzer konto compte cuenta conta
     пользователя пользователь сервер сервера""".split()
 )
-_LONE_ANSWER = re.compile(r"\s?[.!?…:]{1,3}\s{1,3}(?:[—–>-]{1,2}\s{1,2})?(?P<secret>\S{6,60}?)[.!]?(?=\s{0,3}(?:\n|$))")
+_LONE_ANSWER = re.compile(
+    r"(?:\s?[.!…:]{1,3}|[^\n.!?]{0,40}\?{1,2})\s{1,3}(?:[—–>-]{1,2}\s{1,2})?(?P<secret>\S{6,60}?)[.!]?(?=\s{0,3}(?:\n|$))"
+)
 
 
 def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
     """Values in the same sentence that people choose as passwords and that are no names."""
     answer = _LONE_ANSWER.match(text, word.end())
-    if answer is not None and is_strong(answer["secret"]):
+    if answer is not None and _is_chosen(answer["secret"]):
         yield answer.start("secret"), answer["secret"]
     first, last = words.sentence(word.start(), word.end())
     changed = any(words.folded[number] in _CHANGED for number in range(first, last)) if first < last else False
@@ -515,6 +519,7 @@ _CJK_WORD = re.compile(
 _CJK_BEFORE = re.compile(
     r"(?P<secret>[!-~]{4,60})[」』”\"]?\s?(?:が|は|是|为|為|就是|作为|作為|当|當|做|に|を|를|을|이|가|은|는|로|으로|，|,|、|—|-)[^\x00-\x7f]{0,14}\s?$"
 )
+_CJK_KEYS = frozenset(("密钥", "秘钥", "令牌", "秘密鍵", "비밀키", "토큰", "トークン"))
 _ASCII_RUN = re.compile(r"[!-~]{4}[!-~]*")
 _NEAR_CJK = 34
 _CJK_STRONG = re.compile(r"(?P<secret>[!-~]{6,60})[^\x00-\x7f。！？]{1,24}\s?$")
@@ -538,21 +543,22 @@ def _near_cjk(text: str) -> Iterator[Found]:
         )
         if not close:
             continue
+        password = word[0] not in _CJK_KEYS
         left = text[max(0, word.start() - 90) : word.start()]
         before = _CJK_BEFORE.search(left)
         if before is not None:
-            yield from _cjk_value(before, word.start() - len(left))
+            yield from _cjk_value(before, word.start() - len(left), password)
         strong = _CJK_STRONG.search(left)
         if strong is not None and is_strong(strong["secret"]):
-            yield from _cjk_value(strong, word.start() - len(left))
+            yield from _cjk_value(strong, word.start() - len(left), password)
         after = _CJK_AFTER.match(text, word.end(), word.end() + _REACH)
         if after is not None:
-            yield from _cjk_value(after, 0)
+            yield from _cjk_value(after, 0, password)
 
 
-def _cjk_value(match: re.Match[str], shift: int) -> Iterator[Found]:
+def _cjk_value(match: re.Match[str], shift: int, password: bool) -> Iterator[Found]:
     at, value = _bare(match.start("secret") + shift, match["secret"])
-    if value and (_is_told(value, True, near=True) or is_strong(value)):
+    if value and (_is_told(value, password, near=True) or is_strong(value)):
         yield at, at + len(value), "password"
 
 
@@ -668,11 +674,11 @@ def _is_phrase(value: str) -> bool:
 # Codes
 
 _ANY_NUMBER = re.compile(r"\d{4}|\d{2}[ -]\d{2}")
-_CODE_STEMS = ["code", "código", "codice", "otp", "2fa", "mfa", "tan", "authenticator", "authy", "pin", "код", "验证码", "校验码", "认证码", "動態密碼", "认证コード", "認証コード", "確認コード", "ワンタイム", "인증번호", "인증 코드", "확인 코드", "动态码"]  # fmt: skip
+_CODE_STEMS = ["code", "código", "codice", "otp", "2fa", "mfa", "tan", "authenticator", "authy", "pin", "пин", "код", "验证码", "校验码", "认证码", "動態密碼", "认证コード", "認証コード", "確認コード", "ワンタイム", "인증번호", "인증 코드", "확인 코드", "动态码"]  # fmt: skip
 _CODE = re.compile(
     r"(?:(?P<strong>(?:verification|verifizierungs?|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
     r"[ -]?(?:code|token|passcode|pin)|code (?:de |d')(?:vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
-    r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|код (?:подтверждения|доступа|из смс|безопасности|входа)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
+    r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
     r"(?P<weak>code|código|codice|код))(?![a-z\u0430-\u044f'’_(/-])",
     re.IGNORECASE,
 )
@@ -906,6 +912,7 @@ _NO_SETTING = re.compile(
 _NAMESPACE = re.compile(
     r"(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|params|inputs|app|local|module|data)\b"
 )
+_NAMES_A_SECRET = re.compile(r"secret|key|token|pass|cred|auth|cert|tls|config", re.IGNORECASE)
 _LOOSE = frozenset(("KEY", "TOKEN", "AUTH", "COOKIE", "PIN"))
 _SETTINGS = frozenset(
     """basic bearer digest kerberos ldap oauth oauth2 oidc saml token disabled enabled required optional default inherit session cookie local internal external github google plain login none
@@ -963,6 +970,8 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
         return False
     if key == "COOKIE":
         return is_mixed(value) and looks_random(value)
+    if quoted and key in ("SECRET", "KEY") and "secret" in (name + key).casefold() and _is_phrase(value):
+        return _NAMES_A_SECRET.search(value) is None
     return len(value) >= 5 and not (quoted and not upper and not key.startswith(("PA", "PW")) and not is_mixed(value))  # noqa: PLR2004
 
 
