@@ -332,7 +332,7 @@ _PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est
 _PIN_END = r"(?![\w:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
 _NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
 _BACKUP = (
-    r"(?:(?:recovery|backup|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?codes?|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
+    r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?codes?|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
     r"резервные коды|恢复代码|备用码|リカバリーコード)"
 )
 _SEED = (
@@ -799,8 +799,8 @@ RULES: tuple[Rule, ...] = (
         "recovery-codes",
         "code код 代码 备用码 コード",
         _BACKUP
-        + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→]|->|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
-        lambda match: not match["sep"].isalpha() or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
+        + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
+        lambda match: not (match["sep"].isalpha() or match["sep"] == " ") or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
     ),
     _rule(
         "seed-phrase",

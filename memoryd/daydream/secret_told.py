@@ -48,7 +48,7 @@ _AS = frozenset("as als comme como come jako som как".split())
 _TO = frozenset(("to", "auf", "zu", "en", "\u00e0", "a", "in", "para", "\u0432", "\u043d\u0430", "into"))
 _CHANGED = frozenset(
     """changed set reset rotated updated switched made geändert gesetzt gestellt umgestellt changé mis remis passé cambié cambiado cambié cambiada cambiamos puesto
-    mudei mudou alterado alterada trocada trocado mudada cambiato cambiata impostata impostato сменил сменили изменил изменён изменен поменял поменяли сменён""".split()
+    troquei troquem trocou trocamos mudamos mudei mudou alterado alterada trocada trocado mudada cambiato cambiata impostata impostato сменил сменили изменил изменён изменен поменял поменяли сменён""".split()
 )
 _AFTER_IS = frozenset(
     """new neu nuevo nueva nouveau novo nova nuova новый now still currently again actually really just simply always jetzt nun aktuell noch immer wieder ahora maintenant toujours désormais adesso ora agora теперь всё ещё the same as before:
@@ -379,7 +379,12 @@ def _is_joined(value: str, raw: str, before: str, number: int, password: bool) -
     near = (number <= _CLAUSE_WORDS or before in _IS) and (password or before.isalpha())
     if value and (is_strong(value) or _is_told(value, password, near=near)):
         return True
+    if password and before in _IS and _LONG_PHRASE.fullmatch(value):
+        return True
     return password and before in _IS and len(value) >= 7 and _quoted(raw) and _may_be_word(value)  # noqa: PLR2004
+
+
+_LONG_PHRASE = re.compile(r"[a-z]{4,12}(?:-[a-z]{4,12}){2,7}")
 
 
 _CLAUSE_WORDS = 6
@@ -517,7 +522,7 @@ _CJK_WORD = re.compile(
     r"密码|密碼|口令|密钥|秘钥|令牌|パスワード|暗証番号|合言葉|秘密鍵|비밀번호|비번|패스워드|암호|비밀키|토큰|パスフレーズ|パスコード|密语|トークン"
 )
 _CJK_BEFORE = re.compile(
-    r"(?P<secret>[!-~]{4,60})[」』”\"]?\s?(?:が|は|是|为|為|就是|作为|作為|当|當|做|に|を|를|을|이|가|은|는|로|으로|，|,|、|—|-)[^\x00-\x7f]{0,14}\s?$"
+    r"(?P<secret>[!-~]{4,60})[」』”\"]?\s?(?:が|は|是|为|為|就是|作为|作為|设为|设成|设置为|设置成|改为|改成|定为|用作|設為|当|當|做|に|を|를|을|이|가|은|는|로|으로|，|,|、|—|-)[^\x00-\x7f]{0,14}\s?$"
 )
 _CJK_KEYS = frozenset(("密钥", "秘钥", "令牌", "秘密鍵", "비밀키", "토큰", "トークン"))
 _ASCII_RUN = re.compile(r"[!-~]{4}[!-~]*")
@@ -674,11 +679,11 @@ def _is_phrase(value: str) -> bool:
 # Codes
 
 _ANY_NUMBER = re.compile(r"\d{4}|\d{2}[ -]\d{2}")
-_CODE_STEMS = ["code", "código", "codice", "otp", "2fa", "mfa", "tan", "authenticator", "authy", "pin", "пин", "код", "验证码", "校验码", "认证码", "動態密碼", "认证コード", "認証コード", "確認コード", "ワンタイム", "인증번호", "인증 코드", "확인 코드", "动态码"]  # fmt: skip
+_CODE_STEMS = ["code", "código", "codice", "otp", "2fa", "mfa", "tan", "authenticator", "authy", "pin", "пин", "one-time", "one time", "einmal", "код", "验证码", "校验码", "认证码", "動態密碼", "认证コード", "認証コード", "確認コード", "ワンタイム", "인증번호", "인증 코드", "확인 코드", "动态码"]  # fmt: skip
 _CODE = re.compile(
     r"(?:(?P<strong>(?:verification|verifizierungs?|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
     r"[ -]?(?:code|token|passcode|pin)|code (?:de |d')(?:vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
-    r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
+    r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|codes? for (?:the )?(?:login|log-?in|sign-?in|access|2fa|mfa|verification|bank|door)|one[- ]time (?:password|passcode|pin)|einmal(?:passwort|kennwort)|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
     r"(?P<weak>code|código|codice|код))(?![a-z\u0430-\u044f'’_(/-])",
     re.IGNORECASE,
 )
@@ -737,7 +742,7 @@ def _numbers_near(text: str, word: re.Match[str]) -> Iterator[Found]:
             and not _SENTENCE_END.search(between)
         ):
             yield match.start("secret"), match.end("secret"), "one-time-code"
-    if not strong and not _OWN.search(text[max(0, word.start() - 16) : word.start()]):
+    if not strong and not _BY_MAIL.match(text, word.end()) and not _OWN.search(text[max(0, word.start() - 16) : word.start()]):
         return
     end = text.find("\n", word.end(), word.end() + 60)
     right = end if end >= 0 else min(len(text), word.end() + 60)
@@ -752,6 +757,7 @@ def _numbers_near(text: str, word: re.Match[str]) -> Iterator[Found]:
         yield after.start("secret"), after.end("secret"), "one-time-code"
 
 
+_BY_MAIL = re.compile(r"[^\n.:!?]{0,40}\b(?:sms|text|texted|e-?mail|mail|correo|app|mailed)\b", re.IGNORECASE)
 _ENTERED = re.compile(
     r"\b(?:enter|type|use|try|put|tippe|gib|eingeben|entre|saisis|introduce|escribe|digite|введи)\s{1,2}[\d -]{4,9}\s",
     re.IGNORECASE,
