@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ MANY_SPOOLED = 200
 MANY_DAEMONS = 1
 LARGE_RSS = 1_200 * 2**20
 CLIENT_SECONDS = 10
+HOOK_LINES = 500
+MANY_MISSED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +143,15 @@ def _spool(settings: Settings) -> Iterator[Check]:
 
 
 def _hook_failures(settings: Settings) -> Iterator[Check]:
-    lines = read_tail(settings.paths.logs / "hooks.log", 3)
-    yield Check("hooks", True, f"last failures: {' | '.join(lines)}" if lines else "no failures on record")
+    lines = read_tail(settings.paths.logs / "hooks.log", HOOK_LINES)
+    since = (datetime.now(UTC).astimezone() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
+    # The one that finds no daemon and starts it is what the first prompt after a pause costs, not a fault.
+    missed = [line for line in lines if line >= since and " UserPromptSubmit " in line and "starting a daemon" not in line]
+    detail = f"last failures: {' | '.join(lines[-3:])}" if lines else "no failures on record"
+    if missed:
+        detail = f"{len(missed)} prompts of the last day went without memory; {detail}"
+    fix = "The machine may be too busy, or the daemon hangs: memoryd daemon --stop, then look at logs/daemon.log."
+    yield Check("hooks", len(missed) < MANY_MISSED, detail, fix)
 
 
 def _daemon(settings: Settings) -> Iterator[Check]:

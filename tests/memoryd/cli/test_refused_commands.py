@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,18 @@ def test_a_deleted_working_folder_is_one_line(terminal: Terminal, tmp_path: Path
     result = subprocess.run(call, env=environment, cwd=gone, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2
     assert "does not exist any more" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_the_doctor_counts_the_prompts_that_went_without_memory(terminal: Terminal) -> None:
+    log = terminal.home / "logs" / "hooks.log"
+    log.parent.mkdir(mode=0o700, exist_ok=True)
+    now = datetime.now(UTC).astimezone()
+    stamps = [(now - timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:%S") for minute in (9, 8, 7)]
+    old = (now - timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%S")
+    lines = [f"{old} UserPromptSubmit timed out", *(f"{stamp} UserPromptSubmit timed out" for stamp in stamps)]
+    log.write_text("\n".join([*lines, f"{stamps[-1]} UserPromptSubmit no daemon; starting a daemon"]) + "\n")
+    try:
+        checks = {check["name"]: check for check in terminal.json("doctor", code=1)["checks"]}
+        assert not checks["hooks"]["ok"] and checks["hooks"]["detail"].startswith("3 prompts of the last day")
+    finally:
+        log.unlink()
