@@ -139,9 +139,9 @@ class Api:
         methods |= {name: getattr(admin, name) for name in ADMIN_METHODS}
         dreams = DreamCalls(self._sweep(settings), self._service, self._state, self._registry, injector)
         methods |= {name: getattr(dreams, name) for name in DREAM_METHODS}
-        sessions = SessionCalls(self._service, self._state, self._registry)
+        sessions = SessionCalls(self._service, self._state, self._registry, settings)
         methods |= {name: getattr(sessions, name) for name in SESSION_METHODS}
-        reviews = ReviewCalls(self._service, self._state, memory, self._clock)
+        reviews = ReviewCalls(self._service, self._state, memory, settings, self._clock)
         methods |= {name: getattr(reviews, name) for name in REVIEW_METHODS}
         views = ViewCalls(self._service, self._state, self._registry, memory, self._clock)
         methods |= {name: getattr(views, name) for name in VIEW_METHODS}

@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from memoryd.clock import from_iso, to_iso
+from memoryd.config import Settings
 from memoryd.daydream.opening import first_prompt
 from memoryd.errors import InputError
 from memoryd.protocols import Clock
 from memoryd.server.memory_calls import Caller, MemoryCalls, brief
 from memoryd.server.params import Params
+from memoryd.server.session_calls import is_closed
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status
@@ -59,10 +61,11 @@ def _note(project: str) -> str:
 class ReviewCalls:
     """review, reviewed, confirm."""
 
-    def __init__(self, service: Orchestrator, state: State, memory: MemoryCalls, clock: Clock) -> None:
+    def __init__(self, service: Orchestrator, state: State, memory: MemoryCalls, settings: Settings, clock: Clock) -> None:
         self._service = service
         self._state = state
         self._memory = memory
+        self._settings = settings
         self._clock = clock
 
     def review(self, params: Params, caller: Caller) -> dict[str, Any]:
@@ -91,8 +94,8 @@ class ReviewCalls:
     def _title(self, item: MemoryItem, titles: dict[str, str]) -> str:
         if item.session not in titles:
             record = self._state.session(item.session)
-            readable = record is not None and not record.off and not self._state.is_off(record.project)
-            titles[item.session] = first_prompt(record.transcript) if record and readable else ""
+            closed = record is None or is_closed(self._state, self._settings, record.session, record.project)
+            titles[item.session] = first_prompt(record.transcript) if record and not closed else ""
         return titles[item.session]
 
     def reviewed(self, params: Params, caller: Caller) -> dict[str, Any]:

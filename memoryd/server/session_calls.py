@@ -9,7 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from memoryd.config import Settings
 from memoryd.daydream.decided import shown_text
+from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.opening import first_prompt
 from memoryd.daydream.transcript import turns_of_lines
 from memoryd.errors import NotFoundError, TranscriptError
@@ -30,12 +32,19 @@ RUNS_LISTED = 5_000
 _SHORTEST_PREFIX = 4
 
 
+def is_closed(state: State, settings: Settings, session: str, project: str) -> bool:
+    """Whether the session's log is not to be opened: memory is off for it or its project, or its folder is excluded."""
+    record = state.session(session)
+    return state.is_off(project) or (record is not None and (record.off or is_excluded(settings, record.cwd)))
+
+
 class SessionCalls:
     """sessions, session_report."""
 
-    def __init__(self, service: Orchestrator, state: State, registry: ProjectRegistry) -> None:
+    def __init__(self, service: Orchestrator, state: State, registry: ProjectRegistry, settings: Settings) -> None:
         self._service = service
         self._state = state
+        self._settings = settings
         self._registry = registry
 
     def sessions(self, params: Params, caller: Caller) -> dict[str, Any]:
@@ -82,7 +91,7 @@ class SessionCalls:
     def _with_text(self, decided: Sequence[Verdict], head: Mapping[str, Any]) -> list[Verdict]:
         lines = {verdict.line for verdict in decided if verdict.line}
         turns: Mapping[int, Sequence[Turn]] = {}
-        if lines and head["transcript"] and not head["off"] and not self._state.is_off(head["project"]):
+        if lines and head["transcript"] and not self._is_closed(head):
             with suppress(TranscriptError):
                 turns = turns_of_lines(Path(head["transcript"]), lines)
         return [replace(verdict, text=self._text(verdict, turns)) for verdict in decided]
@@ -96,7 +105,10 @@ class SessionCalls:
 
     def _title(self, head: Mapping[str, Any]) -> str:
         """The session's first prompt, read from its log; empty where memory is off, since that log is not opened."""
-        return "" if head["off"] or self._state.is_off(head["project"]) else first_prompt(head["transcript"])
+        return "" if self._is_closed(head) else first_prompt(head["transcript"])
+
+    def _is_closed(self, head: Mapping[str, Any]) -> bool:
+        return bool(head["off"]) or is_closed(self._state, self._settings, head["session"], head["project"])
 
     def _named(self, given: str) -> str:
         """The session with this id, or the only one whose id begins so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -100,6 +101,27 @@ def test_a_session_is_named_by_its_first_prompt_and_never_where_memory_is_off(de
     assert desk.user("sessions")["sessions"][0]["title"] == "Why does the export fail?"
     desk.user("off")
     assert desk.user("sessions")["sessions"][0]["title"] == ""
+
+
+def test_the_log_of_a_folder_that_was_excluded_since_is_not_opened_for_a_title(
+    settings: Settings, clock: FakeClock, tmp_path: Path
+) -> None:
+    folder = tmp_path / "clients" / "one"
+    folder.mkdir(parents=True)
+    log = tmp_path / "s1.jsonl"
+    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(folder), "timestamp": "2026-01-01T00:00:00Z"}
+    log.write_bytes(orjson.dumps(line | {"message": {"role": "user", "content": "Why does the export fail?"}}) + b"\n")
+    payload = {"session_id": "s1", "cwd": str(folder), "transcript_path": str(log), "source": "startup"}
+    before = Desk(Api(settings, clock), folder)
+    before.api.drain_spool_record("SessionStart", payload, {})
+    learn(before, clock, "The export needs a locale.")
+    assert before.user("review")["memories"][0]["session_title"] == "Why does the export fail?"
+    before.api.close()
+    after = Desk(Api(replace(settings, exclude=(str(tmp_path / "clients"),)), clock), folder)
+    assert after.user("review", project="all")["memories"][0]["session_title"] == ""
+    assert after.user("sessions")["sessions"][0]["title"] == ""
+    assert after.user("session_report", session="s1")["title"] == ""
+    after.api.close()
 
 
 def test_the_start_of_a_session_names_what_waits_for_a_look_once(desk: Desk, clock: FakeClock) -> None:
