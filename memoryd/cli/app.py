@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from memoryd.cli import admin, console, dreams, graph, memories, processes, review, router, sessions, settings
 from memoryd.cli.root import Root, cli
@@ -21,12 +22,20 @@ def app() -> Root:
 
 def main() -> None:
     """Entry point of the `memoryd` script."""
+    _open_streams()
     try:
         app()(prog_name="memoryd", standalone_mode=True)
     except SystemExit as end:
         sys.exit(_flushed(end.code))
     except OSError as error:  # standard output: a full disk, or a reader that has gone away
         sys.exit(_unwritten(error))
+
+
+def _open_streams() -> None:
+    """Give standard streams that the caller closed a place to go, or the next file that is opened would take their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _flushed(code: object) -> int:

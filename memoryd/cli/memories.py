@@ -163,15 +163,27 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
         copy.write_bytes(before)
         while True:
             click.edit(filename=str(copy))
-            after = copy.read_bytes()
-            try:
-                memory_file.read(after, str(path), path.name, 0)
-            except (BrokenFileError, memory_file.EmptyNoteError) as error:
-                problem = str(error) if isinstance(error, BrokenFileError) else "The memory has no text."
-                if not _edit_again(context, problem):
-                    raise InputError(problem, fix="Run the command again. The memory is as it was.") from error
-            else:
+            after = copy.read_bytes() if copy.is_file() else before  # an editor that removed its copy changed nothing
+            problem = _problem(path, before, after)
+            if not problem:
                 return after
+            if not _edit_again(context, problem):
+                raise InputError(problem, fix="Run the command again. The memory is as it was.")
+
+
+def _problem(path: Path, before: bytes, after: bytes) -> str:
+    """What stands against putting the edited bytes in the memory's place; empty when nothing does."""
+    try:
+        now = memory_file.read(after, str(path), path.name, 0).item.id
+    except BrokenFileError as error:
+        return str(error)
+    except memory_file.EmptyNoteError:
+        return "The memory has no text."
+    try:
+        was = memory_file.read(before, str(path), path.name, 0).item.id
+    except (BrokenFileError, memory_file.EmptyNoteError):
+        return ""  # it is just being repaired
+    return "" if now == was else f"The id was {was} and must stay."
 
 
 def _edit_again(context: Context, problem: str) -> bool:

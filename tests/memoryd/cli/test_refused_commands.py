@@ -77,6 +77,19 @@ def test_a_slip_in_the_editor_leaves_the_memory_as_it_was(
     assert terminal.json("show", id)["memory"]["content"] == "The gate closes at eight."
 
 
+@pytest.mark.parametrize(
+    ("script", "code"), [("sed -i '/^id:/d' \"$1\"", 2), ("sed -i 's/^id: mem_./id: mem_0/' \"$1\"", 2), ('rm "$1"', 0)]
+)
+def test_an_editor_neither_takes_the_id_of_a_memory_nor_the_memory(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, code: int
+) -> None:
+    id = terminal.json("remember", "The cellar is locked at nine.")["id"]
+    for name, value in editor(tmp_path, script).items():
+        monkeypatch.setenv(name, value)
+    terminal.run("edit", id, code=code)
+    assert terminal.json("show", id)["memory"]["content"] == "The cellar is locked at nine."
+
+
 def test_an_edit_in_the_editor_is_taken_over(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     id = terminal.json("remember", "The shop opens at seven.")["id"]
     for name, value in editor(tmp_path, "sed -i 's/at seven/at six/' \"$1\"").items():
@@ -118,6 +131,17 @@ def test_an_output_that_can_not_be_written_is_one_line(terminal: Terminal) -> No
         result = command(terminal, "list", "--project", "all", cwd=terminal.folder, stdout=full.fileno())
     assert result.returncode == 1
     assert "can't be written" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that can close a stream")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_fault(terminal: Terminal, closed: str) -> None:
+    environment = {**os.environ, "MEMORYD_HOME": str(terminal.home), "MEMORYD_EMBEDDER": "hash"}
+    script = f'"$0" -m memoryd list --project all {closed}'
+    result = subprocess.run(
+        ["sh", "-c", script, sys.executable], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0 and "Traceback" not in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use can't be deleted there")
