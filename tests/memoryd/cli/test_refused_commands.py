@@ -78,7 +78,7 @@ def test_a_slip_in_the_editor_leaves_the_memory_as_it_was(
 
 
 @pytest.mark.parametrize(
-    ("script", "code"), [("sed -i '/^id:/d' \"$1\"", 2), ("sed -i 's/^id: mem_./id: mem_0/' \"$1\"", 2), ('rm "$1"', 0)]
+    ("script", "code"), [("sed -i '/^id:/d' \"$1\"", 2), ("sed -i 's/^id:.*/id: mem_0123456789ab/' \"$1\"", 2), ('rm "$1"', 0)]
 )
 def test_an_editor_neither_takes_the_id_of_a_memory_nor_the_memory(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, code: int
