@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from memoryd.daydream.heuristic.acts import says_to_hold
 from memoryd.daydream.redact import redact
 from memoryd.daydream.related import LEAST_USER_WORDS
 from memoryd.text import one_line, shorten, words
@@ -13,6 +14,8 @@ from memoryd.types import Kind, MemoryItem, Turn, TurnKind
 MOST_FILES = 6
 MOST_TODOS = 3
 PART_CHARS = 160
+_TASK_CHARS = 2_000
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?|check)\b", re.IGNORECASE)
 
@@ -31,8 +34,9 @@ class Gathered:
         for turn in turns:
             if turn.sidechain:
                 continue
-            if turn.kind is TurnKind.USER and not self._asked and len(words(turn.text)) >= LEAST_USER_WORDS:
-                self._asked = turn.text
+            if turn.kind is TurnKind.USER and not self._asked:
+                task = _task(turn.text)
+                self._asked = task if len(words(task)) >= LEAST_USER_WORDS else ""
             elif turn.kind is TurnKind.TOOL_USE:
                 self._add_step(turn)
             elif turn.kind is TurnKind.TOOL_RESULT and self._testing:
@@ -58,6 +62,11 @@ class Gathered:
             ("last test run", self._tests),
         )
         return redact(". ".join(f"{name[0].upper()}{name[1:]}: {said.rstrip('.')}" for name, said in parts if said)).text
+
+
+def _task(text: str) -> str:
+    """The text without its lasting wishes: these are memories, given as long as they hold, and may be taken back or forgotten."""
+    return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_to_hold(part))
 
 
 def _part(text: str) -> str:

@@ -97,3 +97,12 @@ def test_a_log_in_which_nothing_was_asked_or_changed_gives_none() -> None:
     gathered = Gathered()
     gathered.add([Turn(TurnKind.USER, "ok"), Turn(TurnKind.ASSISTANT, "Hello.")])
     assert gathered.text([], []) == ""
+
+
+def test_a_lasting_wish_is_no_task_that_was_left_off() -> None:
+    gathered = Gathered()
+    edit = Turn(TurnKind.TOOL_USE, "", tool="Edit", detail="cart.py")
+    wish = Turn(TurnKind.USER, "From now on end every mail with our slogan.")
+    task = Turn(TurnKind.USER, "Round the totals in the cart. Never touch the fixtures.")
+    gathered.add([wish, task, edit])
+    assert gathered.text([], []) == "Asked: Round the totals in the cart. Changed: cart.py"
