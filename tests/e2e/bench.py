@@ -54,7 +54,9 @@ def _notes(body: Body, given: str) -> str:
 def command(model: ModelServer, folder: Path, *flags: str) -> list[str]:
     return [
         *(sys.executable, "-m", "memeval.claudecode.run_bench", "--claude", claude_binary(), "--base-url", model.url, "--json"),
-        *("--results-dir", str(folder / "results"), "--work-dir", str(folder / "work"), *flags),
+        *("--results-dir", str(folder / "results"), "--work-dir", str(folder / "work")),
+        # Memory of conversations needs a reader that judges: by rules alone only what is said as a rule becomes one.
+        *("--plugin-setting", "reader=endpoint", "--plugin-setting", f"openai_base_url={model.url}/v1", *flags),
     ]
 
 

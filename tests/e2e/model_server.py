@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -112,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json({"type": "error", "error": {"type": "api_error", "message": "scripted"}}, status)
                 return
             self._answer(body, self.model.brain(body))
+        elif path == "/v1/chat/completions":
+            self._json(completion(body))
         else:
             self._json({})
 
@@ -136,6 +139,43 @@ class _Handler(BaseHTTPRequestHandler):
         for event in events(reply):
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         self.close_connection = True
+
+
+# A line of a session as a reader of it is shown it, and what continues it.
+SAID = re.compile(r"^\[(\d+)\] (USER|ASSISTANT)[^:\n]{0,40}: (.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+MOST_KEPT = 40
+LIKES = re.compile(r"\b(?:hate|prefer|love|never|always)\b")
+# What a session should know at its start, as a model would tell from the rest.
+LASTS = re.compile(r"\b(?:Biscuit|Paediatrics)\b")
+
+
+def completion(body: Body) -> Body:
+    """An OpenAI-compatible endpoint that reads sessions: it keeps what each side said, a sentence a fact, the user's first."""
+    shown = str(body["messages"][-1]["content"])
+    found = sorted(SAID.finditer(shown), key=lambda match: match[2] != "USER")
+    said = [(match[1], sentence) for match in found for sentence in re.split(r"(?<=[.!?])\s+", " ".join(match[3].split()))]
+    kept = [
+        {
+            "content": sentence[:400],
+            "kind": "preference" if LIKES.search(sentence) else "environment" if LASTS.search(sentence) else "fact",
+            "polarity": "know",
+            "scope": "project",
+            "evidence": [int(number)],
+            "importance": 3,
+            "confidence": 0.9,
+        }
+        for number, sentence in said
+        if len(sentence.split()) > 2
+    ]
+    answer = json.dumps({"candidates": kept[:MOST_KEPT]})
+    return {
+        "id": "scripted",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body.get("model", "scripted"),
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
+        "usage": {"prompt_tokens": len(shown) // 4, "completion_tokens": len(answer) // 4, "total_tokens": 0},
+    }
 
 
 def message(body: Body, blocks: list[Block]) -> Body:

@@ -43,7 +43,7 @@ def agree(world: World) -> None:
 
 def setup(world: World, *options: str) -> None:
     """As the user does it in a terminal, where there is no key."""
-    command = [sys.executable, "-m", "memoryd", "setup", *options]
+    command = [sys.executable, "-P", "-m", "memoryd", "setup", *options]  # -P: the folder holds one called memoryd
     environment = {name: value for name, value in world.environment.items() if not name.startswith("ANTHROPIC")}
     done = subprocess.run(command, env=environment, cwd=world.folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -153,7 +153,7 @@ def test_the_real_client_answers_and_leaves_nothing_behind(tmp_path: Path, model
     assert body["tools"] == []
     assert "haiku" in body["model"]
     assert "memoryd-internal-run" in sent
-    assert "You read a piece of a coding session" in sent
+    assert "You read one piece of a coding session" in sent
     assert "pirate" not in sent, "CLAUDE.md stays out"
     assert not (tmp_path / "hook-ran").exists(), "hooks stay out"
     assert not list((tmp_path / "config").rglob("*.jsonl")), "no transcript"
