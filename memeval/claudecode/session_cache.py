@@ -102,7 +102,7 @@ def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory:
 
 
 def remembered(state: State, root: Path) -> list[str]:
-    """The text of both memories, without what differs from run to run: ids, the project, and when a memory was written or ended."""
+    """The text of both memories, without what differs from run to run: ids, the project, when one was written or ended."""
     builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
     files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))
     plugin = [MEMORY_ID.sub("", _OF_THE_RUN.sub("", path.read_text("utf-8", "replace"))) for path in files]
