@@ -335,10 +335,15 @@ class State:
 
     def handoffs(self, project: str) -> list[Handoff]:
         """Where the project's sessions left off, the latest first; none where memory is off."""
-        if self.is_off(project):
-            return []
+        return [] if self.is_off(project) else self._handoffs("WHERE project = ?", project)
+
+    def all_handoffs(self) -> list[Handoff]:
+        """Where any session left off, also where memory is off: for forgetting."""
+        return self._handoffs("")
+
+    def _handoffs(self, condition: str, *values: str) -> list[Handoff]:
         rows = self._db.execute(
-            "SELECT session, project, at, text, shown FROM handoff WHERE project = ? ORDER BY at DESC, session", (project,)
+            f"SELECT session, project, at, text, shown FROM handoff {condition} ORDER BY at DESC, session", values
         )
         return [Handoff(*(*row[:4], bool(row[4]))) for row in rows]
 

@@ -51,12 +51,13 @@ def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters
     result = context.call("recall", query=" ".join(query), **filters)
     if context.show(result):
         return
+    _handoffs(context, result.get("handoffs", []))
     context.output.memories(hit for hit in result["hits"] if not hit.get("unsure"))
     if unsure := [hit for hit in result["hits"] if hit.get("unsure")]:
         sure = len(unsure) < len(result["hits"])
         context.output.line("These may bear on it, too:" if sure else "Nothing sure; these may bear on it:", "dim")
         context.output.memories(unsure)
-    elif not result["hits"]:
+    elif not result["hits"] and not result.get("handoffs"):
         context.output.line("Nothing relevant.")
     if result.get("weak"):
         context.output.line("Below the floor:", "dim")
@@ -358,11 +359,15 @@ def handoff(context: Context, /, project: str | None) -> None:
     result = context.call("handoff", project=project)
     if context.show(result):
         return
-    for entry in result["handoffs"]:
-        context.output.line(f"{entry['at'][:16].replace('T', ' ')}  {entry['session'][:8]}", "dim")
-        context.output.line(f"  {entry['text']}")
+    _handoffs(context, result["handoffs"])
     if not result["handoffs"]:
         context.output.line("No session of this project has ended yet.")
+
+
+def _handoffs(context: Context, /, handoffs: list[dict[str, str]]) -> None:
+    for entry in handoffs:
+        context.output.line(f"{entry['at'][:16].replace('T', ' ')}  {entry['session'][:8]}", "dim")
+        context.output.line(f"  {entry['text']}")
 
 
 COMMANDS = (overview, search, remember, show, edit, merge, forget, restore, list_, related, timeline, governance, handoff)

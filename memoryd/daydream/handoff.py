@@ -1,4 +1,4 @@
-"""Where a session left off, told by its log alone: for readers without a model. Pure functions."""
+"""Where a session left off, by its log alone, for readers without a model; and whether one holds a memory. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from memoryd.daydream.heuristic.acts import says_to_hold
 from memoryd.daydream.redact import redact
 from memoryd.daydream.related import LEAST_USER_WORDS
+from memoryd.router import item_terms, query_terms
 from memoryd.text import one_line, shorten, words
 from memoryd.types import Kind, MemoryItem, Turn, TurnKind
 
@@ -15,7 +16,14 @@ MOST_FILES = 6
 MOST_TODOS = 3
 PART_CHARS = 160
 _TASK_CHARS = 2_000
+# Forgetting would rather drop a sentence too many than leave what was forgotten: a third of a memory's words is enough, or half
+# of a clause's, of which a long memory's end may be cut off. One common word is in nearly every text.
+HELD_SHARE = 1 / 3
+CLAUSE_SHARE = 0.5
+LEAST_HELD = 2
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|,\s+|\n+")
+_RARE = re.compile(r"(?=[^\W\d_]*\d)[^\W_]{4,}|[\w.+-]+@[\w-]+|\w+(?:[-_.]\w+){2,}")
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?|check)\b", re.IGNORECASE)
 
@@ -62,6 +70,27 @@ class Gathered:
             ("last test run", self._tests),
         )
         return redact(". ".join(f"{name[0].upper()}{name[1:]}: {said.rstrip('.')}" for name, said in parts if said)).text
+
+
+def holds(handoff: str, memory: str) -> bool:
+    """Whether a handoff may hold what a memory says: enough of its words, its words in one clause, or a name or value of it."""
+    if not _rare(memory).isdisjoint(_rare(handoff)):
+        return True
+    said, stated = item_terms(handoff), set(query_terms(memory))
+    shared = stated & said
+    if len(shared) >= max(min(LEAST_HELD, len(stated)), HELD_SHARE * len(stated)) and shared:
+        return True
+    return any(_is_of(clause, item_terms(memory)) for clause in _CLAUSE.split(handoff))
+
+
+def _is_of(clause: str, memory: frozenset[str]) -> bool:
+    terms = query_terms(clause).keys()
+    return len(terms & memory) >= max(LEAST_HELD, CLAUSE_SHARE * len(terms))
+
+
+def _rare(text: str) -> set[str]:
+    """Names and values that no other text would have by chance: they hold a digit, or are put together of several words."""
+    return {match[0].casefold() for match in _RARE.finditer(text)}
 
 
 def _task(text: str) -> str:

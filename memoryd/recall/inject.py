@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,14 +22,13 @@ from memoryd.files import write_atomic
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.doubts import undoubted
-from memoryd.recall.fence import fence, fit, item_line, overhead
+from memoryd.recall.fence import fence, fit, harmless, item_line, overhead
 from memoryd.recall.governance import Governance, govern
 from memoryd.recall.offer import Offering
-from memoryd.recall.selection import governance_of
+from memoryd.recall.selection import governance_of, handoffs_for
 from memoryd.router import asked_listing, query_terms
 from memoryd.service import EVERY_PROJECT, Orchestrator
 from memoryd.state import Handoff, State
-from memoryd.text import visible
 from memoryd.types import EPOCH, MemoryItem, Project, Query
 
 PROMPT_CANDIDATES = 8
@@ -41,6 +40,8 @@ NEW_SHARE = 0.2
 CACHE_TRIES = 5
 PROMPT_REASON = "may bear on this prompt"
 HANDOFF_REASON = "where the last session here left off"
+ASKED_HANDOFF_REASON = "where earlier sessions here left off"
+MOST_HANDOFFS = 2
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
 _SEES_NOTHING = frozenset({"clear", "compact"})
@@ -106,8 +107,19 @@ class Injector:
         latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
         if latest is None or latest.shown or latest.session == event.session:
             return ""
-        self._state.set_handoff_shown(latest.session)
-        return fence([f"- {latest.at[:16].replace('T', ' ')}: {visible(latest.text)}"], HANDOFF_REASON)
+        return self._hand_off([latest], HANDOFF_REASON)
+
+    def _asked_handoff(self, event: SessionEvent) -> str:
+        """What a prompt such as `where did we leave off?` asks for, shown before or not."""
+        if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
+            return ""
+        others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
+        return self._hand_off(handoffs_for(event.prompt, others, self._clock.now(), MOST_HANDOFFS), ASKED_HANDOFF_REASON)
+
+    def _hand_off(self, handoffs: Sequence[Handoff], reason: str) -> str:
+        for handoff in handoffs:
+            self._state.set_handoff_shown(handoff.session)
+        return fence([f"- {one.at[:16].replace('T', ' ')}: {harmless(one.text)}" for one in handoffs], reason)
 
     def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
         """`whole` is the project's governance within the whole budget, if it is known."""
@@ -134,7 +146,7 @@ class Injector:
     def prompt(self, event: SessionEvent) -> str:
         """Context for a prompt: governance if it is still owed, memories that bear on the prompt, and what is to be settled."""
         owed = self._owed_governance(event)
-        parts = [self._handoff(event), owed, self._relevant(event), self._offer(event)]
+        parts = [self._asked_handoff(event) or self._handoff(event), owed, self._relevant(event), self._offer(event)]
         return "\n".join(filter(None, parts))
 
     def prepare_offer(self, session: str, project: str) -> None:

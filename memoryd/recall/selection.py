@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from memoryd.clock import from_iso
 from memoryd.recall.governance import Governance, govern
 from memoryd.recall.worth import count_uses
-from memoryd.router import asks_question
+from memoryd.router import EVER, asks_question, span_of_handoffs, within
 from memoryd.service import Orchestrator
-from memoryd.state import State
+from memoryd.state import Handoff, State
 from memoryd.types import Hit, Kind, MemoryItem, Query, Status
 
 NEWEST = 200
@@ -41,3 +42,11 @@ def divide(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], lis
     sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
     return sure, unsure[:MOST_UNSURE]
+
+
+def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:
+    """Which of the sessions' ends (latest first) answer the text: those of the time that it names, at most `most`."""
+    span = span_of_handoffs(text, now) if known else None
+    if span is None:
+        return []
+    return list(known[:most]) if span == EVER else [one for one in known if within(span, from_iso(one.at))][:most]

@@ -18,7 +18,7 @@ from memoryd.router.late import (
     word_weight,
 )
 from memoryd.router.learned import LearnedRouter, RouterChoice, RouterModel, load_router, router_to_json
-from memoryd.router.listing import Listing, asked_listing
+from memoryd.router.listing import Listing, asked_listing, span_of_handoffs
 from memoryd.router.relevance import (
     KeyMatch,
     Overlap,
@@ -34,9 +34,10 @@ from memoryd.router.relevance import (
 )
 from memoryd.router.rules import RULES, explain, route
 from memoryd.router.score import ScoreWeights, asked_kinds, recency, score_hit, score_parts, total_score
-from memoryd.router.times import asked_event, asked_span, asks_past, span_around
+from memoryd.router.times import EVER, asked_event, asked_span, asks_past, span_around, within
 
 __all__ = [
+    "EVER",
     "NO_TIME",
     "RULES",
     "AskedTime",
@@ -47,6 +48,8 @@ __all__ = [
     "asks_past",
     "asks_question",
     "span_around",
+    "span_of_handoffs",
+    "within",
     "Fused",
     "LateWeights",
     "LearnedRouter",

@@ -1,6 +1,7 @@
-"""Questions that ask for all memories of a kind or of a time: `what is still open?`, `what did we do yesterday?`.
+"""Questions that ask for all memories of a kind or of a time, or where work stopped: `what is still open?`, `where were we?`.
 
-Such a question has no subject: beside words for a kind and a time it says nothing. One that has a subject is searched.
+The first have no subject: beside words for a kind and a time they say nothing. One that has a subject is searched. Where work
+stopped is asked in set phrases, which any prompt may begin with.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from memoryd.router.times import Span, asked_span
+from memoryd.router.times import EVER, Span, asked_span
 from memoryd.types import Kind
 
 MOST_WORDS = 12
@@ -20,6 +21,7 @@ _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
         Kind.TODO: frozenset(
             """open todo todos remaining remains left pending unfinished outstanding backlog
             offen offene offenes übrig ausstehend unerledigt reste restant restants inachevé pendiente pendientes abierto
+            falta faltan aberto aberta pendentes aperto aperta sospeso resta
             осталось открыто незакончено незавершено недоделано""".split()
         ),
         Kind.DECISION: frozenset(
@@ -34,17 +36,24 @@ _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
 )
 # Where words are not divided by spaces, and where two words make one.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\bto[\s-]dos?\b|\bnext\s+steps?\b|\bà\s+faire\b|\bpor\s+hacer\b|\bzu\s+tun\b"), " todo "),
+    (re.compile(r"\bto[\s-]dos?\b|\bnext\s+steps?\b|\bà\s+faire\b|\bpor\s+(?:hacer|fazer)\b"), " todo "),
+    (re.compile(r"\bzu\s+(?:tun|erledigen)\b|\bda\s+fare\b|\bem\s+aberto\b|\bin\s+sospeso\b"), " todo "),
+    (re.compile(r"(?:残って|終わって|やって)い?(?:る|ます|ない|ません)(?:こと|もの|タスク|作業)?"), " todo "),
+    (re.compile(r"未完了|残り?の?(?:タスク|作業)|やること"), " todo "),
+    (re.compile(r"(?:남은|남아\s?있는|안\s?끝난|해야\s?할)\s*(?:일|것|작업)?|할\s?일|미완료"), " todo "),
     (re.compile(r"\bdead\s+ends?\b|\bdidn.?t\s+work\b"), " failed "),
     (re.compile(r"\broot\s+causes?\b"), " fixes "),
     (re.compile(r"还没(?:有)?(?:做|完成)\w{0,4}|待办\w{0,3}|未完成\w{0,4}|没做完\w{0,4}"), " todo "),
     (re.compile(r"决定了?"), " decided "),
     (re.compile(r"规则|约定"), " rules "),
-    (re.compile(r"昨天|\bgestern\b|\bhier\b|\bayer\b|\bвчера\b"), " yesterday "),
-    (re.compile(r"今天|\bheute\b|\baujourd.?hui\b|\bhoy\b|\bсегодня\b"), " today "),
+    (re.compile(r"昨天|昨日|어제|\bgestern\b|\bhier\b|\bayer\b|\bontem\b|\bieri\b|\bвчера\b"), " yesterday "),
+    (re.compile(r"今天|今日|오늘|\bheute\b|\baujourd.?hui\b|\bhoy\b|\bhoje\b|\boggi\b|\bсегодня\b"), " today "),
     (re.compile(r"上(?:个)?(?:星期|周)|\bletzte\s+woche\b|\bla\s+semaine\s+dernière\b|\bla\s+semana\s+pasada\b|\bна\s+прошлой\s+неделе\b"),
      " last week "),
     (re.compile(r"我们|什么|哪些|还有|有|做了?|吗|呢|的|了|过"), " "),
+    (re.compile(r"私たち|何|なに|まだ|を|が|は|に|し(?:まし)?た|あり?ます|ある|です|か|っけ|の"), " "),
+    (re.compile(r"우리(?:가|는)?|아직|뭐|무엇|무슨|예요|야|[은는이가을를]\b"), " "),
+    (re.compile(r"[했있](?:지|어|나요|나|니|습니까)?"), " "),
 )  # fmt: skip
 _FILLER = frozenset(
     """a an the and or of to in on at for is are was were be been it that this these those there here so far yet still again
@@ -55,6 +64,7 @@ _FILLER = frozenset(
     was welche welcher welches ist sind noch haben hat wir alles gemacht getan es gibt alle zeig mir
     qu est ce que qui quoi on a avons fait encore tout les nous des il y
     que quedado queda qué hicimos hemos hecho está están todavía hay cuáles las los
+    o ainda fizemos feito fazer está temos hacer cosa cos abbiamo fatto ancora c è resta che
     что мы ещё еще есть какие делали сделали сделать у нас там нам надо все""".split()
 )
 _TIME_WORDS = frozenset(
@@ -64,6 +74,58 @@ _TIME_WORDS = frozenset(
     january february march april may june july august september october november december""".split()
 )
 _WORD = re.compile(r"[^\W_]+")
+# In the first words of a prompt only: further on, "where we left off" is told rather than asked.
+LEFT_OFF_CHARACTERS = 200
+_END = r"\s*(?:[?!,;:]|\.(?!\w)|$)"
+_LAST_TIME = r"(?:(?:in\s+)?(?:the\s+|our\s+)?(?:last|previous)\s+(?:time|session)|yesterday|before|again|last)"
+_LEFT_OFF = re.compile(
+    rf"""
+      \bwhere\s+(?:did|had|have|do)\s+(?:we|i|you)\s+(?:last\s+)?(?:le(?:ave|ft)\s+(?:it\s+|things\s+)?off|stop(?:ped)?|finish(?:ed)?
+        |end(?:ed)?(?:\s+up)?|get\s+to|got\s+to|paused?)(?:\s+{_LAST_TIME})?{_END}
+    | \bwhere\s+(?:we|i|you)\s+(?:had\s+|have\s+)?(?:left\s+(?:it\s+|things\s+)?off|stopped|were\s+{_LAST_TIME})\b
+    | \bwhere\s+(?:did|had|have)\s+(?:we|i|you)\s+(?:leave|left)\s+(?:it\s+|things\s+)?off\b
+    | \bwhere\s+(?:were|was|are)\s+(?:we|i)(?:\s+(?:{_LAST_TIME}|at|now|then|standing|in\s+(?:this|our\s+work)))?{_END}
+    | \bwhat\s+(?:were|was)\s+(?:we|i)\s+(?:just\s+|last\s+)?(?:working\s+on|doing|up\s+to)(?:\s+{_LAST_TIME})?{_END}
+    | \bwhat\s+(?:did|have|had)\s+(?:we|i|you)\s+(?:do|done|did|work(?:ed)?\s+on|get\s+done|finish(?:ed)?)
+        \s+(?:in\s+)?(?:the\s+|our\s+)?(?:last|previous)\s+(?:time|session)\b
+    | \bwhat\s+have\s+(?:we|i|you)\s+done\s+so\s+far{_END}
+    | \b(?:what\s+happened|summar\w{{2,6}}|recap)\s+(?:in\s+|of\s+)?(?:the\s+|our\s+|my\s+)?(?:last|previous)\s+session\b
+    | ^\W*(?:so\W+|and\W+)?what(?:['’]?s|\s+is|\s+(?:should|do|shall|can)\s+(?:we|i)\s+do)\s+next{_END}
+    | \bwo\s+(?:sind|waren)\s+wir\s+(?:denn\s+)?(?:zuletzt\s+|gestern\s+|das\s+letzte\s+mal\s+)?stehen\s?geblieben
+    | \bwo\s+(?:sind|waren)\s+wir(?:\s+(?:zuletzt|gestern|gerade|das\s+letzte\s+mal))?{_END}
+    | \bwo\s+(?:haben|hatten|habe|hatte)\s+(?:wir|ich)\s+(?:\w+\s+){{0,3}}(?:aufgehört|unterbrochen)
+    | \bwo\s+(?:wir|ich)\s+(?:\w+\s+){{0,3}}(?:aufgehört|stehen\s?geblieben|unterbrochen)
+    | \b(?:was|woran)\s+(?:haben|hatten)\s+wir\s+(?:zuletzt|beim\s+letzten\s+mal|(?:das\s+)?letztes?\s+mal)\b
+    | \b(?:was|woran)\s+(?:haben|hatten)\s+wir\s+in\s+der\s+letzten\s+sitzung\b
+    | ^\W*(?:wie\s+geht(?:\s+e?s|['’]s)\s+weiter|was\s+steht\s+(?:noch\s+|als\s+nächstes\s+)?an){_END}
+    | \boù\s+en\s+(?:étions|sommes|étais|suis|est|était)[\s-](?:nous|on|je)\b
+    | \b(?:on|nous|j['’])\s*(?:nous\s+)?en\s+(?:étions|était|est|sommes|étais)\s+où\b
+    | \boù\s+(?:nous|on|j['’])\s*(?:nous\s+)?en\s+(?:étions|était|est|sommes|étais)\b
+    | \boù\s+(?:est-ce\s+qu['’])?(?:on|nous)\s+(?:s['’](?:est|était)|nous\s+(?:sommes|étions))\s+arrêtés?
+    | \boù\s+(?:s['’]est-on|nous\s+sommes-nous)\s+arrêtés?
+    | \bqu['’](?:est-ce\s+qu['’]on\s+a|est-ce\s+que\s+nous\s+avons|avons-nous|a-t-on)\s+fait\s+la\s+dernière\s+fois
+    | \b(?:d[óo]nde|en\s+qu[ée])\s+(?:nos\s+)?(?:hab[ií]amos\s+)?(?:quedamos|quedado|lo\s+dejamos|[ií]bamos|est[aá]bamos){_END}
+    | \b(?:d[óo]nde|en\s+qu[ée])\s+(?:nos\s+quedamos|lo\s+dejamos|est[aá]bamos\s+trabajando)\b
+    | \bqu[ée]\s+hicimos\s+(?:la\s+última\s+vez|en\s+la\s+última\s+sesión)
+    | \bonde\s+(?:n[óo]s\s+)?(?:paramos|ficamos|est[áa]vamos|tínhamos\s+parado){_END}
+    | \bo\s+que\s+fizemos\s+(?:da|na)\s+última
+    | \bdove\s+(?:eravamo|siamo|ci\s+siamo|ci\s+eravamo)\s+(?:rimasti|arrivati|fermati)
+    | \ba\s+che\s+punto\s+(?:eravamo|siamo){_END}
+    | \bcosa\s+abbiamo\s+fatto\s+(?:l['’]ultima\s+volta|nell['’]ultima\s+sessione)
+    | \bна\s+ч[её]м\s+(?:же\s+)?(?:мы\s+|я\s+)?(?:в\s+прошлый\s+раз\s+|вчера\s+)?(?:остановил|закончил|прервал)
+    | \b(?:где|места,?\s+(?:где|на\s+котором))\s+(?:мы\s+|я\s+)?(?:остановил|закончил|прервал)
+    | \b(?:что|над\s+чем)\s+(?:мы\s+)?(?:делали|сделали|работали)\s+(?:мы\s+)?в\s+прошл(?:ый\s+раз|ой\s+сессии)
+    | (?:做|进行|说|聊|讲|停|写|改|弄|干)(?:到|在)了?(?:哪|什么(?:地方|阶段|程度))
+    | 到(?:哪(?:一步|里|儿|个阶段)|什么阶段)了
+    | 上(?:次|一次|个会话)(?:我们|咱们)?都?(?:做|干|完成|聊|改)了?些?(?:什么|哪)
+    | (?:接着|继续|从)上次(?:停|中断|结束|没|的?(?:地方|工作|进度|进展|继续)|\s*$)
+    | どこまで(?:やり|やっ|進|すす|し(?:た|まし)|でき|終わ|話)
+    | 前回(?:は|の)?(?:何|なに|どこ|続き) | (?:この|前の|さっきの)?続きから
+    | 어디까지\s?(?:했|진행|하|갔|끝) | 지난\s?번에?\s?(?:우리\s?)?(?:뭐|무엇|어디)
+    | (?:멈춘|그만둔|중단한)\s?(?:곳|데|부분)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +136,29 @@ class Listing:
     span: Span | None = None
 
 
+def asks_left_off(text: str) -> bool:
+    """Whether the text begins by asking where work stopped: `where did we leave off?`, `was haben wir zuletzt gemacht?`."""
+    return _LEFT_OFF.search(text[:LEFT_OFF_CHARACTERS]) is not None
+
+
+def span_of_handoffs(text: str, now: datetime) -> Span | None:
+    """The time whose sessions' ends answer the text; EVER: that of the latest. None when it asks for none.
+
+    What is open, and what was done in some time, is in what a session left off with, as well as in memories.
+    """
+    listing = asked_listing(text, now)
+    if listing is not None and listing.kinds in ((), (Kind.TODO,)):
+        return listing.span or EVER
+    return EVER if asks_left_off(text) else None
+
+
 def asked_listing(text: str, now: datetime) -> Listing | None:
     """The kinds and the time that a question asks for; None when it has a subject, or asks for neither."""
     folded = text[: 40 * MOST_WORDS].casefold()
     if len(folded.split()) > MOST_WORDS or len(text) > len(folded) + 40:
         return None
+    left_off = asks_left_off(folded)
+    folded = _LEFT_OFF.sub(" todo ", folded) if left_off else folded
     for pattern, word in _PHRASES:
         folded = pattern.sub(word, folded)
     words = _WORD.findall(folded)
@@ -86,5 +166,5 @@ def asked_listing(text: str, now: datetime) -> Listing | None:
     known = _FILLER.union(_TIME_WORDS, *_KINDS.values())
     if any(word not in known and not word.isdigit() for word in words):
         return None
-    span = asked_span(folded, now)
+    span = None if left_off else asked_span(folded, now)  # what is open need not be from the time when work stopped
     return Listing(kinds, span) if kinds or span else None

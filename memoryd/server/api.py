@@ -15,6 +15,7 @@ from memoryd.codec import is_id
 from memoryd.config import IN_CLIENT, Settings, load_settings, options_problem
 from memoryd.daydream.extractors import CLAUDE, models_of
 from memoryd.daydream.gate import is_excluded
+from memoryd.daydream.handoff import holds
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import PROBLEM, wake
 from memoryd.daydream.transcript import blind_cursor
@@ -191,13 +192,17 @@ class Api:
         return answer | {"dreams": parts.dreams.summary()} if method == "memory_status" else answer
 
     def _drop_handoffs(self, values: Mapping[str, Any]) -> None:
-        """What a forgotten memory said may stand in what its session, or a later one, left off with."""
-        project = str(values.get("project") or "")
-        if item := self._service.get(str(values.get("id") or "")):
-            project = item.project
-            self._state.drop_handoffs(session=item.session)
-        if project:
+        """What a forgotten memory said may be in what its session, or another one, left off with."""
+        if project := str(values.get("project") or ""):
             self._state.drop_handoffs(project=self._registry.find(project) or project)
+        id = str(values.get("id") or "")
+        found = (self._service.get(each) for each in (id, *self._service.wordings(id)))
+        gone = [item for item in found if item is not None]
+        sessions = {item.session for item in gone}
+        texts = [text for item in gone for text in (item.content, *item.asked_as)]
+        for handoff in self._state.all_handoffs() if gone else ():
+            if handoff.session in sessions or any(holds(handoff.text, text) for text in texts):
+                self._state.drop_handoffs(session=handoff.session)
 
     def _spread_changes(self) -> None:
         """After memories changed: the answers left for hooks that find no daemon, and the indexes, hold nothing that went."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memoryd.clock import to_iso
+from memoryd.clock import from_iso, to_iso
 from memoryd.codec import hit_to_dict, is_id, item_to_dict
 from memoryd.config import Settings
 from memoryd.daydream.keeping import Keeper
@@ -22,10 +22,11 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import harmless, who_said
 from memoryd.recall.inject import Injector
-from memoryd.recall.selection import divide
+from memoryd.recall.selection import divide, handoffs_for
 from memoryd.server.limits import MODEL_CONFIDENCE, model_changes, model_tags
 from memoryd.server.params import Params
 from memoryd.service import Orchestrator
+from memoryd.state import Handoff
 from memoryd.stores.browse import key_of, parse_key
 from memoryd.text import one_line, visible
 from memoryd.types import (
@@ -51,6 +52,7 @@ ASKED_STATUSES = (Status.ACTIVE, Status.CANDIDATE)
 RELATED_ENTITY_SEEDS = 5
 MOST_KEYS = 6
 MAX_KEY = 200
+MOST_HANDOFFS = 3
 _STATUS_OF_ACTION = {
     Action.NEW: "new",
     Action.CONTRADICTS: "new",
@@ -136,7 +138,9 @@ class MemoryCalls:
         if params.has("status"):
             query = replace(query, statuses=_statuses(params.text("status")))
         weak = params.flag("weak")
+        plain = not any(map(params.has, ("backend", "kinds", "sources", "tags", "status", "as_of", "valid_at", "include_old")))
         params.done()
+        handoffs = self._handoffs_for(query) if plain else []
         route, hits = self._service.explain(query, k)
         # Who asks the graph by name wants what is linked with the query's words; the floor can't judge what shares none of them.
         linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
@@ -146,13 +150,27 @@ class MemoryCalls:
         if not weak:
             shown += [self._hit(hit) | {"unsure": True} for hit in unsure]
         return {
-            "answer": FOUND if sure else UNSURE if shown else NOTHING,
+            "answer": FOUND if sure or handoffs else UNSURE if shown else NOTHING,
+            **({"handoffs": handoffs} if handoffs else {}),
             "hits": shown,
             **({"weak": [self._hit(hit) for hit in below]} if weak else {}),
             "route": {"backend": route.backend.value, "rule": route.rule, "reason": route.reason},
             "left_out": 0,
             "below_floor": len(below),
         }
+
+    def _handoffs_for(self, query: Query) -> list[dict[str, str]]:
+        """Where sessions left off, if the question asks for that and not for something else or in every project."""
+        if query.project is None:
+            return []
+        known = [
+            handoff
+            for handoff in self._injector.handoffs(query.project)
+            if query.session in (None, handoff.session)
+            and (query.created_after is None or from_iso(handoff.at) >= query.created_after)
+            and (query.created_before is None or from_iso(handoff.at) < query.created_before)
+        ]
+        return [_handoff(one) for one in handoffs_for(query.text, known, self._clock.now(), MOST_HANDOFFS)]
 
     def _hit(self, hit: Hit) -> dict[str, Any]:
         values = hit_to_dict(hit)
@@ -252,7 +270,7 @@ class MemoryCalls:
         if project is None:
             raise InputError("handoff: which project?", fix="Pass project, or call from a project's folder.")
         found = self._injector.handoffs(project)
-        return {"project": project, "handoffs": [{"session": h.session, "at": h.at, "text": visible(h.text)} for h in found]}
+        return {"project": project, "handoffs": [_handoff(one) for one in found]}
 
     # Changing
 
@@ -407,6 +425,10 @@ def brief(item: MemoryItem) -> dict[str, Any]:
     times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
     extras = {name: values[name] for name in ("tags", "pinned", "supersedes") if values[name]}
     return {name: values[name] for name in names} | {"who": who_said(item)} | times | extras
+
+
+def _handoff(handoff: Handoff) -> dict[str, str]:
+    return {"session": handoff.session, "at": handoff.at, "text": visible(handoff.text)}
 
 
 def _related(entry: Related) -> dict[str, Any]:

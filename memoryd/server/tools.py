@@ -119,6 +119,10 @@ def _output(properties: Mapping[str, Schema], *required: str) -> Schema:
     return {"type": "object", "properties": {**properties, "note": _NOTE}, "required": list(required)}
 
 
+def _list(description: str) -> Schema:
+    return {"type": "array", "items": {"type": "object"}, "description": description}
+
+
 def _memories(description: str) -> Schema:
     return {"type": "array", "items": _MEMORY, "description": description}
 
@@ -154,6 +158,7 @@ _RECALL = ToolSpec(
     _output(
         {
             "hits": _memories("Best first; those marked unsure come last."),
+            "handoffs": _list("session, at, text: only for a question such as 'where did we leave off?'."),
             "answer": {"type": "string", "description": "found; nothing sure, these may bear on it; or nothing relevant."},
             "route": {"type": "object", "description": "Which index answered and why."},
             "left_out": _LEFT_OUT,
@@ -384,7 +389,7 @@ _HANDOFF = ToolSpec(
     "Where the project's latest sessions left off: what was asked, done and left open. For 'where were we?', 'what is next?'.",
     _input({"project": _PROJECT}),
     _output(
-        {"handoffs": {"type": "array", "items": {"type": "object"}, "description": "session, at, text; newest first."}},
+        {"handoffs": _list("session, at, text; newest first.")},
         "handoffs",
     ),
     list_key="handoffs",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import asked_listing
+from memoryd.router import EVER, asked_listing, span_of_handoffs
 from memoryd.types import Kind
 
 NOW = datetime(2026, 3, 11, 15, tzinfo=UTC)
@@ -72,13 +72,86 @@ def test_a_question_with_a_subject_or_without_kind_and_time_is_no_list(text: str
     assert asked_listing(text, NOW) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where did we leave off?",
+        "Where were we?",
+        "let's continue where we left off",
+        "Where did we leave off with the parser?",
+        "What were we working on last time?",
+        "what did we do in the last session?",
+        "so, what's next?",
+        "What is still open?",
+        "Wo haben wir gestern aufgehört?",
+        "wo sind wir stehengeblieben?",
+        "Was steht noch an?",
+        "Où en étions-nous ?",
+        "on en était où ?",
+        "¿Dónde nos quedamos?",
+        "¿Por dónde íbamos?",
+        "Onde paramos?",
+        "o que ainda está em aberto?",
+        "Dove eravamo rimasti?",
+        "cosa c'è ancora da fare?",
+        "На чём мы остановились?",
+        "Что мы делали в прошлый раз?",
+        "上次我们做到哪里了？",
+        "继续上次的工作",
+        "前回どこまでやりましたか？",
+        "何がまだ終わっていない？",
+        "어디까지 했지?",
+        "아직 남은 일이 뭐야?",
+    ],
+)
+def test_where_work_stopped_is_asked_in_any_of_the_languages(text: str) -> None:
+    assert span_of_handoffs(text, NOW) == EVER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did we do yesterday?",
+        "昨日何をしましたか？",
+        "어제 뭐 했지?",
+        "O que fizemos ontem?",
+        "Cosa abbiamo fatto ieri?",
+        "昨天做了什么",
+    ],
+)
+def test_what_was_done_in_a_time_is_also_in_the_ends_of_its_sessions(text: str) -> None:
+    span = span_of_handoffs(text, NOW)
+    assert span is not None and [moment.day for moment in span] == [10, 11]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where did we leave the keys?",
+        "where did we stop using Redis?",
+        "where are we storing the logs?",
+        "you left off the semicolon",
+        "what is next.js?",
+        "which decisions did we make yesterday?",
+        "wo sind wir mit dem Server verbunden?",
+        "où en est la migration ?",
+        "这个函数做什么",
+        "이게 뭐야?",
+        "x " * 120 + "where did we leave off?",
+    ],
+)
+def test_other_questions_ask_for_no_end_of_a_session(text: str) -> None:
+    assert span_of_handoffs(text, NOW) is None
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_a_fault(text: str) -> None:
     asked_listing(text, NOW)
+    span_of_handoffs(text, NOW)
 
 
 def test_a_long_text_is_left_at_once() -> None:
     start = time.thread_time()
-    for text in ("open " * 100_000, "还没" * 100_000, "to-" * 100_000, " " * 500_000 + "open"):
-        assert asked_listing(text, NOW) is None
+    for text in ("open " * 100_000, "还没" * 100_000, "to-" * 100_000, " " * 500_000 + "open", "wo wir " + "a " * 100_000):
+        assert asked_listing(text, NOW) is None and span_of_handoffs(text, NOW) is None
     assert time.thread_time() - start < 2

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from memoryd.config import Settings
-from memoryd.daydream.handoff import Gathered
+from memoryd.daydream.handoff import Gathered, holds
 from memoryd.server.api import Api
 from memoryd.testing import FakeClock
 from memoryd.types import Turn, TurnKind
@@ -19,10 +19,10 @@ TOKEN = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
 
 
 class Desk:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: FakeClock) -> None:
         self.folder = folder / "shop"
         self.folder.mkdir()
-        self.api = Api(Settings(home=folder / "home", rank="bm25", reader="offline"), FakeClock())
+        self.api = Api(Settings(home=folder / "home", rank="bm25", reader="offline"), clock)
         self.api.warm()
 
     def user(self, method: str, **params: Any) -> dict[str, Any]:
@@ -30,6 +30,10 @@ class Desk:
 
     def start(self, session: str) -> str:
         answer = self.api.hook("SessionStart", {"session_id": session, "cwd": str(self.folder), "source": "startup"}, {})
+        return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    def prompt(self, session: str, text: str) -> str:
+        answer = self.api.hook("UserPromptSubmit", {"session_id": session, "cwd": str(self.folder), "prompt": text}, {})
         return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def session(self, name: str, asked: str) -> None:
@@ -61,8 +65,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    desk = Desk(tmp_path)
+def desk(tmp_path: Path, clock: FakeClock) -> Iterator[Desk]:
+    desk = Desk(tmp_path, clock)
     yield desk
     desk.api.close()
 
@@ -81,6 +85,98 @@ def test_the_next_session_is_given_once_where_the_last_one_left_off(desk: Desk) 
 def test_a_session_that_goes_on_is_not_told_its_own_end(desk: Desk) -> None:
     desk.session("s1", "Please make the cart round to cents.")
     assert "cart round" not in desk.start("s1")
+
+
+@pytest.mark.parametrize("question", ["where did we leave off?", "Wo waren wir?", "what is still open?", "上次做到哪里了？"])
+def test_who_asks_where_work_stopped_is_answered_by_search_tool_and_prompt(desk: Desk, question: str) -> None:
+    desk.session("s1", "Please make the cart round to cents.")
+    desk.start("s2")
+    for caller in ("", "model"):
+        found = desk.user("recall", query=question, caller=caller)
+        assert found["answer"] == "found" and "cart round to cents" in found["handoffs"][0]["text"]
+    given = desk.prompt("s2", question)
+    assert given.startswith("<memoryd-recall") and "cart round to cents" in given
+    assert "cart round to cents" not in desk.prompt("s1", question), "its own end is before its eyes"
+    assert "cart round" not in desk.prompt("s2", "Please rename the helpers of the basket.")
+    assert "handoffs" not in desk.user("recall", query="how does the cart round?")
+
+
+def test_open_work_is_listed_beside_where_it_stopped(desk: Desk) -> None:
+    desk.user("remember", content="Write the migration for old carts.", kind="todo")
+    desk.session("s1", "Please make the cart round to cents.")
+    found = desk.user("recall", query="where did we leave off?")
+    assert found["handoffs"] and [hit["content"] for hit in found["hits"]] == ["Write the migration for old carts."]
+    given = desk.prompt("s2", "where did we leave off?")
+    assert "cart round to cents" in given and "Write the migration" in given
+
+
+def test_what_was_done_yesterday_is_no_session_of_today(desk: Desk, clock: FakeClock) -> None:
+    desk.session("s1", "Please make the cart round to cents.")
+    clock.advance(days=1)
+    desk.session("s2", "Please draw the basket icon in green.")
+    (only,) = desk.user("recall", query="what did we do yesterday?")["handoffs"]
+    assert only["session"] == "s1"
+    given = desk.prompt("s3", "what did we do yesterday?")
+    assert "cart round" in given and "basket icon" not in given
+
+
+def test_where_another_project_stopped_is_not_answered(desk: Desk) -> None:
+    desk.session("s1", "Please make the cart round to cents.")
+    assert "handoffs" not in desk.user("recall", query="where did we leave off?", project="all")
+
+
+def test_only_what_holds_a_forgotten_memory_is_dropped(desk: Desk) -> None:
+    desk.session("s1", "Please make the cart round to cents.")
+    desk.session("s2", "Please draw the basket icon in green.")
+    desk.session("s3", "Why does the nightly export to the tax office time out?")
+    id = desk.user("remember", content="The basket icon is drawn in green.")["id"]
+    kept = desk.user("remember", content="Invoices are sent by post.")["id"]
+    desk.user("forget", id=kept)
+    assert len(desk.user("handoff")["handoffs"]) == 3
+    desk.user("forget", id=id, purge=True)
+    assert {one["session"] for one in desk.user("handoff")["handoffs"]} == {"s1", "s3"}
+    files = [path for path in (desk.folder.parent / "home").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"basket icon" in path.read_bytes()]
+
+
+def test_the_end_of_the_session_that_taught_a_memory_goes_with_it(desk: Desk) -> None:
+    desk.session("s1", "Please make the cart round to cents.")
+    id = desk.user("remember", content="Invoices are sent by post.", session="s1")["id"]
+    desk.user("forget", id=id)
+    assert desk.user("handoff")["handoffs"] == []
+
+
+@pytest.mark.parametrize(
+    ("handoff", "memory"),
+    [
+        ("Asked: round the totals. Open: the exporter drops umlauts since it reads Latin-1", "The exporter drops umlauts."),
+        (
+            "Last decision: pages are cached for an hour because",
+            "Pages are cached for an hour because the upstream bills per call and its " * 5,
+        ),
+        ("Asked: reach the box zx81-north", "The test environment runs on zx81-north and is rebuilt on Mondays by Mara."),
+        ("Asked: write to mara@shop.example", "Mara, who signs releases, reads mara@shop.example only."),
+        ("要求：修复登录页面的超时", "登录页面的超时是三十秒"),
+    ],
+)
+def test_a_handoff_that_may_hold_a_memory_is_seen(handoff: str, memory: str) -> None:
+    assert holds(handoff, memory)
+
+
+@pytest.mark.parametrize(
+    ("handoff", "memory"),
+    [
+        ("Asked: round the totals. Changed: cart.py. Last test run: pytest -q: failed", "Invoices are sent by post."),
+        (
+            "Asked: fix the login page. Changed: login.py",
+            "The exporter needs a login for the archive, whose owner is the tax office.",
+        ),
+        ("", "Invoices are sent by post."),
+        ("Asked: round the totals", ""),
+    ],
+)
+def test_a_handoff_of_something_else_is_kept(handoff: str, memory: str) -> None:
+    assert not holds(handoff, memory)
 
 
 def test_what_is_off_or_forgotten_is_not_told(desk: Desk) -> None:
