@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from memoryd.daemon import SWITCH_SECONDS
+from memoryd.daemon.process import SWITCH_SECONDS
 from memoryd.dream.pause import collector_paused
 from memoryd.dream.plan import Action
 from memoryd.dream.planner import make_plan

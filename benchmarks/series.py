@@ -23,9 +23,9 @@ from typing import Any
 
 import orjson
 
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
 from memoryd.daydream.transcript import read_all
-from memoryd.server.api import Api
 from memoryd.testing import FakeClock
 from memoryd.types import Kind, MemoryItem, Polarity, Source, Turn, TurnKind
 

@@ -41,11 +41,11 @@ from typing import Any
 
 import orjson
 
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings, load_settings
 from memoryd.daydream.render import middle_cut, render
 from memoryd.daydream.transcript import ReadLimits, read_all
-from memoryd.server.api import Api
-from memoryd.server.tools import BY_NAME, INSTRUCTIONS
+from memoryd.mcp.tools import BY_NAME, INSTRUCTIONS
 from memoryd.state import State
 from memoryd.text import one_line
 from memoryd.types import Passage, Turn, TurnKind

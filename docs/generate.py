@@ -25,7 +25,7 @@ from memeval.cli.app import build as memeval_app  # noqa: E402
 from memoryd.cli.app import app  # noqa: E402
 from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
 from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
-from memoryd.server.tools import TOOLS, ToolSpec  # noqa: E402
+from memoryd.mcp.tools import TOOLS, ToolSpec  # noqa: E402
 from tests.test_layers import LAYERS, SEPARATE  # noqa: E402
 
 WIDTH = 78

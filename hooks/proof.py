@@ -1,7 +1,7 @@
 """Over TCP: the daemon proves that it knows the token before it hears anything. Loaded only there.
 
 The token itself never crosses the wire: whoever takes the port of a dead daemon learns neither it nor a prompt,
-and what it says is not believed. The other side is memoryd.server.endpoint.
+and what it says is not believed. The other side is memoryd.daemon.endpoint.
 """
 
 import hashlib

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the daemon, or a command."""
     if sys.argv[1:] == ["daemon"]:
-        from memoryd.server.__main__ import main as serve
+        from memoryd.daemon.__main__ import main as serve
 
         sys.exit(serve())
     else:

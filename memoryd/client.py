@@ -17,10 +17,10 @@ from typing import IO, Any
 
 from memoryd import __version__
 from memoryd.config import Settings, daemon_environment
+from memoryd.daemon.endpoint import Endpoint, connect, holder_pid, read_endpoint
 from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError
 from memoryd.files import make_private_dir, try_lock
 from memoryd.paths import Paths
-from memoryd.server.endpoint import Endpoint, connect, holder_pid, read_endpoint
 
 CALL_SECONDS = 30.0
 PING_SECONDS = 1.0
@@ -168,7 +168,7 @@ def error_from(code: str, message: str, fix: str) -> MemorydError:
 def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
     """Return when a daemon answers, starting one when none does. Raises DaemonUnavailable after `timeout` seconds.
 
-    `command` replaces `python -m memoryd.server`. The daemon runs detached: it outlives the caller, holds none
+    `command` replaces `python -m memoryd.daemon`. The daemon runs detached: it outlives the caller, holds none
     of its files, and inherits nothing of Claude Code's login.
     """
     client = Client(settings.paths)
@@ -224,7 +224,7 @@ def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.
     """Start a daemon in a session of its own and don't wait for it."""
     with _output(settings.paths) as output:
         child = subprocess.Popen(
-            list(command) or [sys.executable, "-P", "-m", "memoryd.server"],
+            list(command) or [sys.executable, "-P", "-m", "memoryd.daemon"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -14,11 +14,11 @@ from typing import Any
 
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import Settings
+from memoryd.daemon.endpoint import daemons_of
 from memoryd.db import Database
 from memoryd.dream.journal import Journal, Step
 from memoryd.errors import MemorydError
 from memoryd.files import read_tail, try_lock
-from memoryd.server.endpoint import daemons_of
 
 LOW_DISK_BYTES = 500 * 2**20
 OLD_CLIENT = (2, 0, 0)

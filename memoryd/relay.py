@@ -8,9 +8,9 @@ import threading
 from typing import IO
 
 from memoryd.config import OPTION_PREFIX
+from memoryd.daemon.endpoint import connect, read_endpoint
 from memoryd.errors import DaemonUnavailable
 from memoryd.paths import Paths
-from memoryd.server.endpoint import connect, read_endpoint
 
 CONNECT_SECONDS = 5.0
 HOOK_SECONDS = 5.0

@@ -20,7 +20,7 @@ LAYERS = {
         {"statements"},
         {"service", "indexer", "late", "ranking", "handwork"},
         {"daydream", "dream", "recall"},
-        {"server", "watch", "schedule", "daemon", "client", "logs", "transfer", "relay", "console"},
+        {"api", "daemon", "mcp", "client", "transfer", "relay", "console"},
         {"doctor"},
         {"cli", "demo"},
         {"__main__"},

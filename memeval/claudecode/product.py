@@ -63,7 +63,7 @@ class MemoryDaemon:
         """Return when it runs and has its embedder at hand."""
         if not self._client.is_running():
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "memoryd.server"],
+                [sys.executable, "-P", "-m", "memoryd.daemon"],
                 cwd=self._settings.home,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,

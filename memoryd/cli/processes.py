@@ -12,10 +12,10 @@ from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.client import Client, ensure_daemon
 from memoryd.clock import SystemClock
 from memoryd.config import is_internal
+from memoryd.daemon.hook_events import MAX_RECORD_BYTES
 from memoryd.errors import MemorydError
 from memoryd.files import append_line
 from memoryd.relay import relay_mcp, send_hook
-from memoryd.server.hook_events import MAX_RECORD_BYTES
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -39,9 +39,9 @@ def daemon(context: Context, /, stop: bool, start: bool) -> None:
             context.output.line(f"memoryd {version}, pid {pid}")
     else:
         context.check()
-        from memoryd.daemon import run_daemon
+        from memoryd.api.dispatch import Api
+        from memoryd.daemon.process import run_daemon
         from memoryd.llm.logins import take_from
-        from memoryd.server.api import Api
 
         clock = SystemClock()
         login = take_from(os.environ)

@@ -20,8 +20,8 @@ from memeval.cli.app import build
 from memoryd.cli.app import app
 from memoryd.codec import OWNED_KEYS
 from memoryd.config import ENV_PREFIX, KEYS, load_settings
-from memoryd.server.mcp_server import PROMPT, URI
-from memoryd.server.tools import TOOLS
+from memoryd.mcp.server import PROMPT, URI
+from memoryd.mcp.tools import TOOLS
 from memoryd.types import Kind, LinkType, Polarity, Scope, Source, Status, Trust
 
 ROOT = Path(__file__).parents[2]

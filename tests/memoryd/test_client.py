@@ -8,11 +8,11 @@ import threading
 import pytest
 
 from memoryd.client import Client, error_from
+from memoryd.daemon.endpoint import Endpoint, listen, publish
+from memoryd.daemon.lines import LineTooLongError
 from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError, NotFoundError, StoreError
 from memoryd.files import try_lock
 from memoryd.paths import Paths
-from memoryd.server.endpoint import Endpoint, listen, publish
-from memoryd.server.lines import LineTooLongError
 
 
 @pytest.fixture

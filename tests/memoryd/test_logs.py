@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from memoryd.logs import FLOOD_LINES, LIMIT_BYTES, start_log, stop_log
+from memoryd.daemon.logs import FLOOD_LINES, LIMIT_BYTES, start_log, stop_log
 
 
 @pytest.fixture
@@ -52,6 +52,6 @@ def test_a_line_that_repeats_does_not_fill_the_log(log, monkeypatch):
         logging.getLogger("memoryd.y").warning("another %s", "line") if n == 400 else None
     assert log.read_text().count("can't accept") == FLOOD_LINES
     assert "another line" in log.read_text()
-    monkeypatch.setattr("memoryd.logs.FLOOD_SECONDS", 0)
+    monkeypatch.setattr("memoryd.daemon.logs.FLOOD_SECONDS", 0)
     logging.getLogger("memoryd.x").warning("can't accept: %s", "again")
     assert "can't accept: again [480 more like this were left out]" in log.read_text()

@@ -53,7 +53,7 @@ def test_no_pattern_of_memoryd_is_faulty() -> None:
 
 def test_loading_the_daemon_compiles_no_table_of_words() -> None:
     code = (
-        "import memoryd.daemon, memoryd.server.api\n"
+        "import memoryd.daemon.process, memoryd.api.dispatch\n"
         "from memoryd.daydream import quoted_signs\n"
         "print('search' in vars(quoted_signs.ORDER), quoted_signs.ORDER.search('always'), 'search' in vars(quoted_signs.ORDER))"
     )

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.clock import SystemClock
+from memoryd.daemon.schedule import Scheduler, parse_time, previous_slot, was_missed
 from memoryd.errors import InputError
-from memoryd.schedule import Scheduler, parse_time, previous_slot, was_missed
 
 NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
 NIGHT = time(3, 30)

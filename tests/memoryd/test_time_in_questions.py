@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memoryd.api.params import Params
 from memoryd.config import load_settings
 from memoryd.recall.fence import item_line
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
 from memoryd.types import Backend, Kind, MemoryItem, Query, Status

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memoryd import watch
+from memoryd.daemon import watch
+from memoryd.daemon.watch import MemoryWatcher
 from memoryd.errors import StoreError
-from memoryd.watch import MemoryWatcher
 
 LIMIT = 60.0
 

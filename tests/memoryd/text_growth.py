@@ -25,7 +25,7 @@ LEFT_OUT = {
     "memoryd.files.": "takes a path",
     "memoryd.rows.create_": "takes a table's name",
     "memoryd.rows.upsert_": "takes a table's name",
-    "memoryd.server.endpoint.": "takes the daemon's own line",
+    "memoryd.daemon.endpoint.": "takes the daemon's own line",
     "memoryd.statements.cues.negation": "takes the name of a language",
     "memoryd.statements.cues.content": "its second text is the name of a language",
     "memoryd.stores.mirrors.": "takes a model's name",

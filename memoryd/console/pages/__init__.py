@@ -15,7 +15,7 @@ A page is a module of this package with a `PAGE`, named in `PAGES` below. Only p
     PAGE = Page("dreams", (Route("/dreams", index), Route("/dreams/undo", undo, ("POST",))), Nav("Dreams", "/dreams", 50))
 
 Handlers
-- `ctx.call(method, **params)` asks the API as CLI and MCP do (`memoryd.server.*_calls`). What is missing there is added
+- `ctx.call(method, **params)` asks the API as CLI and MCP do (`memoryd.api`). What is missing there is added
   there, and gets a CLI option too: everything the page can do, the CLI can do. A MemorydError that is not caught becomes
   a page with its `fix`; `ctx.try_call` gives {"error": {...}} instead, for `m.problem(...)` in one part of a page. Never
   import the service or a store.

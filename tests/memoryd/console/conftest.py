@@ -23,7 +23,7 @@ def console() -> Iterator[Console]:
 @pytest.fixture
 def real_console(settings: Any, clock: Any) -> Iterator[Console]:
     """Let in, on a real API with an empty home and the hash embedder."""
-    from memoryd.server.api import Api
+    from memoryd.api.dispatch import Api
 
     api = Api(settings, clock)
     made = Console(api=api)

@@ -12,7 +12,7 @@ import pytest
 from memoryd.client import Client
 from memoryd.clock import SystemClock
 from memoryd.console.listener import bind
-from memoryd.daemon import run_daemon
+from memoryd.daemon.process import run_daemon
 from memoryd.errors import DaemonError
 
 
@@ -133,7 +133,7 @@ def test_an_open_page_does_not_keep_the_daemon_alive(settings):
 
 def test_a_daemon_that_nobody_asks_for_a_console_loads_nothing_of_it():
     code = (
-        "import sys, memoryd.daemon, memoryd.server.api, memoryd.server.connection\n"
+        "import sys, memoryd.daemon.process, memoryd.api.dispatch, memoryd.daemon.connection\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('starlette', 'uvicorn', 'jinja2', 'markdown_it')"
         " or name.startswith('memoryd.console')])"
     )

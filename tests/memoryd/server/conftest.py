@@ -9,7 +9,7 @@ from fake_api import FakeApi
 from memoryd.client import Client
 from memoryd.clock import SystemClock
 from memoryd.config import Settings
-from memoryd.daemon import run_daemon
+from memoryd.daemon.process import run_daemon
 from tests.waiting import HANGS_SECONDS
 
 

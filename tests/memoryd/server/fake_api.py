@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memoryd.clock import SystemClock
 from memoryd.config import load_settings
-from memoryd.daemon import run_daemon
+from memoryd.daemon.process import run_daemon
 from memoryd.errors import NotFoundError, StoreError
 
 

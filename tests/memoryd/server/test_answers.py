@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.server.answers import MIN_BUDGET, fit, render, size
-from memoryd.server.tools import BY_NAME, TOOLS
+from memoryd.mcp.answers import MIN_BUDGET, fit, render, size
+from memoryd.mcp.tools import BY_NAME, TOOLS
 
 LEAVES = st.text(max_size=300) | st.integers(-(2**53), 2**53) | st.none() | st.booleans()
 VALUES = st.recursive(

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.api.dispatch import Api
 from memoryd.clock import to_iso
 from memoryd.config import Settings, load_settings
 from memoryd.errors import InputError, MemorydError
-from memoryd.server.api import Api
 from memoryd.testing import FakeClock
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.errors import InputError, StoreError
-from memoryd.server.api import Api
 from memoryd.state import State
 from memoryd.testing import FakeClock
 

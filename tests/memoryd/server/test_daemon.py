@@ -17,12 +17,12 @@ from fake_api import FakeApi
 
 from memoryd.client import Client
 from memoryd.clock import SystemClock
-from memoryd.daemon import _on_loop_fault, run_daemon
+from memoryd.daemon.contract import Slot
+from memoryd.daemon.core import Core
+from memoryd.daemon.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
+from memoryd.daemon.process import _on_loop_fault, run_daemon
 from memoryd.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
 from memoryd.paths import Paths
-from memoryd.server.contract import Slot
-from memoryd.server.core import Core
-from memoryd.server.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
 from memoryd.types import EPOCH
 from tests.waiting import HANGS_SECONDS, until
 
@@ -173,7 +173,7 @@ def test_a_request_in_flight_is_finished_before_the_end(daemon):
 def test_who_waits_at_the_start_is_answered_before_the_models_are_loaded_but_does_not_hold_them_up_for_long(
     run, monkeypatch, seconds, waits
 ):
-    monkeypatch.setattr("memoryd.daemon.FIRST_ANSWERS_SECONDS", seconds)
+    monkeypatch.setattr("memoryd.daemon.process.FIRST_ANSWERS_SECONDS", seconds)
     made = threading.Event()
     api = FakeApi()
     with run(lambda settings: made.wait(HANGS_SECONDS) and api) as daemon, ThreadPoolExecutor(1) as pool:
@@ -322,7 +322,7 @@ def test_recurring_work_runs_in_the_background(run):
 
 
 def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
-    monkeypatch.setattr("memoryd.server.connection.MAX_CONNECTIONS", 10)
+    monkeypatch.setattr("memoryd.daemon.connection.MAX_CONNECTIONS", 10)
     endpoint = read_endpoint(daemon.paths)
     held = [connect(endpoint, HANGS_SECONDS) for _ in range(10)]
     try:
@@ -430,8 +430,8 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon):
 
 @pytest.mark.parametrize("farewell", ["leaves", "sends an endless line"])
 def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, farewell):
-    monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 2000)
-    monkeypatch.setattr("memoryd.server.connection.BODY_SECONDS", 0.05)  # before the server waits for the next line
+    monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 2000)
+    monkeypatch.setattr("memoryd.daemon.connection.BODY_SECONDS", 0.05)  # before the server waits for the next line
     daemon.api.answers["recall"] = {"hits": [], "answer": "nothing relevant"}
     slow = daemon.api.call
 
@@ -457,7 +457,7 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, f
 
 
 def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_served(daemon, monkeypatch):
-    monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 1000)
     with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
         connection.sendall(b"memoryd/1 mcp 1\n/")
         for line in (b'{"id":5,"params":"' + b"x" * 200_000 + b'"}', b'{"params":"' + b"x" * 200_000 + b'","id":"six"}'):
@@ -468,7 +468,7 @@ def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_
 
 
 def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
-    monkeypatch.setattr("memoryd.server.connection.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 1000)
     assert b"over the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)
     with pytest.raises(DaemonError):
         daemon.client.call("x", {"a": "y" * 5000})
@@ -476,7 +476,7 @@ def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
 
 
 def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
-    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 0.02)
     with run() as running:
         until(lambda: shutil.rmtree(running.paths.home, ignore_errors=True) or not running.paths.home.exists())
         running.thread.join(HANGS_SECONDS)
@@ -484,7 +484,7 @@ def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
 
 
 def test_a_daemon_whose_home_was_deleted_and_made_again_ends_and_leaves_the_new_one_alone(run, monkeypatch):
-    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 0.02)
     with run() as old:
         moved = old.paths.home.with_name("moved")
         old.paths.home.rename(moved)
@@ -496,8 +496,8 @@ def test_a_daemon_whose_home_was_deleted_and_made_again_ends_and_leaves_the_new_
 
 
 def test_a_daemon_takes_no_event_of_a_home_that_is_not_its_own(run, monkeypatch):
-    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 60)
-    monkeypatch.setattr("memoryd.daemon.SPOOL_POLL_SECONDS", 0.02)
+    monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 60)
+    monkeypatch.setattr("memoryd.daemon.process.SPOOL_POLL_SECONDS", 0.02)
     with run() as daemon:
         daemon.client.call("x")
         daemon.paths.daemon_lock.unlink()
@@ -509,9 +509,9 @@ def test_a_daemon_takes_no_event_of_a_home_that_is_not_its_own(run, monkeypatch)
 
 
 def test_a_daemon_whose_installation_was_removed_ends(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("memoryd.daemon.HOME_CHECK_SECONDS", 0.02)
+    monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 0.02)
     with run() as daemon:
-        monkeypatch.setattr("memoryd.daemon.sys.executable", str(tmp_path / "gone" / "python"))
+        monkeypatch.setattr("memoryd.daemon.process.sys.executable", str(tmp_path / "gone" / "python"))
         daemon.thread.join(HANGS_SECONDS)
         assert not daemon.thread.is_alive()
         assert not daemon.paths.endpoint.exists()
@@ -519,7 +519,7 @@ def test_a_daemon_whose_installation_was_removed_ends(run, monkeypatch, tmp_path
 
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("can't start new thread")])
 def test_a_moment_without_open_files_ends_no_duty(run, monkeypatch, error):
-    monkeypatch.setattr("memoryd.daemon.SHORTAGE_SECONDS", 0.02)
+    monkeypatch.setattr("memoryd.daemon.process.SHORTAGE_SECONDS", 0.02)
     failures = [error] * 3
     plain = Core.occupied
 

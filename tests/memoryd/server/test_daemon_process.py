@@ -13,8 +13,8 @@ import pytest
 
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import daemon_environment
+from memoryd.daemon.endpoint import holder_pid, read_endpoint
 from memoryd.errors import DaemonError, DaemonUnavailable
-from memoryd.server.endpoint import holder_pid, read_endpoint
 from tests.waiting import HANGS_SECONDS, until
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
@@ -155,7 +155,7 @@ def test_a_process_ends_with_its_lease(settings):
 def test_a_wrong_setting_is_told_before_anything_starts(settings):
     environment = daemon_environment(settings) | {"MEMORYD_LEASE_MINUTES": "soon"}
     done = subprocess.run(
-        [sys.executable, "-m", "memoryd.server"], env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS
+        [sys.executable, "-m", "memoryd.daemon"], env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS
     )
     assert done.returncode == 2 and "MEMORYD_LEASE_MINUTES" in done.stderr
     assert [path for path in settings.home.rglob("*") if path.is_file()] in ([], [settings.paths.start_problem])

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.daemon.endpoint import Endpoint, listen, parse_endpoint, publish, read_endpoint, withdraw
 from memoryd.errors import DaemonError
 from memoryd.paths import Paths
-from memoryd.server.endpoint import Endpoint, listen, parse_endpoint, publish, read_endpoint, withdraw
 
 
 @pytest.mark.parametrize("endpoint", [Endpoint(path="/a b/ü.sock"), Endpoint(port=1234, token="ab" * 32)])

@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.api import dispatch as api_module
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
 from memoryd.db import Database
 from memoryd.errors import InputError
 from memoryd.recall.inject import cache_key
-from memoryd.server import api as api_module
-from memoryd.server.api import Api
 from memoryd.stores.hnsw import hnsw_available
 from memoryd.testing import FakeClock, HashEmbedder
 

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
 from memoryd.daydream.handoff import Gathered, holds
-from memoryd.server.api import Api
 from memoryd.testing import FakeClock
 from memoryd.types import Turn, TurnKind
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.daemon.lines import Incoming
 from memoryd.errors import InputError
-from memoryd.server.lines import Incoming
 
 
 def read(chunks, work):

@@ -8,9 +8,9 @@ from fake_api import FakeApi, memory
 from mcp import Client, MCPError
 
 from memoryd.errors import DaemonError
-from memoryd.server.answers import MIN_BUDGET
-from memoryd.server.mcp_server import build_server, serve_lines
-from memoryd.server.tools import TOOLS
+from memoryd.mcp.answers import MIN_BUDGET
+from memoryd.mcp.server import build_server, serve_lines
+from memoryd.mcp.tools import TOOLS
 from memoryd.text import token_count
 
 NAMES = (

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from mcp import Client
 
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
-from memoryd.server.api import Api
-from memoryd.server.mcp_server import build_server
+from memoryd.mcp.server import build_server
 from memoryd.testing import FakeClock
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.api import admin as admin_calls
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
 from memoryd.errors import InputError
 from memoryd.recall.inject import SessionEvent
-from memoryd.server import admin_calls
-from memoryd.server.api import Api
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, ScriptedLLM
 from memoryd.types import Kind, MemoryItem, Project, Status

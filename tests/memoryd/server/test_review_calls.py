@@ -9,9 +9,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from memoryd.api.dispatch import Api
 from memoryd.config import Settings
 from memoryd.errors import InputError
-from memoryd.server.api import Api
 from memoryd.testing import FakeClock
 from memoryd.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
 from tests.memoryd.server.test_api import Desk

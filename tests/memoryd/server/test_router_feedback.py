@@ -8,11 +8,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from memoryd.api.dispatch import Api
+from memoryd.api.router_feedback import feedback
 from memoryd.config import Settings
 from memoryd.ledger import How
 from memoryd.router.training import Labelled
-from memoryd.server.api import Api
-from memoryd.server.router_feedback import feedback
 from memoryd.testing import FakeClock
 from memoryd.types import Backend, Hit, MemoryItem, Query
 from tests.memoryd.server.test_api import Desk

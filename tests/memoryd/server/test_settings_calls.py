@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from memoryd.api.settings import COSTS, GROUPS
 from memoryd.config import KEYS, Settings
 from memoryd.errors import ConfigError, InputError, NotFoundError
-from memoryd.server.settings_calls import COSTS, GROUPS
 from tests.memoryd.server.test_api import Desk, desk
 
 __all__ = ["desk"]

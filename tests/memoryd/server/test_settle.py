@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from memoryd.api.dispatch import Api
+from memoryd.api.settle import parse_answer
 from memoryd.config import Settings, load_settings
 from memoryd.errors import InputError
 from memoryd.recall.offer import PROMPT_NOTE, START_NOTE, Line, block
-from memoryd.server.api import Api
-from memoryd.server.settle_calls import parse_answer
 from memoryd.testing import FakeClock
 from memoryd.text import token_count
 from memoryd.types import Evidence, Kind, MemoryItem, Source, Status

@@ -2,9 +2,9 @@ import os
 
 import pytest
 
+from memoryd.daemon.hook_events import MAX_RECORD_BYTES
+from memoryd.daemon.spool import MAX_ATTEMPTS, Spool
 from memoryd.errors import StoreError
-from memoryd.server.hook_events import MAX_RECORD_BYTES
-from memoryd.server.spool import MAX_ATTEMPTS, Spool
 
 
 class Taker:
@@ -150,11 +150,11 @@ def test_a_whole_record_of_a_killed_hook_is_taken_in(spool, taker):
 def test_a_record_that_a_hook_may_still_be_writing_is_looked_at_again(spool, taker, monkeypatch):
     young = leave(spool, 1, b'\n{"n": 1}', age=0.0)
     running = leave(spool, 2, b'\n{"n": 2}', pid=os.getpid())
-    monkeypatch.setattr("memoryd.server.spool.LEFT_SECONDS", 0.0)
-    monkeypatch.setattr("memoryd.server.spool._is_running", lambda path: path in (young, running))
+    monkeypatch.setattr("memoryd.daemon.spool.LEFT_SECONDS", 0.0)
+    monkeypatch.setattr("memoryd.daemon.spool._is_running", lambda path: path in (young, running))
     assert spool.drain() == 0 and young.exists() and running.exists()
     assert spool.changed()
-    monkeypatch.setattr("memoryd.server.spool._is_running", lambda path: False)
+    monkeypatch.setattr("memoryd.daemon.spool._is_running", lambda path: False)
     assert spool.drain() == 2 and not spool.changed()
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from memoryd import client as client_module
-from memoryd import daemon as daemon_module
 from memoryd import doctor
+from memoryd.api.dispatch import Api
 from memoryd.client import ensure_daemon
 from memoryd.clock import SystemClock
 from memoryd.config import Settings
-from memoryd.daemon import run_daemon
+from memoryd.daemon import __main__ as server
+from memoryd.daemon import process as daemon_module
+from memoryd.daemon.process import run_daemon
 from memoryd.dream.journal import Journal, Kind, Step
 from memoryd.errors import DaemonUnavailable, StoreError
 from memoryd.files import try_lock
-from memoryd.server import __main__ as server
-from memoryd.server.api import Api
 from memoryd.testing import FakeClock
 
 Usage = namedtuple("Usage", "total used free")

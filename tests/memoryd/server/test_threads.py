@@ -1,7 +1,7 @@
 import threading
 
+from memoryd.daemon.threads import BackgroundWorker
 from memoryd.errors import StoreError
-from memoryd.server.threads import BackgroundWorker
 from tests.waiting import HANGS_SECONDS
 
 

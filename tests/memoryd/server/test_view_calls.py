@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from memoryd.api.dispatch import Api
 from memoryd.errors import ConflictError, InputError
-from memoryd.server.api import Api
 from memoryd.types import Evidence, Kind, MemoryItem, Source, Status
 
 

@@ -19,13 +19,13 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from memoryd import __version__
+from memoryd.daemon.lines import LineTooLongError
+from memoryd.daemon.wire import id_at_end, id_of, read_json, well_formed
 from memoryd.errors import InputError, MemorydError, NotFoundError
+from memoryd.mcp.answers import NOTICE, fit, render, safe
+from memoryd.mcp.arguments import check_arguments
+from memoryd.mcp.tools import BY_NAME, INSTRUCTIONS, TOOLS, ToolSpec
 from memoryd.recall.fence import fence, harmless
-from memoryd.server.answers import NOTICE, fit, render, safe
-from memoryd.server.arguments import check_arguments
-from memoryd.server.lines import LineTooLongError
-from memoryd.server.tools import BY_NAME, INSTRUCTIONS, TOOLS, ToolSpec
-from memoryd.server.wire import id_at_end, id_of, read_json, well_formed
 from memoryd.text import one_line, shorten
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]

@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from memoryd.api.memories import Caller, MemoryCalls
+from memoryd.api.params import Params
 from memoryd.clock import to_iso
 from memoryd.codec import item_to_dict
 from memoryd.daydream.redact import left_out, redact
@@ -17,8 +19,6 @@ from memoryd.dream.dedupe import united
 from memoryd.errors import InputError, TranscriptError
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
-from memoryd.server.memory_calls import Caller, MemoryCalls
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.types import Evidence, Link, LinkType, MemoryItem, Query, Status, Turn

@@ -17,15 +17,15 @@ from typing import Any
 import orjson
 
 from memoryd import __version__
+from memoryd.api.rights import refuse_in_client
 from memoryd.config import IN_CLIENT
+from memoryd.daemon.core import Core
+from memoryd.daemon.endpoint import NONCE_BYTES, Endpoint, proof
+from memoryd.daemon.hook_events import MAX_RECORD_BYTES
+from memoryd.daemon.lines import Incoming
+from memoryd.daemon.threads import in_thread
+from memoryd.daemon.wire import id_of, read_json, well_formed
 from memoryd.errors import InputError, MemorydError
-from memoryd.server.core import Core
-from memoryd.server.endpoint import NONCE_BYTES, Endpoint, proof
-from memoryd.server.hook_events import MAX_RECORD_BYTES
-from memoryd.server.lines import Incoming
-from memoryd.server.rights import refuse_in_client
-from memoryd.server.threads import in_thread
-from memoryd.server.wire import id_of, read_json, well_formed
 
 PROTOCOL = b"memoryd/1"
 MAX_CONNECTIONS = 256
@@ -162,7 +162,7 @@ class Connection:
         self._core.mcp_connections += 1
         try:
             await in_thread(_load_mcp, "load mcp")
-            from memoryd.server.mcp_server import serve_lines
+            from memoryd.mcp.server import serve_lines
 
             await serve_lines(self._core.call, self._core.settings.tool_budget, os.fsdecode(folder), self._next_line, self.send)
         finally:
@@ -210,7 +210,7 @@ def _dumped(answer: dict[str, Any]) -> bytes:
 
 def _load_mcp() -> None:
     """The library takes most of a second to load; the loop goes on meanwhile."""
-    from memoryd.server import mcp_server  # noqa: F401
+    from memoryd.mcp import server  # noqa: F401
 
 
 def _length(text: str, limit: int) -> int:

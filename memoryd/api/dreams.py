@@ -7,7 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from memoryd.api.memories import Caller
+from memoryd.api.params import Params
 from memoryd.codec import is_id, item_to_dict
+from memoryd.daemon.contract import Slot
+from memoryd.daemon.threads import lower_priority
 from memoryd.dream.journal import Head, Record
 from memoryd.dream.lines import file_lines
 from memoryd.dream.plan import Change, Undecided
@@ -18,10 +22,6 @@ from memoryd.errors import InputError, NotFoundError
 from memoryd.ledger import How
 from memoryd.project import ProjectRegistry
 from memoryd.recall.inject import Injector
-from memoryd.server.contract import Slot
-from memoryd.server.memory_calls import Caller
-from memoryd.server.params import Params
-from memoryd.server.threads import lower_priority
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.types import MemoryItem, Project, Scope, Status

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from memoryd.api.memories import Caller, keys_of
+from memoryd.api.params import Params
 from memoryd.clock import to_iso
 from memoryd.daydream.keeping import Keeper
 from memoryd.daydream.redact import redact
@@ -17,8 +19,6 @@ from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.fence import TAG, harmless
 from memoryd.recall.inject import Injector
-from memoryd.server.memory_calls import Caller, keys_of
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.state import Run, State
 from memoryd.text import one_line

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memoryd.api.reviews import count_waiting, last_look
 from memoryd.clock import from_iso
 from memoryd.config import OPTION_PREFIX, Settings, load_settings
 from memoryd.daydream.extractors import choose
@@ -17,7 +18,6 @@ from memoryd.errors import ConfigError
 from memoryd.project import ProjectRegistry, name_of
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector, SessionEvent, hook_output
-from memoryd.server.review_calls import count_waiting, last_look
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.types import EPOCH, Project

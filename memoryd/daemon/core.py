@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memoryd import __version__
 from memoryd.clock import to_iso
 from memoryd.config import Settings
+from memoryd.daemon.contract import ApiLike, DaemonInfo, Fault
+from memoryd.daemon.hook_events import Record, check_event, parse_record
+from memoryd.daemon.spool import Spool
+from memoryd.daemon.threads import BackgroundWorker, in_thread
 from memoryd.errors import DaemonError, MemorydError
-from memoryd.server.contract import ApiLike, DaemonInfo, Fault
-from memoryd.server.hook_events import Record, check_event, parse_record
-from memoryd.server.spool import Spool
-from memoryd.server.threads import BackgroundWorker, in_thread
 from memoryd.text import one_line, shorten
 
 if TYPE_CHECKING:

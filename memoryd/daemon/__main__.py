@@ -1,4 +1,4 @@
-"""`python -m memoryd.server`: the daemon without the command line around it, whose libraries would double the start."""
+"""`python -m memoryd.daemon`: the daemon without the command line around it, whose libraries would double the start."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sys
 
 from memoryd.clock import SystemClock
 from memoryd.config import Settings, find_home, load_settings
-from memoryd.daemon import run_daemon
+from memoryd.daemon.contract import ApiLike
+from memoryd.daemon.process import run_daemon
 from memoryd.errors import ConfigError, MemorydError
 from memoryd.files import write_atomic
 from memoryd.llm.logins import take_from
 from memoryd.paths import Paths
-from memoryd.server.contract import ApiLike
 
 
 def _make_api(settings: Settings) -> ApiLike:
     """Loaded only here: by now the daemon listens."""
-    from memoryd.server.api import Api
+    from memoryd.api.dispatch import Api
 
     return Api(settings, SystemClock(), take_from(os.environ))
 

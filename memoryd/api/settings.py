@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from memoryd.api.memories import Caller
+from memoryd.api.params import Params
 from memoryd.config import HOME, KEYS, Settings, load_settings, sources
 from memoryd.config_file import change_file
 from memoryd.errors import ConfigError, InputError
-from memoryd.server.memory_calls import Caller
-from memoryd.server.params import Params
 
 # Read once, when the daemon starts.
 AT_START = frozenset(

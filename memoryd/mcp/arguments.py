@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.errors import InputError
-from memoryd.server.tools import Schema, ToolSpec
+from memoryd.mcp.tools import Schema, ToolSpec
 from memoryd.text import shorten
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

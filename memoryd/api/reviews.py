@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memoryd.api.memories import Caller, MemoryCalls, brief
+from memoryd.api.params import Params
+from memoryd.api.sessions import is_closed
 from memoryd.clock import from_iso, to_iso
 from memoryd.config import Settings
 from memoryd.daydream.opening import first_prompt
 from memoryd.errors import InputError
 from memoryd.protocols import Clock
-from memoryd.server.memory_calls import Caller, MemoryCalls, brief
-from memoryd.server.params import Params
-from memoryd.server.session_calls import is_closed
 from memoryd.service import Orchestrator
 from memoryd.state import State
 from memoryd.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import __version__
+from memoryd.api.memories import Caller
+from memoryd.api.params import Params
+from memoryd.api.sessions import run_totals
 from memoryd.clock import to_iso
 from memoryd.config import Settings
 from memoryd.daydream.extractors import choose, make_llm, models_of
@@ -22,9 +25,6 @@ from memoryd.llm.logins import Logins
 from memoryd.project import ProjectRegistry, name_of
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
-from memoryd.server.memory_calls import Caller
-from memoryd.server.params import Params
-from memoryd.server.session_calls import run_totals
 from memoryd.service import Orchestrator
 from memoryd.state import GATHERING, Job, Run, SessionRecord, State
 from memoryd.transfer import exporting, importing

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from memoryd.api.memories import Caller, MemoryCalls
+from memoryd.api.params import Params
 from memoryd.codec import item_to_dict
 from memoryd.errors import InputError
-from memoryd.server.memory_calls import Caller, MemoryCalls
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.stores.graph_around import MOST, Spot
 from memoryd.types import LinkType, Query, Status

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from memoryd.api.memories import Caller
+from memoryd.api.params import Params
 from memoryd.config import Settings
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import write_atomic
 from memoryd.protocols import Clock, Embedder
 from memoryd.router import router_to_json
-from memoryd.server.memory_calls import Caller
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.state import State
 
@@ -32,8 +32,8 @@ class RouterCalls:
         With `feedback` (the default) also from prompts whose memories were of use (see `router_feedback`).
         Without `out`, it is used from now on where it beat the rules.
         """
+        from memoryd.api import router_feedback
         from memoryd.router import training  # needed for this alone
-        from memoryd.server import router_feedback
 
         labels, out, asked = params.text("labels"), params.text("out"), params.flag("feedback", True)
         params.done()

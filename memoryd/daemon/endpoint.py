@@ -28,6 +28,7 @@ MAX_SOCKET_PATH_BYTES = 100  # 104 on macOS and 108 on Linux, with the closing z
 LOOPBACK = "127.0.0.1"
 NONCE_BYTES = 16
 MAX_PROOF_BYTES = 256
+_MODULES = frozenset({b"memoryd.daemon", b"memoryd.server"})
 BACKLOG = 1024  # a burst of hooks must not be turned away
 
 
@@ -215,6 +216,6 @@ def daemons_of(paths: Paths) -> list[int] | None:
 
 
 def _runs_daemon(words: list[bytes]) -> bool:
-    """`python -m memoryd.server`, or `memoryd daemon` however it is called; a command with options only talks to one."""
+    """`python -m memoryd.daemon` (once memoryd.server), or `memoryd daemon`; a command with options only talks to one."""
     named = any(word == b"memoryd" or word.endswith(b"/memoryd") for word in words)
-    return b"memoryd.server" in words or (named and words[-2:-1] == [b"daemon"])
+    return not _MODULES.isdisjoint(words) or (named and words[-2:-1] == [b"daemon"])

@@ -9,6 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from memoryd.api.memories import Caller
+from memoryd.api.params import Params
 from memoryd.config import Settings
 from memoryd.daydream.decided import shown_text
 from memoryd.daydream.gate import is_excluded
@@ -17,8 +19,6 @@ from memoryd.daydream.transcript import turns_of_lines
 from memoryd.errors import NotFoundError, TranscriptError
 from memoryd.ledger import How
 from memoryd.project import ProjectRegistry
-from memoryd.server.memory_calls import Caller
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.state import Run, SessionRecord, State
 from memoryd.text import one_line

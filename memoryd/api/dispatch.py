@@ -11,8 +11,23 @@ from typing import Any
 
 import orjson
 
+from memoryd.api.admin import MOST_SESSIONS, AdminCalls
+from memoryd.api.dreams import DreamCalls
+from memoryd.api.graph import GraphCalls
+from memoryd.api.hooks import HookCalls, plugin_options
+from memoryd.api.memories import Caller, MemoryCalls
+from memoryd.api.params import Params
+from memoryd.api.reviews import ReviewCalls
+from memoryd.api.rights import refuse_in_client
+from memoryd.api.routers import RouterCalls
+from memoryd.api.sessions import SessionCalls
+from memoryd.api.settings import AT_START, SettingsCalls
+from memoryd.api.settle import SettleCalls
+from memoryd.api.views import ViewCalls
 from memoryd.codec import is_id
 from memoryd.config import IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.daemon.contract import Slot
+from memoryd.daemon.watch import MemoryWatcher
 from memoryd.daydream.extractors import CLAUDE, models_of
 from memoryd.daydream.gate import is_excluded
 from memoryd.daydream.handoff import holds
@@ -28,24 +43,9 @@ from memoryd.llm.logins import Logins, login_of
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
 from memoryd.recall.inject import Injector
-from memoryd.server.admin_calls import MOST_SESSIONS, AdminCalls
-from memoryd.server.contract import Slot
-from memoryd.server.dream_calls import DreamCalls
-from memoryd.server.graph_calls import GraphCalls
-from memoryd.server.hook_calls import HookCalls, plugin_options
-from memoryd.server.memory_calls import Caller, MemoryCalls
-from memoryd.server.params import Params
-from memoryd.server.review_calls import ReviewCalls
-from memoryd.server.rights import refuse_in_client
-from memoryd.server.router_calls import RouterCalls
-from memoryd.server.session_calls import SessionCalls
-from memoryd.server.settings_calls import AT_START, SettingsCalls
-from memoryd.server.settle_calls import SettleCalls
-from memoryd.server.view_calls import ViewCalls
 from memoryd.service import EVERY_PROJECT, Orchestrator
 from memoryd.state import Job, State
 from memoryd.types import Scope
-from memoryd.watch import MemoryWatcher
 
 log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0

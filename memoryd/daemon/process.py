@@ -22,16 +22,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 from memoryd import __version__
 from memoryd.config import Settings
+from memoryd.daemon.connection import Connections
+from memoryd.daemon.contract import ApiLike, Slot
+from memoryd.daemon.core import Core
+from memoryd.daemon.endpoint import BACKLOG, Endpoint, daemons_of, holder_pid, listen, publish, withdraw
+from memoryd.daemon.logs import start_log, stop_log
+from memoryd.daemon.schedule import Scheduler
+from memoryd.daemon.threads import in_thread
 from memoryd.errors import DaemonError, MemorydError
 from memoryd.files import make_private_dir, try_lock
-from memoryd.logs import start_log, stop_log
 from memoryd.paths import Paths
-from memoryd.schedule import Scheduler
-from memoryd.server.connection import Connections
-from memoryd.server.contract import ApiLike, Slot
-from memoryd.server.core import Core
-from memoryd.server.endpoint import BACKLOG, Endpoint, daemons_of, holder_pid, listen, publish, withdraw
-from memoryd.server.threads import in_thread
 
 if TYPE_CHECKING:
     from memoryd.console.door import Door
@@ -227,7 +227,7 @@ class _Daemon:
 
     def _warm(self, api: ApiLike) -> None:
         """A fault here is told and survived: the first call that needs the part tries again."""
-        from memoryd.server import mcp_server  # noqa: F401 - takes most of a second, once
+        from memoryd.mcp import server  # noqa: F401 - takes most of a second, once
 
         with contextlib.suppress(DaemonError, MemorydError):
             self._core.guarded("warm", api.warm)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from memoryd.api.limits import MODEL_CONFIDENCE, model_changes, model_tags
+from memoryd.api.params import Params
 from memoryd.clock import from_iso, to_iso
 from memoryd.codec import hit_to_dict, is_id, item_to_dict
 from memoryd.config import Settings
@@ -23,8 +25,6 @@ from memoryd.protocols import Clock
 from memoryd.recall.fence import harmless, who_said
 from memoryd.recall.inject import Injector
 from memoryd.recall.selection import divide, handoffs_for
-from memoryd.server.limits import MODEL_CONFIDENCE, model_changes, model_tags
-from memoryd.server.params import Params
 from memoryd.service import Orchestrator
 from memoryd.state import Handoff
 from memoryd.stores.browse import key_of, parse_key

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
+from memoryd.mcp.tools import ToolSpec
 from memoryd.recall.fence import harmless, harmless_lines
-from memoryd.server.tools import ToolSpec
 from memoryd.text import shorten, token_count
 
 DETAILS = ("parts", "evidence", "links", "entities", "backends")

@@ -1,0 +1,1 @@
+"""MCP: the operations of `memoryd.api` as tools for a model."""

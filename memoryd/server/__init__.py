@@ -1,1 +1,0 @@
-"""The daemon's connections: hook events, JSON calls, MCP."""
