@@ -18,9 +18,9 @@ from threading import Lock
 from typing import Any
 
 from memeval.calls import Budget, RetryPolicy, Stop, with_retries
-from memeval.files import write_atomic
 from memeval.protocols import Model
-from memeval.types import Completion, Message, Usage
+from memoryd.files import write_atomic
+from memoryd.types import Completion, Message, Usage
 
 
 class Account:

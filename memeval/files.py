@@ -1,42 +1,19 @@
-"""Durable files: atomic replacement, lines that are appended whole, and the lock that keeps runners apart.
+"""What runs need of files beyond `memoryd.files`: lines that are appended whole, and the lock that keeps runners apart.
 
-What survives kill -9: a reader of a replaced file sees the old bytes or the new, never a mixture; an appended line is
-there whole or not at all once the next one is appended.
+An appended line is there whole after a kill -9, or not at all once the next one is appended.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
-import sys
 import time
 from pathlib import Path
 from typing import IO
 
 from memeval.errors import RunError
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from memoryd.files import try_lock
 
 RETRY_SECONDS = 0.02
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace the file: temporary beside it, synced, renamed, folder synced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".tmp-{secrets.token_hex(6)}"
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync_dir(path.parent)
 
 
 def append_line(path: Path, line: str) -> None:
@@ -53,16 +30,6 @@ def append_line(path: Path, line: str) -> None:
         os.fsync(stream.fileno())
 
 
-def _sync_dir(path: Path) -> None:
-    if sys.platform == "win32":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 class RunLock:
     """An exclusive lock on a run; the system frees it when its process ends, however it ends."""
 
@@ -72,35 +39,16 @@ class RunLock:
 
     def acquire(self, tries: int = 3) -> None:
         """Take it. Raises RunError when another runner has it; one that only looks whether it is held lets go between tries."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        stream = self._path.open("ab+")
-        if not _locked(stream, tries):
-            stream.close()
-            raise RunError(
-                f"Another runner works on {self._path.parent.name}.", fix="Wait for it to end, or give another run id."
-            )
-        self._stream = stream
+        for number in range(tries):
+            if number:
+                time.sleep(RETRY_SECONDS)
+            if (stream := try_lock(self._path, private=False)) is not None:
+                self._stream = stream
+                return
+        raise RunError(f"Another runner works on {self._path.parent.name}.", fix="Wait for it to end, or give another run id.")
 
     def release(self) -> None:
         """Let it go; without effect when it is not held."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-
-
-def _locked(stream: IO[bytes], tries: int) -> bool:
-    for number in range(tries):
-        if number:
-            time.sleep(RETRY_SECONDS)
-        with contextlib.suppress(OSError):
-            _lock(stream)
-            return True
-    return False
-
-
-def _lock(stream: IO[bytes]) -> None:
-    if sys.platform == "win32":
-        stream.seek(0)
-        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,7 +20,8 @@ from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance
 from memeval.results.store import Key, QuestionRow, Status
 from memeval.settings import Settings
-from memeval.types import Answer, Phase, Usage
+from memeval.types import Answer, Phase
+from memoryd.types import Usage
 
 MISSING = "the file has no hypothesis for this question"
 

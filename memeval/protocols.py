@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from memeval.types import Answer, Case, Completion, Message, Question, Retrieved, Score, SearchRequest, Session
+from memeval.types import Answer, Case, Question, Retrieved, Score, SearchRequest, Session
+from memoryd.types import Completion, Message
 
 
 class Benchmark(Protocol):

@@ -29,8 +29,9 @@ from memeval.prompts import format_memories
 from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.results.codec import answer_from_json, answer_to_json, question_from_json, usage_from_json, usage_to_json
 from memeval.results.store import Key, QuestionRow, Record, Status
-from memeval.types import EMPTY, Case, Phase, Question, Retrieved, Usage
+from memeval.types import EMPTY, Case, Phase, Question, Retrieved
 from memeval.workers import for_each
+from memoryd.types import Usage
 
 Item = TypeVar("Item")
 MODEL_THREADS = 4

@@ -9,6 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from memoryd.types import Usage
+
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -118,46 +120,6 @@ class Retrieved:
     turns: tuple[str, ...] = ()
     at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What model calls used. Cost in US dollars; None means unknown, which is not free."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
-    cached_calls: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        """Sum; an unknown cost stays unknown."""
-        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            cost,
-            self.cached_calls + other.cached_calls,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message to a model."""
-
-    role: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A model's answer."""
-
-    text: str
-    model: str
-    usage: Usage = Usage()
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

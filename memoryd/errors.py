@@ -95,13 +95,14 @@ class EmbeddingError(MemorydError):
 
 
 class ModelError(MemorydError):
-    """A language model call failed. `transient` means: worth another try later."""
+    """A language model call failed. `transient` means: worth another try, after `retry_after` seconds if the server said so."""
 
     code = "model"
 
-    def __init__(self, message: str, *, fix: str = "", transient: bool = False) -> None:
+    def __init__(self, message: str, *, fix: str = "", transient: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message, fix=fix)
         self.transient = transient
+        self.retry_after = retry_after
 
 
 class TranscriptError(MemorydError):

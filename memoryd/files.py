@@ -47,6 +47,18 @@ def make_private_dir(path: Path) -> Path:
     return path
 
 
+def _make_dir(path: Path, *, private: bool) -> None:
+    if private:
+        make_private_dir(path)
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def _mode(*, private: bool) -> int:
+    """Permissions of a new file: its owner's alone, or what the umask leaves."""
+    return 0o600 if private else 0o666
+
+
 def sync_dir(path: Path) -> None:
     """Make renames in the folder durable. Windows has no such call and needs none."""
     if sys.platform == "win32":
@@ -58,10 +70,10 @@ def sync_dir(path: Path) -> None:
         os.close(handle)
 
 
-def _write_temporary(target: Path, data: bytes) -> Path:
-    make_private_dir(target.parent)
+def _write_temporary(target: Path, data: bytes, *, private: bool = True) -> Path:
+    _make_dir(target.parent, private=private)
     temporary = target.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(6)}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _mode(private=private))
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -115,13 +127,14 @@ def _remove(temporaries: Sequence[Path | None]) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> None:
+def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True, private: bool = True) -> None:
     """Replace the file's bytes; see the module's promise. Raises StoreError when the disk refuses.
 
     `ready` is a file from `staged`. Without `sync_folder` the caller must call `sync_dir` before it promises anything.
+    A file that is not `private` gets the permissions that the umask leaves, and so do its new folders.
     """
     try:
-        temporary = ready or _write_temporary(target, data)
+        temporary = ready or _write_temporary(target, data, private=private)
         temporary.replace(target)
         if sync_folder:
             sync_dir(target.parent)
@@ -172,10 +185,10 @@ def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
         os.close(handle)
 
 
-def try_lock(path: Path) -> IO[bytes] | None:
+def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
     """An exclusive lock that lives as long as the returned file is open; None when another holds it."""
-    make_private_dir(path.parent)
-    stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+    _make_dir(path.parent, private=private)
+    stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, _mode(private=private)), "r+b")
     try:
         if sys.platform == "win32":
             msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)

@@ -8,6 +8,8 @@ Every fault leaves here as ModelError; `transient` is set for what another try m
 from __future__ import annotations
 
 import contextlib
+import email.utils
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +64,7 @@ def chat(
     for attempt in attempts:
         try:
             return _chat_once(client, model, attempt)
-        except _Refused:
+        except Refused:
             continue
     return _chat_once(client, model, last)
 
@@ -71,7 +73,7 @@ def embeddings(client: OpenAI, model: str, texts: Sequence[str]) -> list[list[fl
     """One vector for each text, in order, as the server gives them (not normalised). Raises ModelError."""
     if not texts:
         return []
-    with _translated(client):
+    with translated(str(client.base_url), client.timeout):
         answer = client.embeddings.create(model=model, input=list(texts), encoding_format="float")
     data = getattr(answer, "data", None) or []
     vectors = {entry.index: entry.embedding for entry in data}
@@ -80,7 +82,7 @@ def embeddings(client: OpenAI, model: str, texts: Sequence[str]) -> list[list[fl
     return [vectors[i] for i in range(len(texts))]
 
 
-class _Refused(ModelError):
+class Refused(ModelError):
     """The server said that the request is malformed (400, 422): perhaps it lacks the feature."""
 
 
@@ -100,7 +102,7 @@ def _attempts(messages: list[dict[str, str]], schema: Mapping[str, Any] | None, 
 def _chat_once(client: OpenAI, model: str, request: dict[str, Any]) -> Completion:
     # OpenRouter tells the cost of a call only when asked; others refuse the unknown key.
     extra = {"usage": {"include": True}} if "openrouter.ai" in client.base_url.host else None
-    with _translated(client):
+    with translated(str(client.base_url), client.timeout):
         answer: Any = client.chat.completions.create(model=model, extra_body=extra, **request)
     return _completion(answer, model, str(client.base_url))
 
@@ -125,30 +127,50 @@ def _usage(usage: Any) -> Usage:
         calls=1,
         input_tokens=getattr(usage, "prompt_tokens", None) or 0,
         output_tokens=getattr(usage, "completion_tokens", None) or 0,
-        cost_usd=float(cost) if isinstance(cost, int | float) else 0.0,
+        cost_usd=float(cost) if isinstance(cost, int | float) else None,
     )
 
 
 @contextlib.contextmanager
-def _translated(client: OpenAI) -> Iterator[None]:
-    """Turn each fault of the library, and an answer that is no JSON, into ModelError."""
+def translated(
+    url: str, timeout: object = None, *, fixes: Mapping[int, str] = _FIXES, retry_unreadable: bool = False
+) -> Iterator[None]:
+    """Turn each fault of the library, and an answer that is not JSON, into ModelError.
+
+    `fixes` by status replace the general ones. With `retry_unreadable` an answer that can't be read is transient.
+    """
     import openai
 
-    url = str(client.base_url)
     try:
         yield
     except openai.APITimeoutError as error:
-        raise ModelError(f"{url} did not answer in time.", fix="Raise the time-out or try later.", transient=True) from error
+        within = f"within {timeout:g} s" if isinstance(timeout, int | float) else "in time"
+        raise ModelError(f"{url} did not answer {within}.", fix="Raise the timeout or try later.", transient=True) from error
     except openai.APIConnectionError as error:
         raise ModelError(f"{url} can't be reached.", fix="Check the network and the base URL.", transient=True) from error
     except openai.APIStatusError as error:
-        raise _of_status(error.status_code, error.message, url) from error
+        raise _of_status(error.status_code, error.message, url, error.response.headers, fixes) from error
     except (openai.OpenAIError, ValueError) as error:
-        raise ModelError(f"{url}: {error}"[:400], fix="Check that the base URL is an OpenAI-compatible API.") from error
+        said = f"{url} gave an answer that can't be read: {error}"[:400]
+        fix = "Check that the base URL is an OpenAI-compatible API."
+        raise ModelError(said, fix=fix, transient=retry_unreadable) from error
 
 
-def _of_status(status: int, message: str, url: str) -> ModelError:
-    kind = _Refused if status in _UNSUPPORTED else ModelError
+def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], fixes: Mapping[int, str]) -> ModelError:
+    kind = Refused if status in _UNSUPPORTED else ModelError
     transient = status in _TRANSIENT or status >= 500
-    fix = _FIXES.get(status, "It is tried again later." if transient else "Check the model and the endpoint.")
-    return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient)
+    fix = fixes.get(status, "It is tried again later." if transient else "Check the model, its options and the endpoint.")
+    wait = retry_after(headers) if transient else None
+    return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient, retry_after=wait)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms. None if it does not say."""
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
+    asked = headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(asked))
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+    return None

@@ -511,10 +511,10 @@ class State:
         return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
 
     def spent_since(self, moment_iso: str) -> Usage:
-        """Calls, tokens and dollars of models since then."""
+        """Calls, tokens and dollars of models since then; the dollars are None when one call did not report its cost."""
         rows = self._db.execute(
             "SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),"
-            " coalesce(sum(cost_usd), 0.0) FROM run WHERE at >= ?",
+            " CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END FROM run WHERE at >= ?",
             (to_iso(from_iso(moment_iso)),),
         )
         return Usage(*rows[0])

@@ -313,20 +313,26 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a model call used. Cost in US dollars, 0 when unknown or free."""
+    """What model calls used. Cost in US dollars; None means unknown, which is not free.
+
+    `cached_calls` were answered by a cache, which costs nothing.
+    """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    cached_calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Sum of two usages."""
+        """Sum of two usages; an unknown cost stays unknown."""
+        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
         return Usage(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
-            self.cost_usd + other.cost_usd,
+            cost,
+            self.cached_calls + other.cached_calls,
         )
 
 
@@ -367,11 +373,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer as text, with what it used."""
+    """A model's answer as text, with what it used and the seconds that it took, where they were measured."""
 
     text: str
     model: str = ""
     usage: Usage = Usage()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,9 @@ from memeval.claudecode.trajectory import trajectory
 from memeval.errors import DataError, DependencyError
 from memeval.results.codec import retrieved_to_json, usage_to_json
 from memeval.results.store import Key, Status
-from memeval.types import EMPTY, Phase, Retrieved, Score, Usage
+from memeval.types import EMPTY, Phase, Retrieved, Score
 from memeval.workers import for_each
+from memoryd.types import Usage
 
 IMPORTED = "history"
 """Part of the ingest record for a history that was imported at once."""

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec
 from memeval.claudecode.process import Finished, Processes
-from memeval.claudecode.stream import FIXES, Fault, Stream, fault_of, read_stream, short, usage_of
+from memeval.claudecode.stream import FIXES, Fault, Stream, fault_of, read_stream, short
 from memeval.errors import DependencyError
-from memeval.types import Usage
+from memoryd.llm.claude_llm import usage_of
+from memoryd.types import Usage
 
 OLDEST = (2, 1, 300)
 """Oldest version whose flags and hooks are known to fit."""

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memeval.sampling import Selection
-from memeval.types import EMPTY, Question, Score, Session, Usage
+from memeval.types import EMPTY, Question, Score, Session
+from memoryd.types import Usage
 
 
 class Arm(StrEnum):

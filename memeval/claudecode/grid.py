@@ -29,12 +29,12 @@ from memeval.claudecode.sessions import Outage, SessionRunner
 from memeval.claudecode.staging import Staged
 from memeval.claudecode.verdict import ENDS, cell_values, compare_all
 from memeval.errors import DataError, UnknownRunError
-from memeval.files import write_atomic
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance
 from memeval.sampling import Selection, Shard
 from memeval.settings import Settings
 from memeval.types import EMPTY, Phase
+from memoryd.files import write_atomic
 
 GRID_MODELS = ("claude-haiku-4-5", "claude-sonnet-5-5", "claude-opus-5-5")
 _ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
@@ -149,7 +149,7 @@ def group_file(results: ResultsDir, group: str) -> Path:
 
 def save_command(results: ResultsDir, group: str, command: Command) -> None:
     """Keep it, so that it can be resumed."""
-    write_atomic(group_file(results, group), json.dumps(command.to_json(), indent=1).encode())
+    write_atomic(group_file(results, group), json.dumps(command.to_json(), indent=1).encode(), private=False)
 
 
 def load_command(results: ResultsDir, group: str) -> Command:
@@ -197,7 +197,7 @@ def write_summary(results_dir: ResultsDir, group: str, command: Command, files: 
         "cells": [_shown(result) for result in results],
         **compare_all(cell_values(results), command.seed, _ends(command)),
     }
-    write_atomic(results_dir.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode())
+    write_atomic(results_dir.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode(), private=False)
     return summary
 
 

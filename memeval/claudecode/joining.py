@@ -26,7 +26,8 @@ from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
 from memeval.sampling import Shard
 from memeval.settings import Settings
-from memeval.types import Phase, Usage
+from memeval.types import Phase
+from memoryd.types import Usage
 
 _FREE = ("data", "cache")
 """What may differ between the commands of shards: where their data lay (their hashes are compared), and who paid."""

@@ -14,12 +14,12 @@ from memeval.checkpoint import Run, now
 from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, StepRecord, StepSequence, ToolCall
 from memeval.claudecode.scoring import is_main
 from memeval.claudecode.trajectory import trajectories
-from memeval.files import write_atomic
 from memeval.phases.report import RunFacts, build_result, interval_of
 from memeval.results.codec import score_from_json, usage_from_json
 from memeval.results.provenance import version
 from memeval.results.store import Key, QuestionRow, Record
 from memeval.types import Phase, Score
+from memoryd.files import write_atomic
 
 EFFICIENCY_TARGET = 0.10
 RELEVANCY_TARGET = 0.7
@@ -42,7 +42,7 @@ def write_result(
     file = Path(store.meta("result_file"))
     lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(store)]
     beside = trajectory_file(file)
-    write_atomic(run.results.root / beside, "".join(line + "\n" for line in lines).encode())
+    write_atomic(run.results.root / beside, "".join(line + "\n" for line in lines).encode(), private=False)
     return run.results.write(file, cell_result(run, family, sequences, without))
 
 

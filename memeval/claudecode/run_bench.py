@@ -43,6 +43,7 @@ from memeval.claudecode.staging import interpreter, outside_path, stage
 from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
 from memeval.results.files import ResultsDir
 from memeval.session import new_group
+from memoryd.errors import StoreError
 
 EXIT_CODES: dict[type[MemevalError], int] = {
     ConfigError: 2,
@@ -123,6 +124,10 @@ def command(**values: Any) -> None:
         if error.errno == errno.EPIPE:
             raise  # a reader that has enough; click ends quietly
         click.echo(f"Error: {error.filename or 'A file or connection'}: {error.strerror or error}.", err=True)
+        click.echo("  Check the path, your rights to it and the space on the disk; what was done is kept.", err=True)
+        sys.exit(1)
+    except StoreError as error:
+        click.echo(f"Error: {error.message}", err=True)
         click.echo("  Check the path, your rights to it and the space on the disk; what was done is kept.", err=True)
         sys.exit(1)
     except KeyboardInterrupt:

@@ -25,10 +25,11 @@ from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
 from memeval.claudecode.memories import MEMORY_ID, Given
 from memeval.claudecode.sandbox import State
 from memeval.claudecode.sessions import Outcome
-from memeval.files import write_atomic
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
-from memeval.types import Score, Usage
+from memeval.types import Score
+from memoryd.files import write_atomic
 from memoryd.paths import Paths
+from memoryd.types import Usage
 
 FORM = 1
 _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to): .*$|transcript: [^,}]*", re.MULTILINE)

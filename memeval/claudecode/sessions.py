@@ -22,7 +22,8 @@ from memeval.claudecode.product import MemoryDaemon
 from memeval.claudecode.sandbox import State
 from memeval.claudecode.stream import FIXES, Stream
 from memeval.errors import BudgetError, ModelError, ProviderError
-from memeval.types import EMPTY, Usage
+from memeval.types import EMPTY
+from memoryd.types import Usage
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.NETWORK, ErrorKind.PLUGIN})
 FATAL = frozenset({ErrorKind.LOGIN, ErrorKind.MODEL, ErrorKind.CLIENT})

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memeval.claudecode.contract import ErrorKind, ToolCall
-from memeval.types import EMPTY, Usage
+from memeval.types import EMPTY
 
 SHOWN = 300
 _LOGIN = re.compile(
@@ -88,22 +88,6 @@ def text_of(content: Any) -> str:
         return content
     parts = [part.get("text") for part in content or [] if isinstance(part, dict)]
     return "\n".join(part for part in parts if isinstance(part, str))
-
-
-def usage_of(result: Mapping[str, Any]) -> Usage:
-    """Tokens of all models of the run; cached input counts as input. The cost may be unknown."""
-    given = taken = 0
-    models = result.get("modelUsage")
-    for used in models.values() if isinstance(models, dict) else ():
-        given += sum(_count(used, key) for key in ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"))
-        taken += _count(used, "outputTokens")
-    cost = result.get("total_cost_usd")
-    return Usage(1, given, taken, float(cost) if isinstance(cost, int | float) else None)
-
-
-def _count(used: Any, key: str) -> int:
-    value = used.get(key) if isinstance(used, dict) else None
-    return int(value) if isinstance(value, int | float) else 0
 
 
 @dataclass(frozen=True, slots=True)

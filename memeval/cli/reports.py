@@ -10,7 +10,6 @@ from memeval import stats
 from memeval.cli.output import print_json, print_table
 from memeval.cli.root import Context, pass_context, tell
 from memeval.errors import MemevalError
-from memeval.files import write_atomic
 from memeval.html.site import write_run, write_site
 from memeval.reporting.compare import compare, comparison_table, question_pairs, question_table
 from memeval.reporting.export import FORMATS, export
@@ -20,6 +19,7 @@ from memeval.reporting.regress import ALPHA, baselines, load_baseline, regress, 
 from memeval.reporting.runs import load_run, load_runs
 from memeval.reporting.table import Table
 from memeval.reporting.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
+from memoryd.files import write_atomic
 
 
 def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
@@ -107,7 +107,7 @@ def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
     """A run for other programs; `hypotheses` is LongMemEval's own JSONL."""
     text = export(load_run(ctx.results, run), form)
     if output:
-        write_atomic(output, text.encode())
+        write_atomic(output, text.encode(), private=False)
         click.echo(str(output))
     else:
         click.echo(text, nl=False)

@@ -26,6 +26,7 @@ from memeval.catalog import Catalog
 from memeval.errors import BudgetError, ConfigError, MemevalError, StoppedError, UnknownRunError
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import version
+from memoryd.errors import StoreError
 
 _RIGHTS = "Check the path, your rights to it and the space on the disk. What was done is kept; go on with --resume."
 EXIT_CODES: dict[type[MemevalError], int] = {ConfigError: 2, UnknownRunError: 2, BudgetError: 3, StoppedError: 130}
@@ -67,6 +68,9 @@ class Root(click.Group):
             if error.errno == errno.EPIPE:
                 raise  # a reader that has enough; click ends quietly
             tell(MemevalError(f"{_place(error)}: {error.strerror or error}.", fix=_RIGHTS))
+            ctx.exit(1)
+        except StoreError as error:
+            tell(MemevalError(error.message, fix=_RIGHTS))
             ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)

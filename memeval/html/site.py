@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from memeval.errors import RunError
-from memeval.files import write_atomic
 from memeval.html.claude_code import trajectories
 from memeval.html.index_page import index_page
 from memeval.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
@@ -15,6 +14,7 @@ from memeval.html.run_page import run_page
 from memeval.reporting.ledger import result_files
 from memeval.reporting.runs import RunResult, light, read_run
 from memeval.results.files import ResultsDir
+from memoryd.files import write_atomic
 
 FOLDER = "html"
 
@@ -28,9 +28,9 @@ def page_name(run_id: str) -> str:
 def write_run(run: RunResult, folder: Path) -> Path:
     """The page of one run, in a folder; gives its path."""
     target = folder / page_name(run.run_id)
-    write_atomic(target, run_page(run).encode())
+    write_atomic(target, run_page(run).encode(), private=False)
     if (sessions := trajectories(run)) is not None:
-        write_atomic(folder / sessions.name, sessions.read_bytes())
+        write_atomic(folder / sessions.name, sessions.read_bytes(), private=False)
     return target
 
 
@@ -48,7 +48,7 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
     links = {run_id: page_name(run_id) for run_id in runs}
     commands = _write_commands(results, folder, views, links)
     target = folder / "index.html"
-    write_atomic(target, index_page(list(runs.values()), links, left_out, commands).encode())
+    write_atomic(target, index_page(list(runs.values()), links, left_out, commands).encode(), private=False)
     return target
 
 
@@ -58,7 +58,7 @@ def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView
     for group, cells in grouped(views.values()).items():
         pages[group] = page_name(f"run_bench-{group}")
         summary = read_summary(results.root / "runs" / Path(group).name / "summary.json")
-        write_atomic(folder / pages[group], run_bench_page(group, cells, links, summary).encode())
+        write_atomic(folder / pages[group], run_bench_page(group, cells, links, summary).encode(), private=False)
     return pages
 
 

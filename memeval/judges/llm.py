@@ -22,7 +22,8 @@ from memeval.judges.base import NO_GOLD, check_names, protocol_of
 from memeval.judges.verdict import yes_or_no
 from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Model
-from memeval.types import Answer, Completion, Question, QuestionType, Score
+from memeval.types import Answer, Question, QuestionType, Score
+from memoryd.types import Completion
 
 MAX_TOKENS = 512
 _METRICS = {"longmemeval": "longmemeval_accuracy", "locomo": "locomo_llm_accuracy"}

@@ -15,7 +15,8 @@ from memeval.judges.base import NO_GOLD
 from memeval.judges.llm import PromptedJudge
 from memeval.judges.verdict import grade
 from memeval.prompts import Prompt, find_prompt
-from memeval.types import Answer, Question, QuestionType, Score, Usage
+from memeval.types import Answer, Question, QuestionType, Score
+from memoryd.types import Usage
 
 
 @registry.judge("rubric")

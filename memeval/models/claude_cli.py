@@ -22,7 +22,8 @@ from typing import Any
 from memeval import registry
 from memeval.errors import DependencyError, ModelError
 from memeval.models.options import check_options
-from memeval.types import Completion, Message, Usage
+from memoryd.llm.claude_llm import usage_of
+from memoryd.types import Completion, Message
 
 FLAGS = (
     *("-p", "--output-format", "json", "--max-turns", "1", "--tools", ""),
@@ -120,7 +121,7 @@ class ClaudeCli:
         if answer.get("is_error") or not isinstance(answer.get("result"), str):
             raise _failure(answer)
         used = next(iter(answer.get("modelUsage") or {}), self._model)
-        return Completion(answer["result"].strip(), used, _usage(answer), seconds)
+        return Completion(answer["result"].strip(), used, usage_of(answer), seconds)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -143,16 +144,6 @@ def _conversation(messages: Sequence[Message]) -> str:
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"<{message.role}>\n{message.content}\n</{message.role}>" for message in messages)
-
-
-def _usage(answer: Mapping[str, Any]) -> Usage:
-    """Tokens of all models of the run; cached input counts as input. The cost may be unknown."""
-    cost = answer.get("total_cost_usd")
-    given = taken = 0
-    for used in (answer.get("modelUsage") or {}).values():
-        given += sum(int(used.get(key) or 0) for key in ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"))
-        taken += int(used.get("outputTokens") or 0)
-    return Usage(1, given, taken, float(cost) if isinstance(cost, int | float) else None)
 
 
 def _failure(answer: Mapping[str, Any]) -> ModelError:

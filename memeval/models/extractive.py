@@ -22,7 +22,7 @@ from memeval import registry
 from memeval.models.options import check_options
 from memeval.prompts import MEMORIES, QUESTION, tagged
 from memeval.text import content_stems, estimate_tokens, sentences
-from memeval.types import Completion, Message, Usage
+from memoryd.types import Completion, Message, Usage
 
 REFUSAL = "No information available"
 """LoCoMo's own words, which its official score knows."""

@@ -1,4 +1,4 @@
-"""Chat completions of OpenAI-compatible servers: the only importer of the `openai` library in the package.
+"""Chat completions of OpenAI-compatible servers, through the repository's one importer of the `openai` library.
 
 One try for each call; the library's own retries are off. A server that refuses a parameter (newer models take no
 temperature, some servers no JSON schema) is asked again without it, and the model remembers that.
@@ -7,7 +7,6 @@ temperature, some servers no JSON schema) is asked again without it, and the mod
 from __future__ import annotations
 
 import contextlib
-import email.utils
 import json
 import re
 import time
@@ -19,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 from memeval.errors import ModelError
 from memeval.models.prices import Price
 from memeval.text import estimate_tokens
-from memeval.types import EMPTY, Completion, Message, Usage
+from memeval.types import EMPTY
+from memoryd import errors as product
+from memoryd import openai_api
+from memoryd.types import Completion, Message, Usage
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
-_TRANSIENT = frozenset({408, 409, 425, 429})
 _FIXES = {
     401: "Check the API key.",
     402: "The account has no credit left.",
@@ -140,16 +141,9 @@ class OpenAICompatible:
         return other[name] if name in self._refused else name
 
     def _connect(self) -> OpenAI:
-        import openai
-
         with self._guard:
             if self._client is None:
-                self._client = openai.OpenAI(
-                    base_url=self._endpoint.base_url,
-                    api_key=self._endpoint.api_key or "none",
-                    timeout=self._timeout,
-                    max_retries=0,
-                )
+                self._client = openai_api.make_client(self._endpoint.base_url, self._endpoint.api_key, self._timeout, retries=0)
             return self._client
 
     def _text(self, answer: Any) -> str:
@@ -200,37 +194,10 @@ def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) 
 
 @contextlib.contextmanager
 def _translated(url: str, timeout: float) -> Iterator[None]:
-    """Turn each fault of the library, and an answer that is no JSON, into ModelError."""
-    import openai
-
+    """The faults that `openai_api` tells apart, as those of this platform."""
     try:
-        yield
-    except openai.APITimeoutError as error:
-        raise ModelError(f"{url} did not answer within {timeout:g} s.", fix="Raise the timeout.", transient=True) from error
-    except openai.APIConnectionError as error:
-        raise ModelError(f"{url} can't be reached.", fix="Check the network and the base URL.", transient=True) from error
-    except openai.APIStatusError as error:
-        raise _of_status(error.status_code, error.message, url, error.response.headers) from error
-    except (openai.OpenAIError, ValueError) as error:
-        said = f"{url} gave an answer that can't be read: {error}"[:400]
-        raise ModelError(said, fix="Check that the base URL is an OpenAI-compatible API.", transient=True) from error
-
-
-def _of_status(status: int, message: str, url: str, headers: Mapping[str, str]) -> ModelError:
-    kind = _Refused if status in (400, 422) else ModelError
-    transient = status in _TRANSIENT or status >= 500
-    fix = _FIXES.get(status, "It is tried again." if transient else "Check the model and its options.")
-    wait = retry_after(headers) if transient else None
-    return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient, retry_after=wait)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms. None if it does not say."""
-    with contextlib.suppress(ValueError):
-        return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
-    asked = headers.get("retry-after", "")
-    with contextlib.suppress(ValueError):
-        return max(0.0, float(asked))
-    with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
-    return None
+        with openai_api.translated(url, timeout, fixes=_FIXES, retry_unreadable=True):
+            yield
+    except product.ModelError as error:
+        kind = _Refused if isinstance(error, openai_api.Refused) else ModelError
+        raise kind(error.message, fix=error.fix, transient=error.transient, retry_after=error.retry_after) from error

@@ -15,7 +15,7 @@ from typing import Any
 from memeval import registry
 from memeval.errors import ConfigError, ModelError
 from memeval.text import estimate_tokens
-from memeval.types import Completion, Message, Usage
+from memoryd.types import Completion, Message, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from memeval.metrics import Targets, efficiency, rank_by, recency, relevancy
 from memeval.protocols import Judge, RetrievalMetric
 from memeval.results.codec import score_to_json, usage_to_json
 from memeval.text import estimate_tokens
-from memeval.types import EMPTY, Answer, Question, Retrieved, Score, Usage
+from memeval.types import EMPTY, Answer, Question, Retrieved, Score
+from memoryd.types import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from memeval.metrics.accuracy import Cell
 from memeval.overlap import says_nothing_known
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.store import QuestionRow, Record, Status
-from memeval.types import EMPTY, Phase, QuestionType, Usage
+from memeval.types import EMPTY, Phase, QuestionType
+from memoryd.types import Usage
 
 SHOWN_TEXT = 500
 """Characters of a retrieved piece that the result file keeps."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from memeval.errors import ProviderError
 from memeval.protocols import Model
-from memeval.types import Message
+from memoryd.types import Message
 
 _JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
 

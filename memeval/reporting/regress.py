@@ -12,10 +12,10 @@ from pathlib import Path
 
 from memeval import stats
 from memeval.errors import ConfigError, RunError, UnknownRunError
-from memeval.files import write_atomic
 from memeval.reporting.compare import Row, RunComparison, compare
 from memeval.reporting.runs import RunResult, ledger_file, load_run
 from memeval.results.files import ResultsDir
+from memoryd.files import write_atomic
 
 ALPHA = 0.05
 
@@ -90,7 +90,8 @@ def set_baseline(results: ResultsDir, name: str, run: str) -> str:
     file = result_path(results, run)
     load_run(results, str(results.root / file))
     names = {**baselines(results), name: file}
-    write_atomic(baselines_path(results), (json.dumps(names, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode())
+    text = json.dumps(names, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    write_atomic(baselines_path(results), text.encode(), private=False)
     return file
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memeval.types import Answer, Question, QuestionType, Retrieved, Score, Usage
+from memeval.types import Answer, Question, QuestionType, Retrieved, Score
+from memoryd.types import Usage
 
 
 def dumps(value: Any) -> str:

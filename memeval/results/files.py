@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from memeval.errors import ConfigError, RunError, UnknownRunError
-from memeval.files import append_line, write_atomic
+from memeval.files import append_line
+from memoryd.files import write_atomic
 from memeval.results.store import RunStore
 
 SCHEMA_VERSION = 1
@@ -80,7 +81,7 @@ class ResultsDir:
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
         """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
         target = self.root / path
-        write_atomic(target, result_text(result).encode())
+        write_atomic(target, result_text(result).encode(), private=False)
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:

@@ -22,7 +22,7 @@ from memoryd.project import ProjectRegistry
 from memoryd.service import Orchestrator
 from memoryd.state import Run, SessionRecord, State
 from memoryd.text import one_line
-from memoryd.types import Status, Turn
+from memoryd.types import Status, Turn, Usage
 from memoryd.verdicts import KEPT, KNOWN, PROPOSED, REFUSED, Verdict
 
 ALL = "all"
@@ -166,6 +166,7 @@ def run_totals(session: str, runs: Sequence[Run]) -> dict[str, Any]:
     for run in runs:
         skipped.update(run.skipped)
     newest = runs[0] if runs else None
+    used = sum((run.usage for run in runs), Usage())
     return {
         "session": session,
         "project": newest.project if newest else "",
@@ -178,7 +179,7 @@ def run_totals(session: str, runs: Sequence[Run]) -> dict[str, Any]:
         "failed": newest.error if newest else "",
         "extractor": newest.extractor if newest else "",
         "model": newest.model if newest else "",
-        "calls": sum(run.usage.calls for run in runs),
-        "tokens": sum(run.usage.input_tokens + run.usage.output_tokens for run in runs),
-        "cost_usd": round(sum(run.usage.cost_usd for run in runs), 6),
+        "calls": used.calls,
+        "tokens": used.input_tokens + used.output_tokens,
+        "cost_usd": None if used.cost_usd is None else round(used.cost_usd, 6),
     }

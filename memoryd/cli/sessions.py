@@ -37,6 +37,10 @@ def sessions(context: Context, /, session: str | None, limit: int, project: str 
         context.output.line("No session was seen yet.")
 
 
+def _cost(cost_usd: float | None) -> str:
+    return "cost unknown" if cost_usd is None else f"${cost_usd:.4f}"
+
+
 def _row(row: Mapping[str, Any]) -> tuple[object, ...]:
     name = row["session"][:_ID_CHARS] + (" (off)" if row["off"] else "")
     where = row["project_name"] or row["project"]
@@ -54,7 +58,7 @@ def _show(context: Context, /, report: Mapping[str, Any], show_refused: bool) ->
         ("from, to", f"{report['started_at'][:16]} {(report['ended_at'] or report['last'])[:16]}".strip()),
         ("read", f"{report['bytes_read']} bytes, {report['turns']} turns, in {len(report['runs'])} day dreams"),
         ("reader", f"{report['extractor']} {report['model']}".strip()),
-        ("cost", f"{report['calls']} calls, {report['tokens']} tokens, ${report['cost_usd']:.4f}"),
+        ("cost", f"{report['calls']} calls, {report['tokens']} tokens, {_cost(report['cost_usd'])}"),
         ("skipped", ", ".join(f"{count} {reason}" for reason, count in sorted(report["skipped"].items())) or "nothing"),
     ]
     out.table(("", ""), [row for row in rows if row[1]])

@@ -41,7 +41,7 @@ class Templates:
             day=_day,
             minute=_minute,
             thousands=lambda number: f"{number:,}",
-            money=lambda number: f"${number:,.4f}" if number < 1 else f"${number:,.2f}",
+            money=_money,
             labelled=lambda name: (name, str(name).replace("_", " ")),
             segment=lambda text: quote(str(text), safe=""),
         )
@@ -55,6 +55,12 @@ class Templates:
             raise DaemonError(
                 f"The page '{name}' can't be made: {error}", fix="This is a fault of memoryd: report it."
             ) from error
+
+
+def _money(number: float | None) -> str:
+    if number is None:
+        return "cost unknown"
+    return f"${number:,.4f}" if number < 1 else f"${number:,.2f}"
 
 
 def is_own(path: str) -> bool:

@@ -200,16 +200,24 @@ def untold_problem(state: State) -> str:
 
 
 def spending(state: State, clock: Clock) -> dict[str, Any]:
-    """Tokens and dollars of models, today and this month on the user's clock."""
+    """Tokens and dollars of models, today and this month on the user's clock; dollars are None when a cost is unknown."""
     midnight = local_midnight(clock.now())
     month = local_midnight(midnight.astimezone().replace(day=1))
     today, since = state.spent_since(to_iso(midnight)), state.spent_since(to_iso(month))
     return {
         "tokens_today": today.input_tokens + today.output_tokens,
-        "usd_today": round(today.cost_usd, 4),
+        "usd_today": _rounded(today.cost_usd),
         "tokens_month": since.input_tokens + since.output_tokens,
-        "usd_month": round(since.cost_usd, 4),
+        "usd_month": _rounded(since.cost_usd),
     }
+
+
+def _rounded(cost_usd: float | None) -> float | None:
+    return None if cost_usd is None else round(cost_usd, 4)
+
+
+def _dollars(cost_usd: float | None) -> str:
+    return "cost unknown" if cost_usd is None else f"${cost_usd:.2f}"
 
 
 def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "") -> str:
@@ -224,8 +232,8 @@ def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "")
         if name == ENDPOINT:
             where = f"{settings.openai_model} at {settings.openai_base_url or OPENROUTER_URL}"
         told = (
-            f"{where}; today {spent['tokens_today']:,.0f} of {settings.daily_token_budget:,} tokens (${spent['usd_today']:.2f}), "
-            f"this month {spent['tokens_month']:,.0f} (${spent['usd_month']:.2f})"
+            f"{where}; today {spent['tokens_today']:,.0f} of {settings.daily_token_budget:,} tokens "
+            f"({_dollars(spent['usd_today'])}), this month {spent['tokens_month']:,.0f} ({_dollars(spent['usd_month'])})"
         )
     resting = f". It can't answer now, rules read meanwhile: {problem}" if problem else ""
     return f"{name}: {told}{resting}. Change it: memoryd setup"

@@ -178,16 +178,23 @@ def _parse(stdout: bytes, stderr: bytes, code: int, model: str) -> Completion:
         raise _no_result(stderr.decode("utf-8", "replace") or stdout.decode("utf-8", "replace"), code)
     if answer.get("is_error") or not isinstance(answer.get("result"), str):
         raise _failure(answer)
-    return Completion(answer["result"], next(iter(answer.get("modelUsage") or {}), model), _usage(answer))
+    return Completion(answer["result"], next(iter(answer.get("modelUsage") or {}), model), usage_of(answer))
 
 
-def _usage(answer: Mapping[str, Any]) -> Usage:
-    """Tokens of all models of the run; cached input counts as input."""
-    total = Usage(calls=1, cost_usd=float(answer.get("total_cost_usd") or 0.0))
-    for used in (answer.get("modelUsage") or {}).values():
-        cached = int(used.get("cacheReadInputTokens") or 0) + int(used.get("cacheCreationInputTokens") or 0)
-        total += Usage(0, int(used.get("inputTokens") or 0) + cached, int(used.get("outputTokens") or 0))
-    return total
+def usage_of(answer: Mapping[str, Any]) -> Usage:
+    """Tokens of all models of a run of the client; cached input counts as input. The cost may be unknown."""
+    given = taken = 0
+    models = answer.get("modelUsage")
+    for used in models.values() if isinstance(models, dict) else ():
+        given += sum(_count(used, key) for key in ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"))
+        taken += _count(used, "outputTokens")
+    cost = answer.get("total_cost_usd")
+    return Usage(1, given, taken, float(cost) if isinstance(cost, int | float) else None)
+
+
+def _count(used: Any, key: str) -> int:
+    value = used.get(key) if isinstance(used, dict) else None
+    return int(value) if isinstance(value, int | float) else 0
 
 
 def _no_result(said: str, code: int) -> ModelError:

@@ -20,7 +20,8 @@ from memeval.checkpoint import Run
 from memeval.errors import ModelError, ProviderError
 from memeval.phases.ingest import case_tag
 from memeval.specs import BenchmarkSpec, ProviderSpec
-from memeval.types import Case, Completion, Message, Question, QuestionType, Retrieved, SearchRequest, Session, Turn, Usage
+from memeval.types import Case, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
+from memoryd.types import Completion, Message, Usage
 
 CONFIGS = {
     "benchmarks/tiny.yaml": """\
@@ -204,9 +205,9 @@ def main() -> None:
     _die_in_the_record()
     write = files.write_atomic
 
-    def dying_write(path: Path, data: bytes) -> None:
+    def dying_write(path: Path, data: bytes, **options: Any) -> None:
         reached("report")
-        write(path, data)
+        write(path, data, **options)
         reached("report+")
 
     files.write_atomic = dying_write  # type: ignore[assignment]

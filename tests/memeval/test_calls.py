@@ -10,8 +10,8 @@ import pytest
 from memeval.cache import GuardedModel, ModelCache, call_key, paid_by
 from memeval.calls import Budget, RetryPolicy, Stop, with_retries
 from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
-from memeval.types import Completion, Message, Usage
 from memeval.workers import for_each
+from memoryd.types import Completion, Message, Usage
 
 ASK = (Message("user", "hello"),)
 

@@ -6,7 +6,7 @@ import pytest
 
 from memoryd import openai_api
 from memoryd.errors import ModelError
-from memoryd.types import Message
+from memoryd.types import Message, Usage
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 ASK = [Message("user", "a?")]
@@ -71,6 +71,13 @@ def test_an_answer_carries_text_model_tokens_and_cost(endpoint, client):
     assert (completion.usage.input_tokens, completion.usage.output_tokens, completion.usage.cost_usd) == (7, 3, 0.002)
     assert endpoint.requests[0]["messages"] == [{"role": "user", "content": "a?"}]
     assert "response_format" not in endpoint.requests[0]
+
+
+def test_a_cost_that_the_server_does_not_tell_is_unknown_and_not_free(endpoint, client):
+    endpoint.answers = [(200, answer("hello"))]
+    used = openai_api.chat(client, "m", ASK).usage
+    assert used.cost_usd is None
+    assert (used + Usage(calls=1, cost_usd=0.5)).cost_usd is None
 
 
 def test_a_schema_is_sent_as_structured_output(endpoint, client):

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from memoryd import state as state_module
+from memoryd.clock import to_iso
+from memoryd.config import Settings
+from memoryd.daydream.readers import reader_line, spending
 from memoryd.db import Database
 from memoryd.ledger import How
 from memoryd.state import MAX_BACKOFF_SECONDS, Cursor, Run, State
@@ -134,3 +137,13 @@ def test_a_job_put_off_while_the_clock_was_ahead_is_due_afterwards(state: State,
     assert due is not None and due.transcript == "/log"
     state.postpone_job(due, "no answer")
     assert state.due_job() is None
+
+
+def test_a_call_of_unknown_cost_makes_the_sum_unknown_and_not_free(state: State, clock: FakeClock) -> None:
+    state.record_run(run(at=to_iso(clock.now()), usage=Usage(1, 10, 5, 0.25)))
+    assert spending(state, clock)["usd_today"] == 0.25
+    state.record_run(run(at=to_iso(clock.now()), usage=Usage(1, 10, 5, None)))
+    assert state.runs(limit=1)[0].usage.cost_usd is None
+    spent = spending(state, clock)
+    assert (spent["tokens_today"], spent["usd_today"], spent["usd_month"]) == (30, None, None)
+    assert "(cost unknown)" in reader_line(Settings(reader="endpoint"), spent)

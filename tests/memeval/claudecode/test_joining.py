@@ -31,7 +31,8 @@ from memeval.claudecode.staging import Staged
 from memeval.errors import MemevalError, RunError
 from memeval.results.files import ResultsDir
 from memeval.sampling import Selection, Shard
-from memeval.types import Phase, Score, Usage
+from memeval.types import Phase, Score
+from memoryd.types import Usage
 from tests.memeval.claudecode.conftest import FakeWorld
 from tests.memeval.claudecode.test_run_bench import lasting
 

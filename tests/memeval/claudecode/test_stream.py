@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.claudecode.contract import ErrorKind
-from memeval.claudecode.stream import fault_of, read_stream, usage_of
+from memeval.claudecode.stream import fault_of, read_stream
+from memoryd.llm.claude_llm import usage_of
 
 
 def printed(*lines: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from memeval.metrics import (
     relevancy,
     total_usage,
 )
-from memeval.types import Usage
+from memoryd.types import Usage
 
 
 def at(day: int) -> datetime:

@@ -9,10 +9,11 @@ import pytest
 
 from memeval.errors import ConfigError, ModelError
 from memeval.models import open_model
-from memeval.models.openai_compatible import OpenAICompatible, retry_after
+from memeval.models.openai_compatible import OpenAICompatible
 from memeval.models.prices import Price, load_prices
 from memeval.protocols import Model
-from memeval.types import Message, Usage
+from memoryd.openai_api import retry_after
+from memoryd.types import Message, Usage
 from tests.memeval.model_server import ModelServer, Reply
 
 ASK = [Message("system", "s"), Message("user", "What is it?")]

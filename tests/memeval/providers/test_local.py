@@ -19,8 +19,8 @@ from memeval.providers.pieces import cut
 from memeval.providers.ranking import Bm25, best, z_scores
 from memeval.providers.sessions import SessionStore
 from memeval.providers.working_memory import WorkingMemoryProvider
-from memeval.types import Case, Completion, Message, Question, QuestionType, SearchRequest, Session, Turn
-from memoryd.types import USER_TAG
+from memeval.types import Case, Question, QuestionType, SearchRequest, Session, Turn
+from memoryd.types import USER_TAG, Completion, Message
 from memoryd.types import Completion as Written
 from tests.memeval.providers.material import EMBEDDING, START, garden, make, session
 
