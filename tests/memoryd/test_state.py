@@ -146,4 +146,4 @@ def test_a_call_of_unknown_cost_makes_the_sum_unknown_and_not_free(state: State,
     assert state.runs(limit=1)[0].usage.cost_usd is None
     spent = spending(state, clock)
     assert (spent["tokens_today"], spent["usd_today"], spent["usd_month"]) == (30, None, None)
-    assert "(cost unknown)" in reader_line(Settings(reader="endpoint"), spent)
+    assert "(cost unknown)" in reader_line(Settings(home=Path("home"), reader="endpoint"), spent)
