@@ -32,10 +32,6 @@ GZIP_BYTES = 800
 UNEXPECTED = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
 _logger = logging.getLogger(__name__)
 _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-_ENTER = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">'
-    '<title>memoryd</title></head><body><p><a href="/">Open the console</a></p></body></html>'
-)
 _NO_STORE = {"cache-control": "no-store"}
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -79,7 +75,8 @@ class Web:
         if token is None:
             return self._locked()
         # Not a redirect: the browser would not send its new SameSite cookie along when the link stood on another site.
-        response = Response(_ENTER, headers=dict(_NO_STORE), media_type="text/html")
+        body = self._around.templates.render("enter.html", {})
+        response = Response(body, headers=dict(_NO_STORE), media_type="text/html")
         response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
         return response
 

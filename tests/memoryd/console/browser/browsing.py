@@ -66,3 +66,9 @@ def write_twice(store: Store, names: str, project: str, rules: Sequence[str]) ->
 def finish_jobs(store: Store) -> None:
     """Wait until no day dream waits or runs."""
     until(lambda: not store.call("jobs")["waiting"], "the day dreams did not end")
+
+
+def enter(page: Any, link: str) -> None:
+    """Open the console by a one-time link and wait until the page that takes the ticket has left for the start page."""
+    page.goto(link)
+    page.wait_for_url(lambda url: "ticket=" not in url)

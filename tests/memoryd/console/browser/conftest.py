@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browsing import THEMES, WIDTHS, Store
+from browsing import THEMES, WIDTHS, Store, enter
 
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
 HEIGHT = 900
@@ -77,7 +77,7 @@ def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
         page.on("console", lambda message: note(page, message))
         page.on("pageerror", lambda error: page.faults.append(str(error)))
         page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.goto(request.getfixturevalue(store).link())
+        enter(page, request.getfixturevalue(store).link())
         page.base = page.url.rstrip("/")
         return page
 

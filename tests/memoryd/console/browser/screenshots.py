@@ -26,6 +26,7 @@ from tests.memoryd.console.browser.browsing import (  # noqa: E402
     THEMES,
     WIDTHS,
     Store,
+    enter,
     finish_jobs,
     read_session,
     write_twice,
@@ -185,7 +186,7 @@ def take(store: Store, folder: Path, target: Path, names: list[str], png: bool =
             for theme in THEMES:
                 view = ViewportSize(width=width, height=HEIGHTS[width])
                 page = browser.new_context(viewport=view, color_scheme=theme, reduced_motion="reduce").new_page()
-                page.goto(store.client.call("console_open", {"results": str(folder / "results")})["url"])
+                enter(page, store.client.call("console_open", {"results": str(folder / "results")})["url"])
                 base = page.url.rstrip("/")
                 for name, path in found.items():
                     page.goto(base + path)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from browsing import THEMES, WIDTHS
+from browsing import THEMES, WIDTHS, enter
 
 from memoryd.types import LinkType, Status
 from tests.memeval.result_files import many, result, write
@@ -35,7 +35,7 @@ def results(tmp_path_factory):
 
 def of_results(page, store, folder):
     """The same page with a session that shows this folder."""
-    page.goto(store.client.call("console_open", {"results": str(folder)})["url"])
+    enter(page, store.client.call("console_open", {"results": str(folder)})["url"])
     return page
 
 

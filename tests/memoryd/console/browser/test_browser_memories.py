@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import realistic
-from browsing import Store
+from browsing import Store, enter
 
 from memoryd.client import ensure_daemon
 
@@ -162,7 +162,7 @@ def test_a_form_of_an_ended_session_is_saved_once_another_is_open(opened, full, 
     page.goto(f"{page.base}/memories/{own}/edit")
     page.get_by_label("Tags").fill("ferry, pier")
     page.context.clear_cookies()
-    page.context.new_page().goto(full.link())
+    enter(page.context.new_page(), full.link())
     page.get_by_role("button", name="Save").click()
     page.wait_for_url(f"**/memories/{own}")
     assert full.call("get_memory", id=own)["memory"]["tags"] == ["ferry", "pier"]
