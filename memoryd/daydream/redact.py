@@ -2,7 +2,7 @@
 
 Five nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
 private keys, patterns of our own (`secret_rules`), what a word nearby gives away (`secret_told`), then the detectors of
-detect-secrets. Its entropy, keyword and IP
+detect-secrets. One pass finds out which of them the text can hold anything for (`secret_anchors`). Its entropy, keyword and IP
 detectors stay off: in sessions they take git hashes, identifiers and addresses for secrets. Every net takes linear time.
 Nothing here logs or verifies what it finds.
 """
@@ -17,12 +17,14 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, Rule
-from memoryd.daydream.secret_told import lowered, positions, told
+from memoryd.daydream.secret_anchors import Anchors, Looked
+from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, Rule
+from memoryd.daydream.secret_told import ANCHORS, told
 from memoryd.daydream.secret_values import is_wordy
 
 # Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
 MOST_ROUNDS = 6
+MOST_KNOWN_CLEAN = 10_000
 Span = tuple[int, int]
 
 
@@ -36,12 +38,36 @@ class Redacted:
 
 def redact(text: str) -> Redacted:
     """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing."""
+    clean = _clean()
+    if clean.has(text):
+        return Redacted(text)
     found: Counter[str] = Counter()
     for _ in range(MOST_ROUNDS):
         before, text = text, _round(text, found)
         if text == before:
+            clean.add(text)
             break
     return Redacted(text, MappingProxyType(dict(found)))
+
+
+class _Clean:
+    """Which of the last texts hold no secret, by hash: a turn is looked at when it is read, and before it is kept or sent."""
+
+    def __init__(self) -> None:
+        self._known = set[tuple[int, int]]()
+
+    def has(self, text: str) -> bool:
+        return (len(text), hash(text)) in self._known
+
+    def add(self, text: str) -> None:
+        if len(self._known) >= MOST_KNOWN_CLEAN:
+            self._known = set()
+        self._known.add((len(text), hash(text)))
+
+
+@lru_cache(maxsize=1)
+def _clean() -> _Clean:
+    return _Clean()
 
 
 def left_out(found: Mapping[str, int]) -> dict[str, str]:
@@ -65,27 +91,50 @@ _A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
 def _round(text: str, found: Counter[str]) -> str:
     text = _without_hidden(text)
-    folded = text.casefold()
-    there = frozenset([word for word in _ALL_WORDS if word in folded])  # each is looked for once, whatever rules ask for it
-    if not there.isdisjoint(_KEY_WORDS):
-        text = _cut(text, _split_keys(text), "api-key", found)
-    text = _cut(text, _key_blocks(text), "private-key", found)
+    looked = Looked(text, _anchors().within(text))
+    if looked.has(_KEY_WORDS):
+        looked = looked.changed(_cut(text, _split_keys(text), "api-key", found))
+    if looked.has(_BLOCK_WORDS):
+        looked = looked.changed(_cut(looked.text, _key_blocks(looked.text), "private-key", found))
+    for number in _numbers(looked.there):
+        rule = RULES[number]
+        if all(map(looked.has, rule.needs)):
+            looked = looked.changed(_replace(rule, looked, found))
+    looked = looked.changed(_cut_kinds(looked.text, told(looked), found))
+    return _detect(looked, found)
+
+
+@lru_cache(maxsize=1)
+def _anchors() -> Anchors:
+    """What all nets look for, looked up in one pass."""
+    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS}
     for rule in RULES:
-        if not rule.words or not there.isdisjoint(rule.words):
-            text = _replace(rule, text, found)
-    text = _cut_kinds(text, told(text), found)
-    return _detect(text, found)
+        literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
+    for groups in _NEEDS.values():
+        literals.update(*groups)
+    return Anchors(literals - SHAPES.keys(), SHAPES)
 
 
-def _occurs(words: tuple[str, ...], text: str) -> bool:
-    for word in words:  # noqa: SIM110 - a loop takes half the time of any() here
-        if word in text:
-            return True
-    return False
+def _numbers(there: frozenset[str]) -> list[int]:
+    """The numbers of the rules that may find something, in their order."""
+    by_anchor = _by_anchor()
+    return sorted(set(by_anchor[""]).union(*[by_anchor[anchor] for anchor in there & by_anchor.keys()]))
 
 
-def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
+@lru_cache(maxsize=1)
+def _by_anchor() -> Mapping[str, tuple[int, ...]]:
+    """The numbers of the rules that begin with an anchor, or else need it; under an empty word those that need none."""
+    out: dict[str, list[int]] = {"": []}
+    for number, rule in enumerate(RULES):
+        anchors = rule.stems.parts if rule.stems else rule.needs[0] if rule.needs else ("",)
+        for anchor in anchors:
+            out.setdefault(anchor, []).append(number)
+    return MappingProxyType({anchor: tuple(numbers) for anchor, numbers in out.items()})
+
+
+def _replace(rule: Rule, looked: Looked, found: Counter[str]) -> str:
     """The text with the rule's secrets replaced."""
+    text = looked.text
 
     def put(match: re.Match[str]) -> str:
         if MARK in match["secret"] or not rule.accept(match):
@@ -94,10 +143,10 @@ def _replace(rule: Rule, text: str, found: Counter[str]) -> str:
         start, end = match.start("secret") - match.start(), match.end("secret") - match.start()
         return f"{match[0][:start]}{MARK}{rule.kind}]{match[0][end:]}"
 
-    if not rule.stems:
+    if rule.stems is None:
         return rule.pattern.sub(put, text)
     out, at = [], 0
-    for start in positions(lowered(text), rule.stems):
+    for start in looked.positions(rule.stems):
         if start >= at and (match := rule.pattern.match(text, start)) is not None:
             out += [text[at:start], put(match)]
             at = match.end()
@@ -120,8 +169,7 @@ def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[
 
 # Keys that are split
 
-_KEY_WORDS = tuple(PREFIX_WORDS.split())
-_ALL_WORDS = tuple({*_KEY_WORDS, *(word for rule in RULES for word in rule.words)})
+_KEY_WORDS = frozenset(PREFIX_WORDS.split())
 # Zero-width signs and soft hyphens, between signs that keys are made of.
 _HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,8}(?=[!-~])")
 _JOINT = (
@@ -153,6 +201,7 @@ def _is_split_key(text: str) -> bool:
 
 # Blocks of private keys
 
+_BLOCK_WORDS = frozenset({"-----", "private-lines:", "<body>"})
 _EDGE = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{0,40}?)(?: BLOCK)?-----")
 _GAP = r"(?:\s|\\[nr]|\[…\]|[>|])"
 _BODY = re.compile(rf"(?:{_GAP}{{0,16}}[A-Za-z0-9+/=]{{16,4000}}){{1,400}}(?:{_GAP}{{1,16}}[A-Za-z0-9+/=]{{1,64}}\b)?")
@@ -263,16 +312,30 @@ _UNUSED_DETECTORS = frozenset(
 )
 _SHORTEST_FOUND = 10
 _DIGIT = re.compile(r"[0-9]")
-_LONG_RUN = re.compile(r"[\w+/=-]{10}")
-# Detectors with slow patterns, and what a text must hold for them. Others always run.
-_NEEDS = MappingProxyType(
+# What a text must hold for a detector to be asked, one of each group. One that is not named here is always asked.
+_NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
     {
-        "artifactory-credentials": ("AKC", "AP"),
-        "cloudant-credentials": ("cl",),
-        "ibm-cloud-iam-key": ("ibm", "IBM", "iam", "IAM", "cloud"),
-        "ibm-cos-hmac-credentials": ("secret", "SECRET", "Secret"),
-        "mailchimp-access-key": ("-us",),
-        "softlayer-credentials": ("sl", "SL", "softlayer", "SOFTLAYER"),
+        kind: tuple(frozenset(group.split()) for group in groups)
+        for kind, groups in {
+            "artifactory-credentials": ("<artifactory>",),
+            "aws-access-key": ("akia asia abia acca a3t aws",),
+            "azure-storage-account-access-key": ("accountkey=",),
+            "cloudant-credentials": ("cl_ cl- clou clkey clap clpw clpass cltoken", "key pwd pw pass token cloudant.com"),
+            "discord-bot-token": ("<discord>",),
+            "github-token": ("ghp_ gho_ ghu_ ghs_ ghr_",),
+            "gitlab-token": ("glpat gldt glft glsoat glrt gr1348941 glcbt glimt glptt glagent gloas",),
+            "ibm-cloud-iam-key": ("ibm iam cloud", "key pwd pass token"),
+            "ibm-cos-hmac-credentials": ("secret", "key"),
+            "mailchimp-access-key": ("<mailchimp>",),
+            "pypi-token": ("pypi-",),
+            "sendgrid-api-key": ("sg.",),
+            "slack-token": ("xox hooks.slack",),
+            "softlayer-credentials": ("softlayer sl_ sl- slkey slap slpw slpass sltoken", "key pwd pw pass token"),
+            "square-oauth-secret": ("sq0",),
+            "stripe-access-key": ("k_live_",),
+            "telegram-bot-token": ("<telegram>",),
+            "twilio-api-key": ("<twilio>",),
+        }.items()
     }
 )
 
@@ -291,12 +354,11 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
 
 
-def _detect(text: str, found: Counter[str]) -> str:
-    """What detect-secrets finds on top. Its matches hold a digit and ten characters, so plain prose is passed over."""
-    if _DIGIT.search(text) is None or _LONG_RUN.search(text) is None:
-        return text
+def _detect(looked: Looked, found: Counter[str]) -> str:
+    """What detect-secrets finds on top."""
+    text = looked.text
     for kind, patterns in _detectors():
-        if kind not in _NEEDS or _occurs(_NEEDS[kind], text):
+        if all(map(looked.has, _NEEDS.get(kind, ()))):
             for pattern in patterns:
                 text = _cut(text, _matches(pattern, text), kind, found)
     return text

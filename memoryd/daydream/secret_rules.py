@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from memoryd.daydream.secret_anchors import Stems, stems_in
 from memoryd.daydream.secret_told import NOT_WITHIN
 from memoryd.daydream.secret_values import (
     is_lookup,
@@ -28,16 +30,16 @@ MARK = "[redacted:"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern whose group `secret` is a secret when `accept` agrees. One of `words` must occur, in lower case.
+    """A pattern whose group `secret` is a secret when `accept` agrees. One anchor of each group in `needs` must occur.
 
     A pattern with `stems` begins with one of them, and is tried where they are and nowhere else.
     """
 
     kind: str
-    words: tuple[str, ...]
+    needs: tuple[frozenset[str], ...]
     pattern: re.Pattern[str]
     accept: Callable[[re.Match[str]], bool]
-    stems: tuple[str, ...] = ()
+    stems: Stems | None = None
 
 
 # Tests of what was matched
@@ -230,12 +232,12 @@ _SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{
 _QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
 _LINE = re.compile(r"[ \t-]{0,12}[\w.\"' -]{0,40}")
 _KEY_STEMS = (
-    "pass pwd pw psk mdp kennwort contrase mot senha clave wachtwoord hasło heslo şifre парол 密码 密碼 口令 パスワード 비밀번호 secret token api access private auth account shared _key "
+    "pass pwd pw psk mdp kennwort contrase mot~de motdepasse mot_de mot-de senha clave wachtwoord hasło heslo şifre парол 密码 密碼 口令 パスワード 비밀번호 secret token api access private auth account shared _key "
     "encryption master signing license preshared client app deploy service storage credential salt jw 密钥 秘钥 令牌 секрет токен"
 )
 _SAYS_STEMS = (
-    "pass pwd pw psk mdp kennwort losungswort wi wlan mot code contrase senha clave palavra parola wachtwoord hasło heslo lösenord adgangskode salasana şifre jelsz парол api app auth admin "
-    "access account service signing encryption master shared deploy storage client bot webhook personal tok secret schlüssel jeton cl llave chave ключ токен секрет"
+    "pass pwd pw psk mdp kennwort losungswort wi-fi wifi wlan mot~de code~secret contrase senha clave palavra parola wachtwoord hasło heslo lösenord adgangskode salasana şifre jelsz парол api app auth admin "
+    "access account service signing encryption master shared deploy storage client bot webhook personal tok secret schlüssel jeton clé llave chave ключ токен секрет"
 )
 _OPTION = (
     r"(?<![\w-])--?(?P<key>[\w-]{0,20}?(?:password|passwd|pass(?!in|word|port|ive)|token|api-?key|secret(?:-key)?|auth-token|access-token|requirepass|"
@@ -357,36 +359,65 @@ def _rule(
     *,
     ignore_case: bool = True,
     stems: str = "",
+    also: str = "",
 ) -> Rule:
+    """One of `words`, and one of `also`, must occur: literals in lower case, or names of SHAPES."""
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
-    return Rule(kind, tuple(words.split()), compiled, accept, tuple(stems.split()))
+    needs = tuple(frozenset(group.casefold().split()) for group in (words, also) if group)
+    return Rule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
+
+
+# What a word must look like for a rule to be tried, where no literal says enough. None of them matches a space.
+SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "<user@>": re.compile(r"://[^\s'\"<>`]{1,300}@"),
+        "<login@>": re.compile(r":[^\s:@/'\"<>`|]{2,100}@"),
+        "<=value>": re.compile(r"[\w.%-]=[\w%+/=.:~|-]{10}"),
+        "<base64>": re.compile(r"(?<![A-Za-z0-9+/=.-])(?=[a-z0-9+/]{0,15}[A-Z])[A-Za-z0-9+/]{16}"),
+        "<body>": re.compile(r"[A-Za-z0-9+/]{64}"),
+        "<passwd>": re.compile(r":(?:\d{2,5}|\*):"),
+        "<-u>": re.compile(r"^-(?:[uUa]|-user|-auth|-proxy-user)", re.MULTILINE),
+        "<-p>": re.compile(r"^(?:-[pPwUAXak]|--pass|/p:)", re.MULTILINE),
+        "<net>": re.compile(r"^net$", re.MULTILINE | re.IGNORECASE),
+        "<digits>": re.compile(r"\d{2,400}"),
+        "<number>": re.compile(r"\d{4,400}"),
+        # What detect-secrets looks for
+        "<artifactory>": re.compile(r"AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8}"),
+        "<discord>": re.compile(r"[MNO][\w-]{23,25}\.[\w-]{6}\."),
+        "<mailchimp>": re.compile(r"-us\d"),
+        "<telegram>": re.compile(r":[\w-]{35}"),
+        "<twilio>": re.compile(r"(?:AC|SK)[a-z0-9]{32}"),
+    }
+)
 
 
 RULES: tuple[Rule, ...] = (
     # In URLs
     _rule(
         "url-key",
-        "://",
+        "<user@>",
         r"://(?P<secret>[^\s:/@'\"<>`?#]{16,300})(?::(?:x-oauth-basic|x-token-auth)?)?@(?=[\w\[$])",
         _accept_url_key,
     ),
-    _rule("password", "://", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
+    _rule("password", "<user@>", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
     _rule(
         "webhook",
-        "hook webhook oapi.dingtalk open.feishu qyapi api.telegram",
+        "",
         r"(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/|webhook\.office\.com/webhookb2/|"
         r"hooks\.zapier\.com/hooks/catch/|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|chat\.googleapis\.com/v1/spaces/[\w-]{1,40}/messages\?key=|"
         r"qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|oapi\.dingtalk\.com/robot/send\?access_token=|maker\.ifttt\.com/trigger/\w{1,60}/with/key/|"
         r"api\.telegram\.org/bot|logic\.azure\.com[^\s?]{0,200}\?[^\s]{0,200}?sig=|hook\.\w{2,4}\d?\.make\.com/|/webhooks?/(?:[\w-]{0,40}/){0,3}(?=[\w-]{0,60}\d))"
         r"(?P<secret>[\w@:/.%=&?-]{12,300})",
         lambda match: any(c.isdigit() for c in match["secret"]),
+        stems="hooks.slack discord webhook.office hooks.zapier open.feishu open.larksuite chat.googleapis qyapi oapi.dingtalk maker.ifttt api.telegram logic.azure hook. /webhook",
     ),
     _rule(
         "url-parameter",
-        "? & #",
+        "<=value>",
         r"[?&#](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
         r"appid|code|sessionid|sid|pass|hmac)=(?P<secret>[\w%+/=.~-]{12,2000})",
         _accept_random,
+        also="token secret api_key apikey pass pwd key auth sig appid code session sid hmac",
     ),
     # Headers and cookies
     _rule(
@@ -394,39 +425,46 @@ RULES: tuple[Rule, ...] = (
         "authorization",
         r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest|apikey|key|negotiate|ntlm|bot|splunk|hmac|aws4-hmac-sha256)\s{1,3}(?P<secret>[^\s\"',;]{6,2000})",
         _accept_value,
+        stems="authorization",
     ),
     _rule(
         "authorization",
         "authorization",
         r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<secret>[^\s\"',;]{12,2000})",
         _accept_random,
+        stems="authorization",
     ),
-    _rule("authorization", "bearer", r"\bbearer[ :=\"']{1,3}(?P<secret>[\w.~+/=-]{16,2000})", _accept_with_digit),
-    _rule("authorization", "basic", r"\bbasic\s{1,3}(?P<secret>[A-Za-z0-9+/]{10,400}={0,2})(?![\w-])", _accept_base64),
+    _rule("authorization", "bearer", r"\bbearer[ :=\"']{1,3}(?P<secret>[\w.~+/=-]{16,2000})", _accept_with_digit, stems="bearer"),
+    _rule(
+        "authorization", "basic", r"\bbasic\s{1,3}(?P<secret>[A-Za-z0-9+/]{10,400}={0,2})(?![\w-])", _accept_base64, stems="basic"
+    ),
     _rule(
         "header",
         "x- private-token job-token apikey api-key",
         r"(?:\bx-[\w-]{0,40}(?:key|token|auth|secret|signature|password)|private-token|job-token|deploy-token|\bapi-?key)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[\w.~+/=-]{8,2000})",
         _accept_header,
+        stems="x- private-token job-token deploy-token api-key apikey",
     ),
     _rule(
         "cookie",
-        "logged_in sess sid csrf xsrf auth jwt token remember cookie secure host li_at z_c0 d_c0 cf_clear",
+        "<=value>",
         rf"(?<![\w.-]){_SESSION_NAME}=(?P<secret>[\w%+/=.:~|-]{{10,2000}})",
         _accept_fields,
+        also="logged_in sess sid csrf xsrf auth jwt token remember cookie secure host li_at z_c0 d_c0 cf_clear",
     ),
     _rule(
         "cookie",
         "cookie",
         r"(?:cookies?[\"']?\s{0,2}[:=]\s{0,2}[\"'{]{0,2}|;\s{0,2})[\w.%-]{1,60}=(?P<secret>[\w%+/=.:~|-]{16,2000})",
         _accept_fields,
+        also="<=value>",
     ),
     # Prefixes
     _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_value, ignore_case=False),
     _rule("jwt", "eyj", r"(?<![\w+/])(?P<secret>eyJ[\w-]{6,4000}\.[\w-]{6,8000}(?:\.[\w-]{0,2000})?)", ignore_case=False),
     _rule(
         "base64",
-        "",
+        "<base64>",
         r"(?<![A-Za-z0-9+/=.-])(?P<secret>[A-Za-z0-9+/]{16,4000}={0,2})(?![A-Za-z0-9+/])",
         _accept_base64,
         ignore_case=False,
@@ -448,13 +486,21 @@ RULES: tuple[Rule, ...] = (
         _accept_mixed,
         stems=_KEY_STEMS,
     ),
-    _rule("assignment", "--", _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})", _accept_no_lookup),
+    _rule(
+        "assignment",
+        "pass pwd token api secret requirepass masterauth",
+        _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})",
+        _accept_no_lookup,
+        also="-pass -pwd --",
+    ),
     _rule(
         "assignment",
         "value",
         r"(?:name|key|id)[\"']?\s{0,2}[:=]\s{0,2}[\"']?[\w.:-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|apikey|private_?key|credential)[\w.:-]{0,20}[\"']?[,\s]{1,20}"
         r"-?\s{0,4}[\"']?(?:value|default)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[^\s\"',<>}]{4,300})",
         _accept_no_lookup,
+        also="pass pwd secret token api private credential",
+        stems="name key id",
     ),
     _rule(
         "assignment",
@@ -462,6 +508,8 @@ RULES: tuple[Rule, ...] = (
         r"(?:variable|output|parameter|param|local)s?\s{1,3}[\"']?[\w-]{0,60}(?:password|passwd|pass|pwd|secret|token|key|credential|auth|psk|webhook|dsn)[\w-]{0,20}[\"']?\s{0,3}[^{}\n]{0,40}\{[^{}]{0,400}?"
         r"(?:default|value|defaultvalue)\s{0,20}[:=]\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
         lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
+        also="pass pwd secret token key credential auth psk webhook dsn",
+        stems="variable output param local",
     ),
     _rule(
         "assignment",
@@ -474,6 +522,7 @@ RULES: tuple[Rule, ...] = (
         "</",
         r"<[\w:-]{1,40}\s[^<>]{0,80}(?:name|key|id)=[\"'][^\"'<>]{0,80}(?:password|passwd|secret|token|api_?key|passphrase)[^\"'<>]{0,20}[\"'][^<>]{0,80}>\s{0,20}(?P<secret>[^<>\s]{4,300})\s{0,20}</",
         _accept_no_lookup,
+        also="pass secret token api",
     ),
     _rule(
         "assignment",
@@ -483,9 +532,10 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "assignment",
-        "login auth connect signin credential",
-        r"(?:login|log_in|auth\w{0,12}|connect|sign_?in|basic_?auth|\w{0,20}credentials?)\(\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
+        "",
+        r"(?:login|log_in|auth\w{0,12}|connect|sign_?in|basic_?auth|credentials?)\(\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
         _accept_mixed,
+        stems="login log_in auth connect sign basic_auth basicauth credential",
     ),
     _rule(
         "assignment",
@@ -493,16 +543,18 @@ RULES: tuple[Rule, ...] = (
         r"<(?:[\w-]{1,20}:)?[\w.-]{0,30}(?:password|passwd|pwd|pass|secret|token|apikey|api-key|api_key|privatekey|passphrase|passwort|accesskey|secretkey)[\w.-]{0,20}(?:\s[^<>]{0,100})?>\s{0,20}"
         r"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\]]{3,300})(?:\]\]>)?\s{0,20}</",
         lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
+        also="pass pwd secret token api private access",
     ),
     _rule(
         "assignment",
-        "( [",
+        "",
         r"(?:password|passwd|passphrase|pass|pwd|secret|token|api_?key|access_?key|auth_?key|salt)\w{0,12}[\"']?\s{0,2}[,(]\s{0,2}[\"'](?P<secret>[^\"'\s]{6,300})[\"']\s{0,2}[,)]",
         _accept_mixed,
+        stems="pass pwd secret token api access auth salt",
     ),
     _rule(
         "assignment",
-        "kind",
+        "kind:",
         r"(?<=\n)[ \t]{1,8}[\w.-]{1,60}:[ \t]{1,3}(?P<secret>[A-Za-z0-9+/]{12,4000}={0,2})(?=[ \t]{0,3}(?:\n|$))",
         lambda match: (
             "kind: secret" in match.string[max(0, match.start() - 3_000) : match.start()].casefold() and _accept_fields(match)
@@ -513,34 +565,43 @@ RULES: tuple[Rule, ...] = (
         "identified password",
         r"\b(?:identified\s{1,3}(?:with\s{1,3}\w{1,40}\s{1,3})?by|(?:encrypted\s{1,3})?password)\s{1,3}(?:for\s{1,3}\S{1,60}\s{0,3}=\s{0,3})?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
         _accept_no_lookup,
+        stems="identified encrypted password",
     ),
-    _rule("assignment", "auth", r"[\"']auth[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[A-Za-z0-9+/=]{8,2000})[\"']", _accept_mixed),
+    _rule(
+        "assignment",
+        "\"auth\" 'auth'",
+        r"[\"']auth[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[A-Za-z0-9+/=]{8,2000})[\"']",
+        _accept_mixed,
+    ),
     _rule(
         "password",
-        "password login machine",
+        "password",
         r"\b(?:machine\s{1,4}\S{1,100}\s{1,4})?login\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?P<secret>[^\s\"']{3,200})",
         _accept_value,
+        stems="machine login",
     ),
     _rule(
         "password",
-        ":",
+        "<passwd>",
         r"(?:(?<=\n)|\A)[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*@-]{1,60}:(?P<secret>[^\s:]{4,200})(?=\s|$)",
         _accept_value,
     ),
     _rule("password", "$", r"(?P<secret>\$(?:apr1|2[abxy]|1|5|6|y|argon2id?|argon2i|pbkdf2-sha\d{3})\$[\w./$=,+-]{16,300})"),
     _rule(
         "password",
-        "user",
+        "pass pwd pw kennwort mdp contrase clave senha парол 密码 口令",
         r"\b(?:user(?:name)?|uid|login|benutzer(?:name)?|usuario|usuário|utilisateur|用户名?|账号|帳號|логин)\s{0,2}[:=：]?\s{0,2}[\"'`]?[\w.@+-]{1,60}[\"'`]?[,;\s/和及]{1,4}(?:and |und |et |y |e |и )?"
         r"(?:the |das |le |la |el )?(?:pass(?:word|wd|wort)?|pwd|pw|kennwort|mot de passe|mdp|contraseña|clave|senha|пароль|密码|口令)\s{0,2}[:=：]?\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。]{4,200})",
         _accept_credentials,
+        stems="user uid login benutzer usuario usuário utilisateur 用户 账号 帳號 логин",
     ),
     _rule(
         "password",
-        "user login benutzer usuario usuário utilisateur identifiant utente логин пользователь 用户 账号",
+        "pass pwd pw kennwort mdp contrase clave senha парол 密码 口令",
         r"\b(?:user(?:name)?|login|benutzer(?:name)?|usuario|usuário|utilisateur|identifiant|utente|логин|пользователь|用户名?|账号)\s{0,2}[:=：]\s{0,2}[\w.@+-]{1,60}[,;\s/]{1,4}"
         r"(?:pass(?:word|wd|wort)?|pwd|pw|kennwort|mot de passe|mdp|contraseña|clave|senha|пароль|密码|口令)\s{0,2}[:=：]\s{0,2}(?P<secret>[^\s\"'`,;，。()<>{}\[\]]{4,100})(?=[\s,;，。]|$)",
         lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]) and not _ANOTHER_FIELD.match(match["secret"]),
+        stems="user login benutzer usuario usuário utilisateur identifiant utente логин пользователь 用户 账号",
     ),
     _rule(
         "password",
@@ -551,26 +612,29 @@ RULES: tuple[Rule, ...] = (
     # Command lines
     _rule(
         "password",
-        "curl wget http xh aria2c",
+        "<-u>",
         r"\b(?:curl|wget|https?|xh|aria2c)\b[^\n]{0,400}?\s(?:-u|--user|-a|--auth|--proxy-user|-U)[ =]?[\"']?[^\s:\"']{1,80}:(?P<secret>[^\s\"']{2,200})",
         _accept_value,
+        stems="curl wget http xh aria2c",
     ),
     _rule(
         "password",
-        "mysql maria sshpass docker podman helm skopeo crane nerdctl mongo",
+        "<-p>",
         r"\b(?:(?:mysql|mariadb)(?:dump|admin|import|show)?\b[^\n]{0,200}?\s-p|sshpass\s{1,3}-p\s{0,3}|(?:docker|podman|nerdctl|skopeo|crane|helm registry) login\b[^\n]{0,200}?\s-p[ =]{0,2}|"
         r"mongo(?:sh|dump|restore|export|import)?\b[^\n]{0,200}?\s-p[ =]{0,2})[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
         _accept_value,
         ignore_case=False,
+        stems="mysql mariadb sshpass docker podman helm~registry skopeo crane nerdctl mongo",
     ),
     _rule(
         "password",
-        "redis-cli valkey-cli keydb-cli sqlcmd ldap smbclient rpcclient 7z zip unzip unrar rar snmp ipmitool az cqlsh xfreerdp rdesktop bcp tsql isql psexec winexe evil-winrm crackmapexec clickhouse impacket vncdotool",
+        "<-p>",
         r"\b(?:(?:redis|valkey|keydb)-cli\b[^\n]{0,200}?\s-a|(?:sqlcmd|bcp|tsql)\b[^\n]{0,200}?\s-P|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,300}?\s-w|"
         r"(?:smbclient|rpcclient|winexe)\b[^\n]{0,200}?\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%|(?:7z[az]?|unrar|rar)\b[^\n]{0,200}?\s-p|(?:zip|unzip)\b[^\n]{0,200}?\s-P|ipmitool\b[^\n]{0,200}?\s-P|"
         r"az (?:acr )?login\b[^\n]{0,200}?\s-p|(?:cqlsh|evil-winrm|crackmapexec|psexec)\b[^\n]{0,200}?\s-p|xfreerdp\b[^\n]{0,200}?/p:|snmp\w{0,8}\b[^\n]{0,200}?\s-[AX])\s{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
         _accept_no_lookup,
         ignore_case=False,
+        stems="redis-cli valkey-cli keydb-cli sqlcmd bcp tsql ldap smbclient rpcclient winexe 7z unrar rar zip unzip ipmitool az~acr az~login cqlsh evil-winrm crackmapexec psexec xfreerdp snmp",
     ),
     _rule(
         "password",
@@ -588,10 +652,11 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "password",
-        "-u --user",
+        "<-u>",
         r"\s(?:-u|-U|--user(?:name)?)[ =]{1,2}[\"']?[\w.@-]{1,60}[\"']?\s{1,3}(?:-p|-P|-w|--pass)[ =]{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
         _accept_mixed,
         ignore_case=False,
+        also="<-p>",
     ),
     _rule(
         "password",
@@ -604,6 +669,7 @@ RULES: tuple[Rule, ...] = (
         "secret",
         r"\bsecrets?\s{1,3}(?:set|put|create|add)\b[^\n]{0,100}?(?:--body|-b|--value|--secret-string|--data|--string-value)[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
         _accept_no_lookup,
+        stems="secret",
     ),
     _rule("password", "--from-literal", r"--from-literal[= ][\w.-]{1,60}=[\"']?(?P<secret>[^\s\"']{8,300})", _accept_mixed),
     _rule(
@@ -618,26 +684,32 @@ RULES: tuple[Rule, ...] = (
         r"\b(?:sqlplus|expdp|impdp|rman target)\s{1,3}(?:-\w{1,3}\s{1,3}){0,3}[\w.]{1,60}/[\"']?(?P<secret>[^\s@\"'/]{3,100})@",
         _accept_value,
     ),
-    _rule("password", "net user", r"\bnet\s{1,3}user\s{1,3}[\w.-]{1,60}\s{1,3}[\"']?(?P<secret>[^\s\"'/]{4,100})", _accept_value),
     _rule(
-        "password", "net runas", r"\bnet\s{1,3}use\b[^\n]{0,120}?/user:\S{1,80}\s{1,3}(?P<secret>[^\s\"'/]{4,100})", _accept_value
+        "password",
+        "<net>",
+        r"\bnet\s{1,3}user\s{1,3}[\w.-]{1,60}\s{1,3}[\"']?(?P<secret>[^\s\"'/]{4,100})",
+        _accept_value,
+        also="user",
+    ),
+    _rule(
+        "password", "/user:", r"\bnet\s{1,3}use\b[^\n]{0,120}?/user:\S{1,80}\s{1,3}(?P<secret>[^\s\"'/]{4,100})", _accept_value
     ),
     _rule(
         "password",
-        "chpasswd passwd",
+        "chpasswd",
         r"[\"']?\b[\w.-]{1,40}:(?P<secret>[^\s\"':|]{4,100})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd",
         _accept_value,
     ),
     _rule(
         "password",
-        "aws configure config set",
+        "secret token key password auth",
         r"\b(?:configure|config)\s{1,3}set\s{1,3}[\w.:/-]{0,60}(?:secret|token|key|password|auth)\w{0,30}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
         _accept_random,
         stems="config",
     ),
     _rule(
         "password",
-        "set setx",
+        "pass secret token api",
         r"\bsetx?\s{1,3}\w{0,40}(?:PASS|PASSWORD|SECRET|TOKEN|API_?KEY)\w{0,12}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
         _accept_no_lookup,
         stems="set",
@@ -648,13 +720,15 @@ RULES: tuple[Rule, ...] = (
         r"\becho\s{1,3}(?:-n\s{1,3})?[\"']?(?P<secret>[^\s\"'|]{3,100})[\"']?\s{0,3}\|\s{0,3}sudo\s{1,3}(?:-\w{1,10}\s{1,3}){0,5}-S",
         _accept_value,
         ignore_case=False,
+        stems="echo",
     ),
     _rule(
         "password",
-        "stdin base64",
+        "-stdin -pass",
         r"\becho\s{1,3}(?:-n\s{1,3})?[\"']?(?P<secret>[^\s\"'|$]{4,300})[\"']?\s{0,3}\|[^\n]{0,200}?(?:-stdin|-pass(?:word)?-fd)",
         _accept_value,
         ignore_case=False,
+        stems="echo",
     ),
     _rule(
         "password",
@@ -689,6 +763,7 @@ RULES: tuple[Rule, ...] = (
         r"(?<![\w-])(?P<key>password|passwort|kennwort|passcode|pwd|pw|mdp|mot de passe|contraseña|senha|пароль)\s{1,2}(?P<secret>[^\s\"'`()\[\]]{6,100}?)"
         + _CLAUSE_END,
         lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
+        stems="password passwort kennwort passcode pwd pw mdp mot~de contrase senha парол",
     ),
     _rule(
         "key",
@@ -704,7 +779,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "password",
-        "anmeldung connexion inicio вход 登录 ログイン 로그인 zugangsdaten zugang anmeldedaten login credential creds cred identifiant credencial credenzial учётн учетн логин account dostęp user/ user / acceso accès acesso 账号 账户 アカウント 계정",
+        "",
         r"(?:zugangsdaten|zugang|anmeldedaten|anmeldung|connexion|inicio de sesión|вход|登录|ログイン|로그인|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
         r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s?(?:→|->|=>)|\s(?:are|is|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
         + _ADMIN
@@ -714,9 +789,10 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "password",
-        "log sign anmelden connect einloggen",
+        "",
         r"\b(?:log(?:ged)?[ -]?in|sign(?:ed)? in|connect|einloggen|anmelden|connecter|entrar)\s{1,2}(?:as|with|mit|als|avec|con|com)\s{1,2}[\w.@-]{1,60}\s{0,2}(?:/|:|and|und|with|mit|et|y|,)\s{0,2}(?P<secret>[^\s\"'`,，。/]{5,100})",
         lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
+        stems="log sign connect einloggen anmelden entrar",
     ),
     _rule(
         "password",
@@ -734,12 +810,14 @@ RULES: tuple[Rule, ...] = (
         "passphrase",
         r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
         _accept_phrase,
+        stems="passphrase",
     ),
     _rule(
         "password",
         "passphrase",
         r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
         _accept_value,
+        stems="passphrase",
     ),
     # Without a word that joins them: only what no word of a sentence looks like.
     _rule(
@@ -748,18 +826,21 @@ RULES: tuple[Rule, ...] = (
         r"(?<![\w-])(?P<key>pass ?word|passwort|passwd|kennwort|pwd|pw|mot de passe|mdp|contraseña|senha|wachtwoord|hasło|пароль)(?:s|es)?(?!\w)[^\n.!?:=]{0,40}?\s[\"'`„“«]{0,2}(?P<secret>[^\s\"'`()\[\]{}<>,;/]{6,60}?)"
         + _CLAUSE_END,
         lambda match: _is_strong(match["secret"]),
+        stems="pass~word password passwort passwd kennwort pwd pw mot~de mdp contrase senha wachtwoord hasło парол",
     ),
     _rule(
         "password",
-        "login zugang access accès acceso cred",
+        "",
         r"\b(?:login|zugang|access|accès|acceso|acesso|creds?|credentials?|anmeldung)\s{1,2}[\w.@-]{2,40}\s?[/:]\s?[\"'`]?(?P<secret>[^\s\"'`,，。/]{6,100})",
         lambda match: _is_strong(match["secret"]),
+        stems="login zugang access accès acceso acesso cred anmeldung",
     ),
     _rule(
         "key",
         "token secret key",
         r"(?<![\w-])(?:token|secret|api[ -]?key)\s{1,2}[\"'`]?(?P<secret>[A-Za-z0-9_-]{16,300})(?![\w/.-])",
         _accept_long_random,
+        stems="token secret api",
     ),
     _rule(
         "key",
@@ -770,25 +851,36 @@ RULES: tuple[Rule, ...] = (
     # Codes
     _rule(
         "one-time-code",
-        "otp 2fa mfa code código tan",
+        "<digits>",
         _CODE_NAME
         + _FILLER
         + r"\s{0,3}[:=：]?\s{0,3}[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3}[ -]\d{3}|\d{2}[ -]\d{2}[ -]\d{2}|\d{4}[ -]\d{4})\b(?![.:/]\d)"
         + _PIN_END,
+        stems="otp motp totp 2fa mfa one-time one~time passcode verification security auth login sms confirmation access two einmal bestätigungs sicherheits zugangs freischalt code código tan mtan",
     ),
-    _rule("one-time-code", "pin puk", _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})\b" + _PIN_END, ignore_case=False),
+    _rule(
+        "one-time-code",
+        "pin puk",
+        _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})\b" + _PIN_END,
+        ignore_case=False,
+        also="<number>",
+        stems="pin puk",
+    ),
     _rule(
         "one-time-code",
         "pin puk",
         r"(?<![\w-])(?:my|our|mein|unser|sim|card|karten|door|tür|phone|handy|bank|alarm|safe|screen|wallet|ec)(?:[- ][\w]{1,12}){0,2}[- ]?(?:pin|puk)(?:[ -]?code)?\s{1,2}(?P<secret>\d{4,8})\b"
         + _PIN_END,
+        also="<number>",
+        stems="my our mein unser sim card karten door tür phone handy bank alarm safe screen wallet ec-",
     ),
-    _rule("one-time-code", "pin-code pincode", r"(?<![\w-])pin[- ]?code\s{1,2}(?P<secret>\d{4,8})\b" + _PIN_END),
+    _rule("one-time-code", "<number>", r"(?<![\w-])pin[- ]?code\s{1,2}(?P<secret>\d{4,8})\b" + _PIN_END, stems="pin"),
     _rule(
         "one-time-code",
-        "code",
+        "<digits>",
         _NO_CODE
         + r"(?<![\w-])code\s{0,3}(?:is|:|=|ist|lautet|est)\s{0,3}[\"'`]?(?P<secret>\d{6}|\d{3}[ -]\d{3})\b(?=[\"'`]?\s{0,2}(?:[.,;!?)]|\n|$))",
+        stems="code",
     ),
     _rule(
         "one-time-code",
@@ -801,16 +893,19 @@ RULES: tuple[Rule, ...] = (
         _BACKUP
         + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
         lambda match: not (match["sep"].isalpha() or match["sep"] == " ") or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
+        stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code резервные 恢复代码 备用码 リカバリーコード",
     ),
     _rule(
         "seed-phrase",
-        "seed mnemonic phrase recovery frase фраз 助记词 シード words srp",
+        "",
         _SEED
         + r"[^\n:=]{0,40}?(?:[:=：]|\bis\b|\bare\b|\bsind\b|\bsont\b|\bson\b|\best\b|\bes\b|\bist\b|\blautet\b|是|\n)\s{0,4}[\"'`]?(?P<secret>(?:"
         + _SEED_WORD
         + r"[\s,]{1,4}){11,23}"
         + _SEED_WORD
         + r")",
+        stems="seed mnemonic recovery backup secret wallet wiederherstellungsphrase phrase frase сид 助记词 シード srp "
+        + " ".join(f"{n}~{word} {n}-{word}" for n in (12, 15, 18, 24) for word in ("word", "wört", "mots", "palabras")),
     ),
 )
 

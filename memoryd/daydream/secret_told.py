@@ -7,10 +7,11 @@ Words are looked up in sets, over a few words on each side, so that the time sta
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import chain
+from itertools import accumulate, chain
 
+from memoryd.daydream.secret_anchors import Looked, stems_in
 from memoryd.daydream.secret_values import is_lookup, is_measure, is_mixed, is_placeholder, is_predicate, is_wordy, looks_random
 
 Found = tuple[int, int, str]
@@ -33,11 +34,15 @@ _KEY = (
 # At the beginning of a word, or of a German noun behind a hyphen: "WLAN-Passwort"
 NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü])))"
 _KEYWORD = re.compile(rf"{NOT_WITHIN}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
-_STEMS = (
-    "pass pwd pw kennwort losungswort mot mdp phrase contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin "
-    "code api app auth admin access account service signing encryption master shared deploy storage client bot webhook licen recovery unseal rescue emergency root activation personal session bearer refresh "
+_PASSWORD_STEMS = stems_in(
+    "pass pwd pw kennwort losungswort mot~de mdp code~secret phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin"
+)
+_KEY_STEMS = stems_in(
+    "api app auth admin access account service signing encryption master shared deploy storage client bot webhook licen recovery unseal rescue emergency root activation personal session bearer refresh "
     "hmac jwt cookie token secret schlüssel jeton clé llave chave chiave ключ токен секрет"
-).split()  # fmt: skip
+)
+# Without one of these no name of a key is whole.
+_KEY_ENDS = frozenset("key token secret cookie session schlüssel jeton clé llave chave chiave ключ токен секрет".split())
 
 # "X is the password", "the password is X"
 _IS = frozenset(
@@ -90,32 +95,23 @@ _SENTENCE_END = re.compile(r"[.!?。！？；;](?=\s|[^\x00-\x7f]|$)|\n")
 _TOKEN = re.compile(r"\S+")
 
 
-def told(text: str) -> list[Found]:
+def told(looked: Looked) -> list[Found]:
     """What is told in a text, in order and without overlaps."""
-    low = lowered(text)
-    found = [*_near_words(text, low), *_in_columns(text), *_near_cjk(text), *_codes(text, low), *_seeds(text, low),
-             *_without_scheme(text), *_names(text), *_hooks(text)]  # fmt: skip
+    text = looked.text
+    found = [*_near_words(looked), *_in_columns(looked), *_codes(looked), *_seeds(looked)]
+    if looked.has(_CJK_WORDS):
+        found += _near_cjk(text)
+    if "<login@>" in looked.there:
+        found += _without_scheme(text)
+    if looked.has(_ASSIGNED_WORDS):
+        found += _names(text)
+    if "hook" in looked.there:
+        found += _hooks(text)
     out: list[Found] = []
     for start, end, kind in sorted(found):
         if (not out or start >= out[-1][1]) and MARK not in text[start:end] and not _in_mark(text, start):
             out.append((start, end, kind))
     return out
-
-
-def lowered(text: str) -> str:
-    """The text in lower case, every sign where it was."""
-    return text.replace("İ", "I").lower()
-
-
-def positions(low: str, stems: tuple[str, ...] | list[str]) -> list[int]:
-    """Where one of the stems begins."""
-    at: set[int] = set()
-    for stem in stems:
-        start = low.find(stem)
-        while start >= 0:
-            at.add(start)
-            start = low.find(stem, start + len(stem))
-    return sorted(at)
 
 
 def _in_mark(text: str, start: int) -> bool:
@@ -194,9 +190,13 @@ class _Words:
         return out
 
 
-def _near_words(text: str, low: str) -> Iterator[Found]:
+def _near_words(looked: Looked) -> Iterator[Found]:
+    text = looked.text
     words: _Words | None = None
-    for at in positions(low, _STEMS):
+    places = looked.positions(_PASSWORD_STEMS)
+    if looked.has(_KEY_ENDS):
+        places = sorted({*places, *looked.positions(_KEY_STEMS)})
+    for at in places:
         word = _KEYWORD.match(text, at)
         if word is None:
             continue
@@ -533,9 +533,12 @@ _CJK_AFTER = re.compile(
 )
 
 
+_CJK_WORDS = frozenset(
+    "密码 密碼 口令 密钥 秘钥 令牌 パスワード 暗証番号 合言葉 秘密鍵 비밀번호 비번 패스워드 암호 비밀키 토큰 パスフレーズ パスコード 密语 トークン".split()
+)
+
+
 def _near_cjk(text: str) -> Iterator[Found]:
-    if text.isascii():
-        return
     runs = [match.span() for match in _ASCII_RUN.finditer(text)]
     starts = [start for start, _ in runs]
     for word in _CJK_WORD.finditer(text):
@@ -574,36 +577,55 @@ _COLUMN = re.compile(
     re.IGNORECASE,
 )
 _COLUMN_CJK = re.compile(r"[^\x00-\x7f]{0,6}(?:密码|密碼|口令|密钥|パスワード|暗証番号|비밀번호|암호)")
+# A head of a column holds one of these.
+_HEADS = stems_in(
+    "pass pwd pw kennwort losungswort mot~de mdp code phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin key token secret cookie "
+    "session schlüssel jeton clé llave chave chiave ключ токен секрет otp 2fa 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호"
+)
 _NO_CSV = re.compile(r"^\s|[\"'()=.:]|[,;]\s*$")
 _RULED = re.compile(r"[\s|:│┃+=─━┼-]*$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "¦": "|"})
 _MOST_ROWS = 200
+_LONGEST_ROW = 4_000  # longer is no table of a person
 _MOST_CELLS = 40
 
 
-def _in_columns(text: str) -> Iterator[Found]:
-    if not any(bar in text for bar in "|│┃\t,;"):
+def _in_columns(looked: Looked) -> Iterator[Found]:
+    heads = looked.positions(_HEADS)
+    if not heads or not any(bar in looked.text for bar in "|│┃\t,;"):
         return
-    at, columns, bar, left = 0, dict[int, bool](), "", 0
-    for line in text.splitlines(keepends=True):
-        start, at = at, at + len(line)
-        if len(line) > 4_000:  # noqa: PLR2004 - no table of a person
-            columns = {}
+    lines = looked.text.splitlines(keepends=True)
+    starts = list(accumulate(map(len, lines), initial=0))
+    least = 0  # lines before it were rows of a table
+    for number in sorted({bisect_right(starts, at) - 1 for at in heads}):
+        if number < least or len(lines[number]) > _LONGEST_ROW:
             continue
-        plain = line.translate(_BARS) if not line.isascii() else line
-        if columns and bar in plain and left > 0:
-            left -= 1
-            if not _RULED.match(plain):
-                yield from _cells_of(plain, start, bar, columns)
-            continue
-        columns = {}
-        for bar in _bars(plain):
-            columns, value = _header(plain, bar)
-            left = _MOST_ROWS
-            if value is not None:
-                yield start + value[0], start + value[1], "password"
-            if columns:
+        columns, bar, value = _head_of(lines[number])
+        if value is not None:
+            yield starts[number] + value[0], starts[number] + value[1], "password"
+        least = number + 1
+        while columns and least < len(lines) and least <= number + _MOST_ROWS and len(lines[least]) <= _LONGEST_ROW:
+            row = _plain(lines[least])
+            if bar not in row:
                 break
+            if not _RULED.match(row):
+                yield from _cells_of(row, starts[least], bar, columns)
+            least += 1
+
+
+def _plain(line: str) -> str:
+    return line if line.isascii() else line.translate(_BARS)
+
+
+def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
+    """The columns of secrets, the sign that divides them, and a value that stands in the line itself."""
+    line, value = _plain(line), None
+    for bar in _bars(line):
+        columns, found = _header(line, bar)
+        value = value or found
+        if columns:
+            return columns, bar, value
+    return {}, "", value
 
 
 def _bars(line: str) -> Iterator[str]:
@@ -679,7 +701,9 @@ def _is_phrase(value: str) -> bool:
 # Codes
 
 _ANY_NUMBER = re.compile(r"\d{4}|\d{2}[ -]\d{2}")
-_CODE_STEMS = ["code", "código", "codice", "otp", "2fa", "mfa", "tan", "authenticator", "authy", "pin", "пин", "one-time", "one time", "einmal", "код", "验证码", "校验码", "认证码", "動態密碼", "认证コード", "認証コード", "確認コード", "ワンタイム", "인증번호", "인증 코드", "확인 코드", "动态码"]  # fmt: skip
+_CODE_STEMS = stems_in(
+    "code código codice otp 2fa mfa tan authenticator authy pin пин one-time one~time einmal код 验证码 校验码 认证码 動態密碼 认证コード 認証コード 確認コード ワンタイム 인증번호 인증~번호 인증~코드 확인~코드 动态码"
+)
 _CODE = re.compile(
     r"(?:(?P<strong>(?:verification|verifizierungs?|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
     r"[ -]?(?:code|token|passcode|pin)|code (?:de |d')(?:vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
@@ -712,10 +736,12 @@ _NO_CODE_BEFORE = re.compile(
 )
 
 
-def _codes(text: str, low: str) -> Iterator[Found]:
-    if _ANY_NUMBER.search(text) is None:
+def _codes(looked: Looked) -> Iterator[Found]:
+    places = looked.positions(_CODE_STEMS) if "<digits>" in looked.there else []
+    if not places or _ANY_NUMBER.search(looked.text) is None:
         return
-    for at in positions(low, _CODE_STEMS):
+    text, low = looked.text, looked.low()
+    for at in places:
         start = max(0, low.rfind("\n", max(0, at - 24), at) + 1, at - 24)
         word = next((m for m in _CODE.finditer(text, start, at + 40) if m.end() > at), None)
         if word is not None and (not _follows_about(text, word.end()) or _ENTERED.search(text, start, word.start())):
@@ -789,45 +815,10 @@ def _number_ends(text: str, match: re.Match[str]) -> bool:
 
 # Seeds
 
-_SEED_STEMS = (
-    "twelve words",
-    "24 words",
-    "12 words",
-    "twenty-four words",
-    "zwölf wörter",
-    "12 wörter",
-    "24 wörter",
-    "douze mots",
-    "12 mots",
-    "24 mots",
-    "doce palabras",
-    "12 palabras",
-    "24 palabras",
-    "12 слов",
-    "24 слов",
-    "двенадцать слов",
-    "dodici parole",
-    "12 parole",
-    "12 palavras",
-    "24 palavras",
-    "doze palavras",
-    "ニーモニック",
-    "seed",
-    "mnemonic",
-    "recovery phrase",
-    "phrase de r",
-    "frase ",
-    "wallet",
-    "助记词",
-    "シード",
-    "сид",
-    "фраз",
-    "니모닉",
-    "복구 구문",
-    "wiederherstellungs",
-    "semilla",
-    "backup phrase",
-    "secret phrase",
+_SEED_STEMS = stems_in(
+    "twelve~words 24~words 12~words twenty-four~words zwölf~wörter 12~wörter 24~wörter douze~mots 12~mots 24~mots doce~palabras 12~palabras 24~palabras 12~слов 24~слов двенадцать~слов "
+    "dodici~parole 12~parole 12~palavras 24~palavras doze~palavras ニーモニック seed mnemonic recovery~phrase phrase~de~r frase wallet 助记词 シード сид фраз 니모닉 복구~구문 "
+    "wiederherstellungs semilla backup~phrase secret~phrase"
 )
 _SEED_RUN = re.compile(
     r"(?<![\w'-])(?:(?:\d{1,2}\s{0,2}[.):-]?\s{0,2})?[a-z]{3,8}[\s,|]{1,4}){11,29}(?:\d{1,2}\s{0,2}[.):-]?\s{0,2})?[a-z]{3,8}(?![\w'])"
@@ -852,9 +843,9 @@ _SEED_WORD = re.compile(r"[a-z]{3,8}")
 _SHORTEST_SEED = 12
 
 
-def _seeds(text: str, low: str) -> Iterator[Found]:
-    done = 0
-    for at in positions(low, _SEED_STEMS):
+def _seeds(looked: Looked) -> Iterator[Found]:
+    text, done = looked.text, 0
+    for at in looked.positions(_SEED_STEMS):
         left, right = max(done, at - _SEED_REACH), min(len(text), at + _SEED_REACH)
         if right <= done:
             continue
@@ -926,6 +917,9 @@ _SETTINGS = frozenset(
 )
 
 
+_ASSIGNED_WORDS = frozenset("pass pwd pw secret token key cred auth salt dsn cookie pin".split())
+
+
 def _names(text: str) -> Iterator[Found]:
     """Values of names that end in what a secret is called: a word counts as well where nothing else is on the line."""
     if "=" not in text:
@@ -994,3 +988,13 @@ def _hooks(text: str) -> Iterator[Found]:
         near = chain((match["url"],), (text[max(0, match.start() - 40) : match.start()], text[match.end() : match.end() + 40]))
         if any("hook" in part.casefold() for part in near) and looks_random(match["secret"]) and not _UUID.match(match["secret"]):
             yield match.start("secret"), match.end("secret"), "webhook"
+
+
+# What must occur in a text for anything to be told in it
+ANCHORS = frozenset().union(
+    *(stems.parts for stems in (_PASSWORD_STEMS, _KEY_STEMS, _CODE_STEMS, _SEED_STEMS, _HEADS)),
+    _KEY_ENDS,
+    _CJK_WORDS,
+    _ASSIGNED_WORDS,
+    {"hook"},
+)
