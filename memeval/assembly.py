@@ -167,6 +167,8 @@ def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = dict(spec.options) if judge == spec.name else {}
     options["benchmark"] = _prompt_folder(plan.benchmark)
+    if judge == "memoryagentbench":
+        options["entities"] = {**plan.benchmark.options, **plan.settings.benchmark_options}.get("entities", "")
     if judge == "semantic":
         options["embedder"] = make_embedder(plan.settings.embedder or embedding.DEFAULT).embed
     if judge not in PROMPTED:

@@ -41,7 +41,7 @@ def question_payload(plan: Plan, question: Question, case: Case) -> dict[str, An
     wanted = {item for aim in aims for item in aim.ids}
     return {
         "question": question_to_json(question),
-        "targets": [{"variant": a.variant, "level": a.level, "ids": list(a.ids), "skipped": a.skipped} for a in aims],
+        "targets": [aim.to_json() for aim in aims],
         "dates": _dates(case, wanted),
     }
 

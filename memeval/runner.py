@@ -265,7 +265,10 @@ class Runner:
         pieces: list[Retrieved] = []
         if searched is not None and searched.status is Status.DONE:
             pieces = search.found(searched.payload)
-            scores += evaluate.ranking_scores(pieces, _gold(row), metrics, self._plan.benchmark.retrieval.k)
+            scores += evaluate.ranking_scores(
+                pieces, _gold(row), metrics, self._plan.benchmark.retrieval.k, self._plan.granularity
+            )
+            scores += evaluate.code_scores(question, pieces, self._plan.benchmark.retrieval.k)
             if self._embedder is not None:
                 scores.append(evaluate.relevancy_score(self._embedder, question, pieces[: self._plan.settings.top_k]))
         try:

@@ -76,11 +76,6 @@ def normalize_answer(text: str) -> str:
     return " ".join(_LOCOMO_DROPPED.sub(" ", plain).split())
 
 
-def normal_stems(text: str) -> list[str]:
-    """Stems of the normal form: what LoCoMo's F1 compares."""
-    return [stem(word) for word in normalize_answer(text).split()]
-
-
 def estimate_tokens(text: str) -> int:
     """Estimate of model tokens where a model does not tell: 4 characters of Latin text, 1 of CJK."""
     wide = len(_CJK.findall(text))

@@ -33,7 +33,8 @@ class ContextBench(FileBenchmark):
     """Options: `repos`, `block_lines` (size of a turn), `suffixes` of the files to ingest.
 
     A file is a session and a block of lines is a turn, whose metadata has `file`, `start_line` and `end_line`. The
-    question's metadata has `gold_blocks` as (file, start, end), for precision and recall by line.
+    question's metadata has `gold_blocks` as (file, start, end), and `code` as (file, number of lines) by session, for recall and
+    precision by file, line and block.
     """
 
     OPTIONS = {
@@ -52,7 +53,13 @@ class ContextBench(FileBenchmark):
         gold = _gold(record["gold_context"])
         sessions = tuple(self._sessions(record, name)) if self.options["repos"] else ()
         evidence = tuple(session.id for session in sessions if session.source_id in {block.file for block in gold})
-        extra = {"gold_blocks": tuple((block.file, block.start, block.end) for block in gold)}
+        extra = {
+            "gold_blocks": tuple((block.file, block.start, block.end) for block in gold),
+            "block_lines": self.options["block_lines"],
+            "code": {
+                session.id: (session.source_id, session.turns[-1].metadata["end_line"]) for session in sessions if session.turns
+            },
+        }
         question = task_question(record, self.type_of(record, TASK), evidence, extra)
         return Case(name, sessions, (replace(question, evidence_turns=_touched(sessions, gold)),), {"has_code": bool(sessions)})
 

@@ -1,7 +1,8 @@
 """LoCoMo: ten long conversations of two people, asked about in 1,986 questions.
 
 Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes points at
-turns that do not exist: what can be resolved becomes evidence, the rest is kept in the question's metadata.
+turns that do not exist: what can be resolved becomes evidence, the rest is kept in the question's metadata. The entries
+as the official script reads them, letter by letter, are kept beside (`evidence_entries`), for its recall.
 """
 
 from __future__ import annotations
@@ -39,14 +40,18 @@ class Locomo(FileBenchmark):
         first = conversation["speaker_a"].filled()
         sessions: list[Session] = []
         turns: dict[Spot, str] = {}
+        named: dict[str, str] = {}
         homes: dict[int, str] = {}
         for number, field in _sessions(conversation):
             session = self._session(len(sessions) + 1, number, field, conversation, first)
             sessions.append(session)
             homes[number] = session.id
-            turns |= _spots(number, field, session)
+            spots, ids = _spots(number, field, session)
+            turns |= spots
+            named |= ids
         questions = tuple(
-            self._question(f"{name}:q{index}", field, homes, turns) for index, field in enumerate(record["qa"].items(), start=1)
+            self._question(f"{name}:q{index}", field, homes, turns, named)
+            for index, field in enumerate(record["qa"].items(), start=1)
         )
         return Case(name, tuple(sessions), questions, {"speakers": (first, conversation["speaker_b"].filled())})
 
@@ -63,10 +68,14 @@ class Locomo(FileBenchmark):
             text = f"{text} [shares a photo: {caption.text().strip()}]".strip()
         return Said("user" if speaker == first else "assistant", text, speaker)
 
-    def _question(self, name: str, field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> Question:
+    def _question(
+        self, name: str, field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str], named: Mapping[str, str]
+    ) -> Question:
         category = field["category"]
         spots, unresolved = _evidence(field["evidence"], homes, turns)
-        metadata: dict[str, Any] = {"unresolved_evidence": tuple(unresolved)} if unresolved else {}
+        metadata: dict[str, Any] = {"evidence_entries": _entries(field["evidence"], homes, named)}
+        if unresolved:
+            metadata["unresolved_evidence"] = tuple(unresolved)
         if field["adversarial_answer"].present:
             metadata["adversarial_answer"] = field["adversarial_answer"].scalar()
         return Question(
@@ -94,17 +103,30 @@ def _sessions(conversation: Field) -> list[tuple[int, Field]]:
     return sorted(((int(match.group(1)), field) for match, field in found if match and field.present), key=lambda pair: pair[0])
 
 
-def _spots(number: int, field: Field, session: Session) -> dict[Spot, str]:
-    """Where each `dia_id` of a session is. Turns that were blank have no place."""
+def _spots(number: int, field: Field, session: Session) -> tuple[dict[Spot, str], dict[str, str]]:
+    """Where each `dia_id` of a session is, by its numbers and as it is written. Turns that were blank have no place."""
     kept = {turn.id for turn in session.turns}
     spots: dict[Spot, str] = {}
+    named: dict[str, str] = {}
     for index, turn in enumerate(field.items(), start=1):
-        match = _EVIDENCE.fullmatch(turn["dia_id"].filled())
+        written = turn["dia_id"].filled()
+        match = _EVIDENCE.fullmatch(written)
         if match is None or int(match.group(1)) != number:
             raise turn["dia_id"].error(f"an id like 'D{number}:{index}'")
         if (name := f"{session.id}:{index}") in kept:
             spots[number, int(match.group(2))] = name
-    return spots
+            named[written] = name
+    return spots, named
+
+
+def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Session and turn of each entry as the official script reads it, "" for what leads nowhere.
+
+    The turn is the whole entry, the session what comes before its first colon.
+    """
+    numbers = {str(number): session for number, session in homes.items()}
+    entries = [entry.text() for entry in field.items()] if field.present else []
+    return tuple((numbers.get(entry.split(":")[0][1:], ""), named.get(entry, "")) for entry in entries)
 
 
 def _evidence(field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> tuple[list[Spot], list[str]]:

@@ -20,9 +20,12 @@ _RENAMED = {"selective_forgetting": "conflict_resolution"}
 
 @registry.benchmark_loader("memoryagentbench")
 class MemoryAgentBench(FileBenchmark):
-    """JSON, JSON lines or the hub's Parquet files. Option `passage_words`: size of a piece of the context."""
+    """JSON, JSON lines or the hub's Parquet files.
 
-    OPTIONS = {"passage_words": 400}
+    Options: `passage_words`, the size of a piece of the context; `entities`, the file entity2id.json for recommendations.
+    """
+
+    OPTIONS = {"passage_words": 400, "entities": ""}
 
     def _cases(self) -> Iterator[Case]:
         for path in self.files():
@@ -37,6 +40,7 @@ class MemoryAgentBench(FileBenchmark):
             raise record["answers"].error(f"{len(questions)} answers, as there are questions")
         extra = record["metadata"].decoded() if record["metadata"].present else Field({}, record.file, record.record)
         kinds = _listed(extra, "question_types")
+        source = extra["source"].scalar() if extra["source"].present else ""
         built = tuple(
             Question(
                 id=f"{name}:q{index + 1}",
@@ -44,12 +48,11 @@ class MemoryAgentBench(FileBenchmark):
                 type=self.type_of(record, split),
                 answers=_answers(answer),
                 category=split,
-                metadata={"question_type": kinds[index]} if index < len(kinds) else {},
+                metadata={"sub_dataset": source, **({"question_type": kinds[index]} if index < len(kinds) else {})},
             )
             for index, (question, answer) in enumerate(zip(questions, answers, strict=True))
         )
-        source = extra["source"]
-        return Case(name, sessions, built, {"split": split, "source": source.scalar() if source.present else ""})
+        return Case(name, sessions, built, {"split": split, "source": source})
 
 
 def _split(record: Field, path: Path, known: Any) -> str:

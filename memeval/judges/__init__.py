@@ -4,7 +4,9 @@
     rubric    yes, partly or no from a model for each point of a rubric         BEAM
     f1        token F1; LoCoMo's official protocol for LoCoMo
     exact     equality in normal form
-    contains  the gold stands in the answer                                     NoLiMa, MemoryAgentBench
+    contains  the gold stands in the answer, as whole words in normal form
+    substring the gold occurs in the answer, letter by letter                   NoLiMa
+    memoryagentbench  exact match, substring, recall, F1 by sub-dataset         MemoryAgentBench
     choice    the letter of an option                                           PersonaMem
     rouge_l   ROUGE-L
     semantic  cosine of embeddings

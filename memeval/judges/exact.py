@@ -1,4 +1,4 @@
-"""`exact` and `contains`: equality and containment in normal form (see `memeval.overlap.exact`)."""
+"""`exact`, `contains` and `substring`: equality and containment (see `memeval.overlap.exact`)."""
 
 from __future__ import annotations
 
@@ -27,3 +27,14 @@ class ContainsJudge(TextJudge):
     def value(self, question: Question, answer: str) -> float:
         """Containment of any gold."""
         return overlap.contains(answer, question.answers)
+
+
+@registry.judge("substring")
+class SubstringJudge(TextJudge):
+    """1 if a gold occurs in the answer letter by letter: NoLiMa's score."""
+
+    name = "substring"
+
+    def value(self, question: Question, answer: str) -> float:
+        """Occurrence of any gold."""
+        return overlap.substring(answer, question.answers)

@@ -1,15 +1,22 @@
 """Continual learning over sequences of tasks: what earlier tasks give to later ones, and what later ones take.
 
-    success           = Σ values / tasks                   at the first attempt, with the memory so far
-    forgetting        = (recent - current) / recent        recent: first attempts; current: the same tasks, asked again later
-    backward transfer = current - recent
-    forward transfer  = mean(with) - mean(without)         over tasks that have an earlier one in their sequence
-    tool efficiency   = successful tool calls / all tool calls
-    CL-score          = success · (1 - forgetting) · (1 + 0.5 · forward + 0.5 · backward) · tool efficiency
+With a_ij the value of task j after i tasks of its sequence, a_0j its value without memory, N tasks in the sequence:
 
-Source: SWE-Bench-CL (Joshi et al. 2025), section "Evaluation Metrics" of its repository's README, which gives these names
-and formulas. "Without" are the same tasks in a run without memory. What can't be known is None, and then so is the CL-score:
-a sequence whose tasks were not asked again has no forgetting of 0.
+    accuracy          ACC = 1/N · Σ_j a_Nj                         every task after all N, the last one at its first attempt
+    forgetting        F   = 1/(N-1) · Σ_{j<N} (max_{k<=j} a_kj - a_Nj)
+    backward transfer BWT = 1/(N-1) · Σ_{i<N} (a_Ni - a_ii)
+    forward transfer  FT  = 1/(N-1) · Σ_{i<N} (a_i,i+1 - a_0,i+1)
+    learning curve    AULC = 1/N · Σ_i (1/i · Σ_{k<=i} a_kk)
+    plasticity        CL-P = 1/N · Σ_i a_ii                        stability  CL-S = 1 - F
+    CL-F              (1 + β²) · CL-P · CL-S / (β² · CL-P + CL-S), 0 where both are 0; β = 1
+    tool use          TUE = median seconds of solved tasks / median seconds of all
+    CL-score          ACC - F + FT + BWT + AULC + CL-F             all weights λ = 1
+
+Source: SWE-Bench-CL (Joshi et al. 2025), sections 7 and 7.1 of the paper in its repository. The paper leaves the weights and
+β to the user, and its formula of the CL-score has no term for TUE though it names a weight for it. It measures all tasks
+after each task; here a task is measured at its first attempt (a_jj, and a_i,i+1 for transfer: the memory holds the i tasks
+before it) and again after the sequence (a_Nj), so the maximum in F is the first attempt and BWT = -F. Figures are means over
+sequences. What can't be known is None, and then so is what needs it: without second attempts there is no forgetting of 0.
 """
 
 from __future__ import annotations
@@ -18,6 +25,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
+
+BETA = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,73 +39,124 @@ class Attempt:
     position: int
     value: float | None
     again: bool = False
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Continual:
     """All of it, with the number of tasks behind each figure; None: can't be known from these attempts."""
 
-    success: float | None
+    accuracy: float | None
+    plasticity: float | None
     forgetting: float | None
+    stability: float | None
     backward_transfer: float | None
     forward_transfer: float | None
-    tool_efficiency: float | None
+    learning_curve_area: float | None
+    cl_f: float | None
     cl_score: float | None
+    tool_use_efficiency: float | None
     scored: int
     asked_again: int
     compared: int
     curve: Mapping[int, float]
 
 
-def continual(
-    attempts: Iterable[Attempt], without: Mapping[str, float | None] | None = None, *, tool_calls: int = 0, tool_errors: int = 0
-) -> Continual:
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """Figures of one sequence."""
+
+    accuracy: float | None
+    plasticity: float | None
+    forgetting: float | None
+    forward: float | None
+    area: float | None
+    pairs: int
+    compared: int
+
+
+def continual(attempts: Iterable[Attempt], without: Mapping[str, float | None] | None = None) -> Continual:
     """Figures of a run. `without`: values by task of a run without memory. Unscored attempts are in no mean."""
     seen = [attempt for attempt in attempts if attempt.value is not None]
     first = [attempt for attempt in seen if not attempt.again]
-    pairs = _pairs(first, [attempt for attempt in seen if attempt.again])
-    transfer = _forward(first, without or {})
-    success = _mean([attempt.value or 0.0 for attempt in first])
-    forgotten, backward = forgetting(pairs), backward_transfer(pairs)
-    tools = tool_efficiency(tool_calls, tool_errors)
-    forward = _mean([on - off for on, off in transfer])
+    found = [_of_sequence(group, without or {}) for group in _grouped(seen)]
+    accuracy, plasticity, forgotten, forward, area = (
+        _mean([value for one in found if (value := getattr(one, name)) is not None])
+        for name in ("accuracy", "plasticity", "forgetting", "forward", "area")
+    )
+    stability = None if forgotten is None else 1 - forgotten
+    backward = None if forgotten is None else 0.0 - forgotten
+    balanced = cl_f(plasticity, stability)
     return Continual(
-        success,
+        accuracy,
+        plasticity,
         forgotten,
+        stability,
         backward,
         forward,
-        tools,
-        cl_score(success, forgotten, forward, backward, tools),
+        area,
+        balanced,
+        cl_score(accuracy, forgotten, forward, backward, area, balanced),
+        tool_use_efficiency(first),
         len(first),
-        len(pairs),
-        len(transfer),
+        sum(one.pairs for one in found),
+        sum(one.compared for one in found),
         learning_curve(first),
     )
 
 
-def forgetting(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """From (first, again) of each task that was asked twice; None without any, or when none was solved at first."""
-    recent, current = math.fsum(first for first, _ in pairs), math.fsum(again for _, again in pairs)
-    return (recent - current) / recent if recent else None
+def _grouped(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+    groups: dict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        groups[attempt.sequence].append(attempt)
+    return list(groups.values())
 
 
-def backward_transfer(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """From (first, again) of each task that was asked twice; above 0 when later tasks helped with earlier ones."""
-    return _mean([again - first for first, again in pairs])
+def _of_sequence(attempts: Sequence[Attempt], without: Mapping[str, float | None]) -> _Sequence:
+    first = sorted((attempt for attempt in attempts if not attempt.again), key=lambda attempt: attempt.position)
+    before = {attempt.task: attempt.value or 0.0 for attempt in first}
+    pairs = [(before[one.task], one.value or 0.0) for one in attempts if one.again and one.task in before]
+    transfer = [(one.value or 0.0) - off for one in first if one.position > 1 and (off := without.get(one.task)) is not None]
+    values = [attempt.value or 0.0 for attempt in first]
+    return _Sequence(
+        accuracy=_mean([*(after for _, after in pairs), values[-1]]) if pairs else None,
+        plasticity=_mean(values),
+        forgetting=_mean([earlier - after for earlier, after in pairs]),
+        forward=_mean(transfer),
+        area=_mean([math.fsum(values[:count]) / count for count in range(1, len(values) + 1)]),
+        pairs=len(pairs),
+        compared=len(transfer),
+    )
 
 
-def tool_efficiency(calls: int, errors: int) -> float | None:
-    """Share of tool calls without an error; None without calls."""
-    return (calls - errors) / calls if calls else None
+def cl_f(plasticity: float | None, stability: float | None, beta: float = BETA) -> float | None:
+    """Balance of learning and keeping; below 1 for beta weighs learning more."""
+    if plasticity is None or stability is None:
+        return None
+    scale = beta * beta * plasticity + stability
+    return (1 + beta * beta) * plasticity * stability / scale if scale else 0.0
 
 
 def cl_score(
-    success: float | None, forgotten: float | None, forward: float | None, backward: float | None, tools: float | None
+    accuracy: float | None,
+    forgotten: float | None,
+    forward: float | None,
+    backward: float | None,
+    area: float | None,
+    balanced: float | None,
 ) -> float | None:
-    """The composite; None as soon as one part is."""
-    if success is None or forgotten is None or forward is None or backward is None or tools is None:
+    """The composite with all weights 1; None as soon as one part is."""
+    if accuracy is None or forgotten is None or forward is None or backward is None or area is None or balanced is None:
         return None
-    return success * (1 - forgotten) * (1 + 0.5 * forward + 0.5 * backward) * tools
+    return accuracy - forgotten + forward + backward + area + balanced
+
+
+def tool_use_efficiency(attempts: Iterable[Attempt]) -> float | None:
+    """Median seconds of solved tasks over those of all; None without a solved task or without times."""
+    timed = [attempt for attempt in attempts if attempt.seconds is not None]
+    everything = [attempt.seconds or 0.0 for attempt in timed]
+    solved = [attempt.seconds or 0.0 for attempt in timed if attempt.value == 1.0]
+    return median(solved) / median(everything) if solved and median(everything) else None
 
 
 def learning_curve(attempts: Iterable[Attempt]) -> dict[int, float]:
@@ -105,23 +166,6 @@ def learning_curve(attempts: Iterable[Attempt]) -> dict[int, float]:
         if attempt.value is not None:
             values[attempt.position].append(attempt.value)
     return {position: math.fsum(found) / len(found) for position, found in sorted(values.items())}
-
-
-def _pairs(first: Sequence[Attempt], again: Sequence[Attempt]) -> list[tuple[float, float]]:
-    before = {(attempt.sequence, attempt.task): attempt.value for attempt in first}
-    return [
-        (earlier, attempt.value)
-        for attempt in again
-        if attempt.value is not None and (earlier := before.get((attempt.sequence, attempt.task))) is not None
-    ]
-
-
-def _forward(first: Sequence[Attempt], without: Mapping[str, float | None]) -> list[tuple[float, float]]:
-    return [
-        (attempt.value, off)
-        for attempt in first
-        if attempt.position > 1 and attempt.value is not None and (off := without.get(attempt.task)) is not None
-    ]
 
 
 def _mean(values: Sequence[float]) -> float | None:

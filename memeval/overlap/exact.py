@@ -1,7 +1,7 @@
 """Exact match and containment after normalisation.
 
-Exact match as in SQuAD (Rajpurkar et al. 2016); containment as in NoLiMa (Modarressi et al. 2025) and the
-substring match of MemoryAgentBench (Hu et al. 2025).
+Exact match as in SQuAD (Rajpurkar et al. 2016), in LoCoMo's normal form. `substring` normalises nothing: it is the
+score of NoLiMa (Modarressi et al. 2025), `contains` in its evaluation/async_evaluate.py.
 """
 
 from __future__ import annotations
@@ -21,3 +21,8 @@ def contains(answer: str, golds: Sequence[str]) -> float:
     said = f" {normalize_answer(answer)} "
     wanted = (normalize_answer(gold) for gold in golds)
     return float(any(f" {gold} " in said for gold in wanted if gold))
+
+
+def substring(answer: str, golds: Sequence[str]) -> float:
+    """1 if one of the golds occurs in the answer letter by letter, also within a word, else 0."""
+    return float(any(gold in answer for gold in golds if gold))

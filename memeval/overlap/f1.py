@@ -2,9 +2,7 @@
 
     common = |answer ∩ gold| (with multiplicity), p = common / |answer|, r = common / |gold|, F1 = 2pr / (p + r)
 
-Source: SQuAD (Rajpurkar et al. 2016), with the normalisation and the Porter stemming of LoCoMo. LoCoMo stems with NLTK,
-which departs from Porter's paper in a few words (`us`, `playful`): of 762 answers of a baseline to LoCoMo questions
-6 get another score, the mean is 17.56 here and 17.52 there.
+Source: SQuAD (Rajpurkar et al. 2016), with the normalisation and the stemming of LoCoMo (`memeval.overlap.porter`).
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from memeval.text import normal_stems
+from memeval.overlap.porter import normal_stems
 
 
 def token_f1(answer: str, gold: str) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memeval.text import normal_stems
+from memeval.overlap.porter import normal_stems
 
 
 def rouge_l(answer: str, gold: str) -> float:

@@ -13,7 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from memeval.embedding import RememberingEmbedder
-from memeval.metrics import Targets, efficiency, rank_by, recency, relevancy
+from memeval.metrics import Targets, efficiency, recency, relevancy
+from memeval.metrics.context import context_scores, line_sets
+from memeval.metrics.official import ranking, scorer
 from memeval.protocols import Judge, RetrievalMetric
 from memeval.results.codec import score_to_json, usage_to_json
 from memeval.text import estimate_tokens
@@ -30,18 +32,31 @@ class Gold:
 
 
 def ranking_scores(
-    pieces: Sequence[Retrieved], gold: Gold, metrics: Sequence[RetrievalMetric], cut_offs: Sequence[int]
+    pieces: Sequence[Retrieved],
+    gold: Gold,
+    metrics: Sequence[RetrievalMetric],
+    cut_offs: Sequence[int],
+    granularity: str = "turn",
 ) -> Iterator[dict[str, Any]]:
     """Scores of all metrics at all levels and cut-offs, then recency."""
     for target in gold.targets:
-        ranked = rank_by(pieces, target.level)
+        score = scorer(pieces, target, granularity)
         for metric in metrics:
+            if target.variant == "locomo_official" and metric.name != "recall_fraction":
+                continue  # that script has no other
             for k in cut_offs:
                 name = f"{target.level}.{metric.name}@{k}"
-                value = None if target.skipped else metric(ranked, target.ids, k)
+                value = None if target.skipped else score(metric, k)
                 yield _entry(name, value, target.skipped or _why_unscored(value))
-        fresh = None if target.skipped else recency(ranked, target.ids, gold.dates)
-        yield _entry(f"{target.level}.recency", fresh, target.skipped or ("" if fresh is not None else "dates not known"))
+        yield _recency(pieces, target, gold, granularity)
+
+
+def _recency(pieces: Sequence[Retrieved], target: Targets, gold: Gold, granularity: str) -> dict[str, Any]:
+    name = f"{target.level}.recency"
+    if skipped := target.skipped or ("" if target.ids else "no evidence that can be resolved"):
+        return _entry(name, None, skipped)
+    fresh = recency(ranking(pieces, target, granularity), target.ids, gold.dates)
+    return _entry(name, fresh, "" if fresh is not None else "dates not known")
 
 
 def _why_unscored(value: float | None) -> str:
@@ -51,6 +66,29 @@ def _why_unscored(value: float | None) -> str:
 def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
     status = "scored" if value is not None else "skipped"
     return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
+
+
+def code_scores(question: Question, pieces: Sequence[Retrieved], cut_offs: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Scores by file, line and block of a task whose needed code is known (ContextBench), at each cut-off."""
+    gold = [(str(file), int(start), int(end)) for file, start, end in question.metadata.get("gold_blocks", ())]
+    code = question.metadata.get("code") or {}
+    if not gold or not code or (pieces and not any(piece.turns for piece in pieces)):
+        return
+    for k in cut_offs:
+        for score in context_scores(_lines(question, pieces[:k], code), gold, f"@{k}"):
+            yield _entry(score.metric, score.value, "")
+
+
+def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
+    """Lines by file of the blocks that were found; block n of a file has the lines after those of the blocks before it."""
+    size = int(question.metadata["block_lines"])
+    blocks = []
+    for turn in (turn for piece in pieces for turn in piece.turns):
+        session, _, number = turn.rpartition(":")
+        if session in code and number.isdecimal():
+            file, last = code[session]
+            blocks.append((str(file), (int(number) - 1) * size + 1, min(int(number) * size, int(last))))
+    return line_sets(blocks)
 
 
 def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
@@ -65,10 +103,10 @@ def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -
 
 
 def score_status(score: Score) -> str:
-    """Scored, or why not: without a value and without a call the protocol asks for none; with a call, it said nothing clear."""
+    """Scored, or why not: `skipped` when the protocol asks for none, which the reason says, else the judge said nothing clear."""
     if score.value is not None:
         return "scored"
-    return "unscored" if score.usage.calls or score.usage.cached_calls else "skipped"
+    return "skipped" if score.reason.startswith("skipped") else "unscored"
 
 
 def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
@@ -95,5 +133,5 @@ def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def gold_from_json(payload: Mapping[str, Any]) -> Gold:
     """The gold that was kept with a question."""
-    aims = tuple(Targets(t["variant"], t["level"], tuple(t["ids"]), t["skipped"]) for t in payload["targets"])
+    aims = tuple(map(Targets.from_json, payload["targets"]))
     return Gold(aims, {name: datetime.fromisoformat(at) for name, at in payload["dates"].items()})

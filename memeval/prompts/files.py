@@ -17,6 +17,7 @@ REQUIRED = {
     "answer": frozenset({"question", "memories"}),
     "note": frozenset({"question", "memories"}),
     "judge": frozenset({"question", "response"}),
+    "same": frozenset({"answer", "response"}),
 }
 """What a prompt of each kind can't do without."""
 KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers"})

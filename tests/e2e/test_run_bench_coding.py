@@ -58,8 +58,8 @@ def test_asking_again_gives_forgetting_and_transfer_and_leaves_accuracy_alone(mo
     )
     plugin, off = bench(model, tmp_path, *flags)["cells"]
     found = plugin["summary"]["continual"]
-    assert (found["success"], found["forgetting"], found["forward_transfer"]) == (1.0, 0.0, 1.0)
-    assert found["cl_score"] == pytest.approx(1.5)
+    assert (found["plasticity"], found["forgetting"], found["forward_transfer"]) == (1.0, 0.0, 1.0)
+    assert found["cl_score"] == pytest.approx(4.0)
     assert (plugin["metrics"]["accuracy"]["value"], off["metrics"]["accuracy"]["value"]) == (1.0, 0.5)
     assert plugin["summary"]["tasks"]["total"] == 2
     again = bench(model, tmp_path, *flags)["cells"][1]

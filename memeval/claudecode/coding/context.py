@@ -1,9 +1,6 @@
-"""ContextBench: how much of the code that a task needs an agent looked at, and how much else.
+"""What a session looked at, for ContextBench's scores (`memeval.metrics.context`).
 
-    recall = seen and needed / needed,  precision = seen and needed / seen,  F1 = their harmonic mean
-
-by file and by line; block recall is the share of needed blocks of which a line was seen. What was seen are the lines that the
-Read tool gave (its default is the first 2,000) and files that were edited or written. Source: ContextBench (2026).
+Seen are the lines that the Read tool gave (its default is the first 2,000) and files that were edited or written.
 """
 
 from __future__ import annotations
@@ -14,28 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.contract import ToolCall
+from memeval.metrics.context import Block, context_scores
 from memeval.types import Score
 
 _READ_LINES = 2000
 _CHANGING = ("Edit", "Write")
 
 
-def context_scores(calls: Iterable[ToolCall], gold: Sequence[tuple[str, int, int]], folder: Path) -> list[Score]:
+def session_scores(calls: Iterable[ToolCall], gold: Sequence[Block], folder: Path) -> list[Score]:
     """Scores of a session; none when the task has no gold context."""
-    if not gold:
-        return []
-    seen = lines_seen(calls, folder)
-    needed: dict[str, set[int]] = defaultdict(set)
-    for file, start, end in gold:
-        needed[file].update(range(start, end + 1))
-    lines = [(file, line) for file, numbers in needed.items() for line in numbers]
-    seen_lines = {(file, line) for file, numbers in seen.items() for line in numbers}
-    blocks = sum(any((file, line) in seen_lines for line in range(start, end + 1)) for file, start, end in gold)
-    return [
-        *_scores("context_file", set(seen), set(needed)),
-        *_scores("context_line", seen_lines, set(lines)),
-        Score("context_block_recall", blocks / len(gold), judge="context"),
-    ]
+    return context_scores(lines_seen(calls, folder), [(file, start, end) for file, start, end in gold])
 
 
 def lines_seen(calls: Iterable[ToolCall], folder: Path) -> dict[str, set[int]]:
@@ -72,15 +57,3 @@ def _lines(arguments: Mapping[str, Any], path: Path) -> range:
     except OSError:
         return range(0)
     return range(first, last + 1)
-
-
-def _scores(name: str, seen: set[Any], needed: set[Any]) -> list[Score]:
-    both = len(seen & needed)
-    recall = both / len(needed)
-    precision = both / len(seen) if seen else None
-    f1 = 2 * both / (len(seen) + len(needed))
-    values = {"recall": recall, "precision": precision, "f1": f1}
-    return [
-        Score(f"{name}_{part}", value, "" if value is not None else "nothing was looked at", "context")
-        for part, value in values.items()
-    ]

@@ -10,7 +10,7 @@ from memeval.claudecode.contract import StepKind, StepRecord
 from memeval.metrics.continual import Attempt, continual
 from memeval.metrics.usage import total_usage
 
-SOURCE = "SWE-Bench-CL (Joshi et al. 2025), README, Evaluation Metrics"
+SOURCE = "SWE-Bench-CL (Joshi et al. 2025), paper, section 7, all weights 1"
 
 
 def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -
     calls = [call for record in tasks for call in record.result.tool_calls]
     errors = sum(call.is_error for call in calls)
     off = {attempt.task: attempt.value for attempt in attempts(without) if not attempt.again}
-    found = continual(attempts(tasks), off, tool_calls=len(calls), tool_errors=errors)
+    found = continual(attempts(tasks), off)
     made = asdict(found)
     made["curve"] = {str(position): value for position, value in found.curve.items()}
     return {
@@ -34,7 +34,14 @@ def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -
 def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
     """The attempts at tasks, unscored ones included."""
     return [
-        Attempt(record.sequence_id, payload["task"], payload["position"], value_of(record), bool(payload["again"]))
+        Attempt(
+            record.sequence_id,
+            payload["task"],
+            payload["position"],
+            value_of(record),
+            bool(payload["again"]),
+            record.result.seconds or None,
+        )
         for record in records
         if record.step.kind is StepKind.TASK and _is_task(payload := record.step.payload)
     ]

@@ -120,7 +120,7 @@ class SweTasks:
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
         """Resolved when the tests of SWE-bench pass; unscored where that can't be found out. ContextBench: and what was read."""
         assert step.question is not None
-        looked = context.context_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
+        looked = context.session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
         if why := steps.failed_session(result) or came_upon(result, [self._data, self._around.sources.cache]):
             return steps.unscored(why)
         if self._options["grading"] == "none":

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from memeval.errors import ConfigError, DataError
-from memeval.types import QuestionType
+from memeval.phases.evaluate import code_scores
+from memeval.types import QuestionType, Retrieved
 
 from .conftest import Open, lines, put
 
@@ -253,6 +254,22 @@ def test_contextbench_cuts_a_checkout_into_blocks_and_marks_the_gold(load: Open,
     assert question.evidence_turns == ("s2:1", "s2:2")
     assert question.metadata["gold_blocks"] == (("src/a.py", 9, 12), ("src/gone.py", 1, 1))
     assert case.sessions[1].turns[2].metadata == {"file": "src/a.py", "start_line": 21, "end_line": 25}
+
+
+def test_contextbench_scores_files_lines_and_blocks_of_what_was_retrieved(load: Open, tmp_path: Path) -> None:
+    gold = [{"file": "src/a.py", "start_line": 9, "end_line": 12}, {"file": "src/gone.py", "start_line": 1, "end_line": 1}]
+    repo = tmp_path / "repos" / "org__tool" / "c1"
+    put(repo / "src" / "a.py", "".join(f"line {number}\n" for number in range(1, 26)))
+    put(repo / "b.py", "x = 1\n")
+    options = {"repos": str(tmp_path / "repos"), "block_lines": 10}
+    (case,) = load("contextbench", [task(1, gold_context=json.dumps(gold))], **options).cases()
+    pieces = [Retrieved("", sessions=("s1",), turns=("s1:1",)), Retrieved("", sessions=("s2",), turns=("s2:1", "s2:3"))]
+    scores = {score["metric"]: score["value"] for score in code_scores(case.questions[0], pieces, (1, 2))}
+    assert (scores["context_file_recall@1"], scores["context_line_precision@1"]) == (0.0, 0.0)
+    # b.py with 1 line and src/a.py with lines 1 to 10 and 21 to 25; needed are 9 to 12 there, and a line of a third file
+    assert scores["context_file_recall@2"] == scores["context_file_precision@2"] == scores["context_block_recall@2"] == 0.5
+    assert (scores["context_line_recall@2"], scores["context_line_precision@2"]) == (2 / 5, 2 / 16)
+    assert not list(code_scores(case.questions[0], [Retrieved("of unknown source")], (1,)))
 
 
 def test_contextbench_without_code_has_gold_only_and_a_missing_checkout_is_named(load: Open, tmp_path: Path) -> None:

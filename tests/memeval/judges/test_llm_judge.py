@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -132,16 +133,29 @@ def test_prompt_hashes_of_all_types_are_known_beforehand() -> None:
 def test_a_rubric_is_graded_point_by_point() -> None:
     model = ScriptedModel([Rule(("Requirement: first",), "yes"), Rule(("Requirement: second",), "partly")], default="no")
     judge = open_judge("rubric", model, {"benchmark": "beam"})
-    (score,) = judge.score(question(rubric=["first", "second", "third", "fourth"]), ANSWER)
+    score, cut = judge.score(question(rubric=["first", "second", "third", "fourth"]), ANSWER)
     assert (score.metric, score.value) == ("rubric", pytest.approx((1 + 0.5 + 0 + 0) / 4))
+    assert (cut.metric, cut.value) == ("rubric_cut", pytest.approx(1 / 4)), "BEAM's code cuts a half to 0"
     assert score.usage.calls == 4
     assert score.reason == "yes; partly; no; no"
 
 
+def test_the_order_of_events_is_scored_by_matched_lines() -> None:
+    same = [
+        Rule((f"First: {point}", f"Second: {line}"), "yes") for point, line in (("sowed", "1. sowing"), ("reaped", "2. reaping"))
+    ]
+    judge = open_judge("rubric", ScriptedModel([*same], default="no"), {"benchmark": "beam"})
+    asked = replace(question(rubric=["sowed", "reaped"]), category="event_ordering")
+    values = {score.metric: score.value for score in judge.score(asked, replace(ANSWER, text="2. reaping\n1. sowing"))}
+    assert (values["event_order_f1"], values["event_order_tau"], values["event_order_score"]) == (1.0, 0.0, 0.0)
+    values = {score.metric: score.value for score in judge.score(asked, replace(ANSWER, text="1. sowing\n2. reaping"))}
+    assert (values["event_order_tau"], values["event_order_score"]) == (1.0, 1.0)
+
+
 def test_one_unreadable_grade_leaves_the_rubric_unscored() -> None:
     model = ScriptedModel([Rule(("Requirement: first",), "yes")], default="hm")
-    (score,) = open_judge("rubric", model).score(question(rubric=["first", "second"]), ANSWER)
-    assert score.value is None
+    scores = open_judge("rubric", model).score(question(rubric=["first", "second"]), ANSWER)
+    assert [score.value for score in scores] == [None, None]
     (none,) = open_judge("rubric", model).score(Question("q", "?", QuestionType.INFERENCE), ANSWER)
     assert none.reason.startswith("skipped")
 

@@ -7,9 +7,9 @@ from memeval.metrics.targets import user_side
 from memeval.types import Case, Question, QuestionType, Session, Turn
 
 SESSIONS = (
-    Session("s1", (Turn("s1t1", "user", "I moved to Oslo."), Turn("s1t2", "assistant", "Nice."))),
-    Session("s2", (Turn("s2t1", "user", "Any tips?"), Turn("s2t2", "assistant", "Try the Munch museum."))),
-    Session("s3", (Turn("s3t1", "user", "Bye."),)),
+    Session("s1", (Turn("s1:1", "user", "I moved to Oslo."), Turn("s1:2", "assistant", "Nice."))),
+    Session("s2", (Turn("s2:1", "user", "Any tips?"), Turn("s2:2", "assistant", "Try the Munch museum."))),
+    Session("s3", (Turn("s3:1", "user", "Bye."),)),
 )
 
 
@@ -22,30 +22,30 @@ def found(variant: str, level: str, asked: Question) -> tuple[str, ...]:
 
 
 def test_the_official_variant_counts_what_the_user_said() -> None:
-    both = question(("s1", "s2"), ("s1t1", "s2t2"))
+    both = question(("s1", "s2"), ("s1:1", "s2:2"))
     assert found("official", "session", both) == ("s1",)
-    assert found("official", "turn", both) == ("s1t1",)
+    assert found("official", "turn", both) == ("s1:1",)
     assert found("community", "session", both) == ("s1", "s2")
-    assert found("community", "turn", both) == ("s1t1", "s2t2")
+    assert found("community", "turn", both) == ("s1:1", "s2:2")
 
 
 def test_the_official_variant_skips_what_has_no_target_on_the_users_side() -> None:
-    asked = question(("s2",), ("s2t2",))
+    asked = question(("s2",), ("s2:2",))
     told = targets("official", asked, Case("c", SESSIONS, ()), "session")
     assert (told.ids, told.skipped) == ((), "no target on the user's side")
     assert found("community", "session", asked) == ("s2",)
 
 
 def test_abstention_questions_count_in_the_community_variant_only() -> None:
-    asked = question(("s1",), ("s1t1",), QuestionType.ABSTENTION)
+    asked = question(("s1",), ("s1:1",), QuestionType.ABSTENTION)
     assert targets("official", asked, Case("c", SESSIONS, ()), "session").skipped == "abstention question"
     assert found("community", "session", asked) == ("s1",)
     assert targets("community_answerable", asked, Case("c", SESSIONS, ()), "session").skipped == "abstention question"
-    assert found("community_answerable", "session", question(("s1",), ("s1t1",))) == ("s1",)
+    assert found("community_answerable", "session", question(("s1",), ("s1:1",))) == ("s1",)
 
 
 def test_evidence_that_does_not_exist_is_left_out_and_told() -> None:
-    assert found("locomo", "turn", question((), ("s1t1", "nowhere", "s1t1"))) == ("s1t1",)
+    assert found("locomo", "turn", question((), ("s1:1", "nowhere", "s1:1"))) == ("s1:1",)
     told = targets("", question(("gone",), ()), Case("c", SESSIONS, ()), "session")
     assert (told.variant, told.skipped) == ("evidence", "no evidence that can be resolved")
 
@@ -53,8 +53,10 @@ def test_evidence_that_does_not_exist_is_left_out_and_told() -> None:
 def test_an_unknown_variant_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="official, community"):
         found("best", "session", question((), ()))
-    assert set(VARIANTS) == {"evidence", "locomo", "official", "community", "community_answerable"}
+    assert set(VARIANTS) == {
+        "evidence", "locomo", "locomo_official", "official", "community", "community_answerable",
+    }  # fmt: skip
 
 
 def test_the_user_side_of_a_session() -> None:
-    assert [turn.id for turn in user_side(SESSIONS[0]).turns] == ["s1t1"]
+    assert [turn.id for turn in user_side(SESSIONS[0]).turns] == ["s1:1"]

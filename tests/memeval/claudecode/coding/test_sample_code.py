@@ -97,7 +97,7 @@ def test_the_resolve_rate_follows_from_the_memory_alone(tmp_path: Path, options_
     assert [learning.value_of(record) for record in on] == [1.0] * 20
     assert [learning.value_of(record) for record in off] == [1.0, 0.0, 0.0, 0.0] * 5
     found = learning.summary(on, off)["continual"]
-    assert (found["success"], found["forward_transfer"], found["compared"]) == (1.0, 1.0, 15)
+    assert (found["plasticity"], found["forward_transfer"], found["compared"]) == (1.0, 1.0, 15)
     assert found["cl_score"] is None, "no task was asked again"
     assert learning.summary(off)["continual"]["curve"] == {"1": 1.0, "2": 0.0, "3": 0.0, "4": 0.0}
 
@@ -111,7 +111,7 @@ def test_tasks_asked_again_give_forgetting_and_the_score(tmp_path: Path, options
     found = learning.summary(records, off)
     assert found["continual"]["forgetting"] == 0.0
     assert found["continual"]["backward_transfer"] == 0.0
-    assert found["continual"]["cl_score"] == pytest.approx(1.5)
+    assert found["continual"]["cl_score"] == pytest.approx(4.0)
     assert found["tasks"] == {"total": 20, "resolved": 20, "failed": 0, "unscored": 0}
 
 

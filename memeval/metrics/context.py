@@ -1,0 +1,57 @@
+"""ContextBench: how much of the code that a task needs was handed over, and how much else.
+
+    recall = seen and needed / needed       precision = seen and needed / seen, 1 when nothing was seen
+    F1 = 2 · seen and needed / (seen + needed)
+
+by file and by line, where lines that are named twice count once; block recall is the share of needed blocks of which a
+line was seen. Source: compute_granularity_metrics in contextbench/metrics/compute.py of ContextBench (2026), where recall is
+called coverage. The authors also count definitions of a syntax tree (`symbol`), which is not done here, and sum up sizes
+over all tasks before they divide, where a run has the mean over tasks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from memeval.types import Score
+
+Block = tuple[str, int, int]
+"""Lines of a file, both ends included, from 1."""
+_JUDGE = "context"
+
+
+def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
+    """Numbers of the lines by file."""
+    lines: dict[str, set[int]] = defaultdict(set)
+    for file, start, end in blocks:
+        lines[file].update(range(start, end + 1))
+    return dict(lines)
+
+
+def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[str, float]:
+    """All values; `seen` holds a file without lines when only the file was looked at. Without gold there are none."""
+    if not gold:
+        return {}
+    needed = line_sets(gold)
+    wanted = {(file, line) for file, numbers in needed.items() for line in numbers}
+    lines = {(file, line) for file, numbers in seen.items() for line in numbers}
+    touched = sum(any((file, line) in lines for line in range(start, end + 1)) for file, start, end in gold)
+    return {
+        **_values("context_file", len(seen), len(needed), len(seen.keys() & needed.keys())),
+        **_values("context_line", len(lines), len(wanted), len(lines & wanted)),
+        "context_block_recall": touched / len(gold),
+    }
+
+
+def context_scores(seen: Mapping[str, set[int]], gold: Sequence[Block], suffix: str = "") -> list[Score]:
+    """The values as scores; `suffix` (`@5`) goes behind each name."""
+    return [Score(f"{name}{suffix}", value, "", _JUDGE) for name, value in context_values(seen, gold).items()]
+
+
+def _values(name: str, seen: int, needed: int, both: int) -> dict[str, float]:
+    return {
+        f"{name}_recall": both / needed,
+        f"{name}_precision": both / seen if seen else 1.0,
+        f"{name}_f1": 2 * both / (seen + needed),
+    }
