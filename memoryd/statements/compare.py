@@ -7,6 +7,7 @@ and `wording` (which words differ). Where they leave it open, `doubtful` says so
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -17,6 +18,7 @@ from memoryd.statements.cues import (
     identifiers,
     is_done,
     is_open,
+    language,
     names_cause,
     order_words,
     retracts,
@@ -25,8 +27,8 @@ from memoryd.statements.preferences import another_choice
 from memoryd.statements.reading import STATES, SUBJECTS, Reading, canonical, read_memory
 from memoryd.statements.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
 from memoryd.statements.verdict import compare as verdict_of
-from memoryd.statements.wording import Wording, differ, read, speaks_for
-from memoryd.text import overlap
+from memoryd.statements.wording import PREPOSITIONS, Wording, differ, read, speaks_for
+from memoryd.text import overlap, words
 
 
 class Relation(StrEnum):
@@ -71,6 +73,25 @@ READ_KEPT = 8_192
 _FLIPS = frozenset({Wording.NEGATED, Wording.CORRECTED, Wording.CHANGED_VALUE})
 _CHANGES = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
 _reading = lru_cache(maxsize=READ_KEPT)(read_memory)
+# An order says no more with these than without them.
+_OBLIGATION = re.compile(
+    r"\b(?:must|should|ought to|shall|(?:need|needs|have|has) to|(?:is|are) (?:required|supposed|expected) to"
+    r"|(?:make|be) sure (?:to|that you)|remember to|please|always|(?:every|each) time)\b",
+    re.IGNORECASE,
+)
+# Little words, left out of a reading, in which two statements with the same content may still differ: direction, quantity,
+# owner, time, permission, and verbs that say little.
+_GUARDED = frozenset(
+    """from into out over under up down off by some most few half any other another own my your his her their was were had did
+    may might can could sometimes try want like prefer ask give take get go come put set say tell mean happen need has have
+    keep allow live""".split()
+)
+# "the command make lint" is "make lint": the noun only says what sort of thing the name beside it is.
+_SORTS = frozenset(
+    canonical(noun)
+    for noun in """command tool script program library package file folder module function method class variable branch
+    flag""".split()
+)
 
 
 def reading(said: Said) -> Reading:
@@ -138,6 +159,37 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
         return False
     exchange = apart(left, right) or exchanged(left, right, SUBJECTS) or one_word_exchanged(a, b)
     return not exchange and not rebound(a, b)
+
+
+def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
+    """Whether both have the same content in the same order, but for words that add nothing or a phrase moved to the front."""
+    if language(old.text) != "en" or language(new.text) != "en" or not may_be_same(old, new, a, b):
+        return False
+    extra = a.terms ^ b.terms
+    if not a.terms & b.terms or not extra <= _SORTS or (a.terms - b.terms and b.terms - a.terms):
+        return False
+    if a.statement.limits != b.statement.limits or a.markers != b.markers or _guarded(old.text) != _guarded(new.text):
+        return False
+    if a.spoken_for - extra != b.spoken_for - extra or a.spoken_against - extra != b.spoken_against - extra:
+        return False
+    first, second = (tuple(term for term in reading.order if term not in extra) for reading in (a, b))
+    return first == second or _is_fronted(first, second, a, b)
+
+
+def _guarded(text: str) -> frozenset[str]:
+    return frozenset(canonical(word) for word in words(_OBLIGATION.sub(" ", text))) & _GUARDED_TERMS
+
+
+_GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
+
+
+def _is_fronted(first: tuple[str, ...], second: tuple[str, ...], a: Reading, b: Reading) -> bool:
+    """Whether one order is the other with the phrase after a preposition put first: "Before X, do Y" and "Do Y before X"."""
+    if len(first) != len(second) or not any(
+        reading.statement.tokens[:1] and reading.statement.tokens[0] in PREPOSITIONS for reading in (a, b)
+    ):
+        return False
+    return any(first[cut:] + first[:cut] == second for cut in range(1, len(first)))
 
 
 def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:

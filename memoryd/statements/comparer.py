@@ -11,7 +11,17 @@ from functools import lru_cache
 from memoryd.protocols import Embedder, FloatArray
 from memoryd.router.relevance import is_foreign
 from memoryd.statements.classifier import Model, load
-from memoryd.statements.compare import RETRACTED, Comparison, Relation, Said, compare_read, may_be_same, reading
+from memoryd.statements.compare import (
+    CONFLICTS,
+    RETRACTED,
+    Comparison,
+    Relation,
+    Said,
+    compare_read,
+    may_be_same,
+    plainly_same,
+    reading,
+)
 from memoryd.statements.features import features
 from memoryd.statements.reading import Reading
 from memoryd.statements.verdict import names_other_things
@@ -54,6 +64,8 @@ class Comparer:
             return rules
         if rules.reason not in MARKED and names_other_things(a, b):
             return Comparison(Relation.DIFFERENT, "another thing of the same sort")
+        if rules.relation not in CONFLICTS and plainly_same(old, new, a, b):
+            return Comparison(Relation.SAME, "the same in other words")
         model = load()
         chances = model.chances(features(old, new, a, b, rules))
         return weighed(model, rules, chances, old.by_user and new.by_user, may_be_same(old, new, a, b))

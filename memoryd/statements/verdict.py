@@ -8,6 +8,7 @@ pairs in tests/memoryd/dream/pairs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +16,7 @@ from enum import StrEnum
 from memoryd.statements.cues import has_correction
 from memoryd.statements.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
 from memoryd.statements.reading import NUMBER_WORDS as _NUMBER_WORDS
-from memoryd.statements.wording import IDENTIFIED, Wording, differ
+from memoryd.statements.wording import IDENTIFIED, PREPOSITIONS, Wording, differ
 from memoryd.text import STOP_WORDS
 
 SUBSET_COSINE = 0.8
@@ -29,6 +30,12 @@ DOUBTFUL_COSINE = 0.86
 PREFIX = 5
 REBOUND = 3
 MOST_BOUND = 24
+# One may do as many of these as one likes: "run lint" leaves "run the tests" as it is.
+_REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
+_OPENERS = frozenset("always never please also and then you we must should first".split())
+# What follows is one answer of several: another number is another version.
+_EXCLUSIVE = frozenset("use uses using used prefer prefers need needs require requires is are called named want wants".split())
+_SERIES = re.compile(r"(?P<name>[^\W\d_]{2,40}[_-]?)\d{1,6}$")
 _DIRECTIONS = frozenset({"than", "from", "over", "into", "calls", "sends", "als", "que", "чем"})
 
 
@@ -243,7 +250,13 @@ def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
 
 
 def names_other_things(a: Reading, b: Reading) -> bool:
-    """Whether numbers that name things ("module 3", "PR 14") differ: what is said of the one says nothing of the other."""
+    """Whether things that are named differ ("module 3", "PR 14", "run one"): what is said of one says nothing of the other."""
+    if has_correction(b.statement.text):
+        return _numbers_name(a, b)
+    return _numbers_name(a, b) or _other_object(a, b)
+
+
+def _numbers_name(a: Reading, b: Reading) -> bool:
     left, right = set(a.values) - set(b.values), set(b.values) - set(a.values)
     pair = _pair(a, b, None)
     return (
@@ -251,6 +264,20 @@ def names_other_things(a: Reading, b: Reading) -> bool:
         and any(_identifies(value, pair) for value in left)
         and any(_identifies(value, pair) for value in right)
     )
+
+
+def _other_object(a: Reading, b: Reading) -> bool:
+    """One word is exchanged: another member of a series ("shard1", "shard2"), or what an order says to do something with."""
+    tokens, others = a.statement.tokens, b.statement.tokens
+    unlike = [place for place, (x, y) in enumerate(zip(tokens, others, strict=False)) if x != y]
+    if len(tokens) != len(others) or len(unlike) != 1 or unlike[0] == 0:
+        return False
+    x, y, before = tokens[unlike[0]], others[unlike[0]], tokens[unlike[0] - 1]
+    series = _SERIES.match(x), _SERIES.match(y)
+    if series[0] and series[1] and series[0]["name"] == series[1]["name"]:
+        return before not in PREPOSITIONS and before not in _EXCLUSIVE
+    order = [token for token in tokens if token not in _OPENERS][:1] == [before]
+    return order and before in _REPEATABLE and not apart([canonical(x)], [canonical(y)])
 
 
 def _is_number(value: str) -> bool:

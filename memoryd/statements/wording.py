@@ -56,7 +56,7 @@ _PASSING_WORDS = frozenset(
     """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally
     correction update remember note again today nowadays currently please lets let""".split()
 )
-_PREPOSITIONS = frozenset(
+PREPOSITIONS = frozenset(
     """to before after into against than between through in for on at of from under with within during by via per inside
     about""".split()
 )
@@ -215,7 +215,7 @@ def _changed(a: Statement, b: Statement) -> Wording:
         return Wording.DIFFERENT
     if _all_numbers(gone) and _all_numbers(come):
         return Wording.CHANGED_VALUE
-    return Wording.DIFFERENT if left[head - 1] in _PREPOSITIONS else Wording.CHANGED_WORD
+    return Wording.DIFFERENT if left[head - 1] in PREPOSITIONS else Wording.CHANGED_WORD
 
 
 def _tokens(text: str) -> list[str]:

@@ -100,3 +100,33 @@ def test_what_tells_statements_apart_is_never_merged_away(comparer: Comparer, ol
     for first, second in ((old, new), (new, old)):
         for source in (True, False):
             assert comparer.compare(Said(first, by_user=source), Said(second, by_user=source)).relation is not Relation.SAME
+
+
+RULES_OF_ONE_KIND = [
+    "Always run `tox -q` before you push.",
+    "Before pushing, always run tox -q.",
+    "Run tox -q before each push, always.",
+    "You must always run tox -q before pushing.",
+    "Always run the command tox -q before pushing.",
+]
+
+
+@pytest.mark.parametrize("old", RULES_OF_ONE_KIND)
+@pytest.mark.parametrize("new", RULES_OF_ONE_KIND)
+def test_a_rule_in_other_words_is_the_same_rule(old: str, new: str) -> None:
+    assert Comparer().compare(Said(old), Said(new)).relation is Relation.SAME
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Always run otter3 first.", "Always run otter4 first."),
+        ("Always run the formatter first.", "Always run the migrations first."),
+        ("The export reads shard1 last.", "The export reads shard2 last."),
+    ],
+)
+def test_other_names_in_the_same_place_are_other_rules(old: str, new: str) -> None:
+    found = Comparer().compare(Said(old), Said(new))
+    assert found.relation is Relation.DIFFERENT
+    if "otter" in old or "shard" in old:
+        assert not found.doubtful

@@ -6,6 +6,7 @@ Fitted by benchmarks/fit_acts.py on sentences written for this project; needs th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,8 @@ import numpy as np
 from memoryd.protocols import Embedder, FloatArray
 
 WEIGHTS = Path(__file__).with_name("acts.npy")
+# "shard3", "case12": which member of a series is named must not decide whether a sentence is a rule.
+_NUMBERED_NAME = re.compile(r"(?<![\w.-])([^\W\d_]{3,40})\d{1,6}(?![\w.-])")
 
 
 class Judge:
@@ -33,5 +36,5 @@ class Judge:
         if not texts:
             return []
         bar, bias, weights = self._weights[0], self._weights[1], self._weights[2:]
-        scores = self._embedder.embed(list(texts)) @ weights + bias
+        scores = self._embedder.embed([_NUMBERED_NAME.sub(r"\1", text) for text in texts]) @ weights + bias
         return [bool(score >= bar) for score in scores]

@@ -9,8 +9,10 @@ import pytest
 from benchmarks.fit_acts import load
 from memoryd.daydream.heuristic import HeuristicExtractor
 from memoryd.daydream.heuristic.acts import Act, act_of, acts_of
+from memoryd.daydream.heuristic.judge import Judge
 from memoryd.daydream.heuristic.score import Weights
 from memoryd.daydream.heuristic.sentences import statements
+from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.types import Kind, Passage, Polarity, Status
 from tests.memoryd.daydream.talk import active, found, talk
 
@@ -258,3 +260,9 @@ def test_a_finding_after_which_a_step_still_fails_is_not_active() -> None:
     turns = talk("U: please look", "X: make", "T: failed", cause, "X: make", "T: failed again")
     failed = (*turns[:-1], replace(turns[-1], error=True))
     assert len(active(turns)) == 1 and active(failed) == []
+
+
+def test_which_member_of_a_series_is_named_does_not_decide_whether_it_is_a_rule() -> None:
+    judge = Judge(OnnxEmbedder())
+    agreed = judge.agrees([f"Always start otter{number} first." for number in range(12)])
+    assert len(set(agreed)) == 1

@@ -35,10 +35,10 @@ LANGUAGE = (
 WRONG_PORT = "The staging database listens on port 5999."
 RULE = (
     (2, "Always run make lint before committing."),
-    (6, "Before committing, always run make lint."),
+    (6, "Always run `make lint` before you commit."),
     (11, "Before committing, always run make lint."),
-    (17, "Before committing, always run make lint!"),
-    (23, "Always run make lint before committing!"),
+    (17, "Run make lint before each commit, always."),
+    (23, "You must always run make lint before committing."),
 )
 FORBIDDEN = (
     "Use the global Redis cache for user sessions.",
@@ -116,7 +116,7 @@ class Month:
         for first, text in RULE:
             if day == first:
                 self.hear(session, text, Kind.RULE, polarity=Polarity.DO)
-                self.take_in(f"laptop-{day}", text, Kind.RULE, Polarity.DO)
+                self.take_in(f"laptop-{day}", text.replace("make lint", "the command make lint"), Kind.RULE, Polarity.DO)
         if day == 3:
             self.hear(session, FORBIDDEN[0], Kind.DECISION)
             self.store.write(
