@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from memoryd.client import Client, ensure_daemon
 from memoryd.config import Settings, load_settings
+from memoryd.errors import NotFoundError
 from tests.memoryd.console import realistic
 from tests.waiting import HANGS_SECONDS, until
 
@@ -72,3 +74,10 @@ def enter(page: Any, link: str) -> None:
     """Open the console by a one-time link and wait until the page that takes the ticket has left for the start page."""
     page.goto(link)
     page.wait_for_url(lambda url: "ticket=" not in url)
+
+
+def purge(store: Store, *ids: str) -> None:
+    """Purge memories; one may be gone already as an earlier wording of another."""
+    for id in ids:
+        with suppress(NotFoundError):
+            store.call("forget", id=id, purge=True)

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import realistic
-from browsing import Store, enter
+from browsing import Store, enter, purge
 
 from memoryd.client import ensure_daemon
 
@@ -21,7 +21,7 @@ def own(full):
         "id"
     ]
     yield id
-    full.call("forget", id=id, purge=True)
+    purge(full, id)
 
 
 def path_of(store, id):
@@ -90,7 +90,7 @@ def test_an_edit_is_saved_and_the_older_wording_stays(opened, checked, full, own
     assert page.locator("article strong").inner_text() == "ten"
     new = page.url.rsplit("/", 1)[1]
     assert full.call("get_memory", id=own)["memory"]["status"] == "superseded"
-    full.call("forget", id=new, purge=True)
+    purge(full, new)
 
 
 def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened, checked, full, own):
@@ -108,7 +108,7 @@ def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened, che
     page.get_by_role("button", name="Use this one").click()
     page.wait_for_url(re.compile(r"/memories/mem_\w+$"))
     assert "eleven" in page.locator("article").inner_text()
-    full.call("forget", id=page.url.rsplit("/", 1)[1], purge=True)
+    purge(full, page.url.rsplit("/", 1)[1])
 
 
 @pytest.fixture
@@ -153,8 +153,7 @@ def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened, full, own)
     last = other.url.rsplit("/", 1)[1]
     found = full.call("get_memory", id=last)["memory"]
     assert (found["content"], found["status"], found["supersedes"]) == ("The ferry leaves at twelve.", "active", newer)
-    for id in (newer, last):
-        full.call("forget", id=id, purge=True)
+    purge(full, newer, last)
 
 
 def test_a_form_of_an_ended_session_is_saved_once_another_is_open(opened, full, own):
@@ -207,8 +206,7 @@ def test_two_memories_are_merged(opened, checked, full, own):
     page.get_by_role("button", name="Merge").click()
     page.locator(".flash", has_text="Merged").wait_for()
     merged = page.url.rsplit("/", 1)[1]
-    for id in (merged, other):
-        full.call("forget", id=id, purge=True)
+    purge(full, merged, other)
 
 
 def test_the_slider_goes_back_in_time_and_the_date_says_so(opened, checked):

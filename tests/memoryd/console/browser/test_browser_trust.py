@@ -97,7 +97,7 @@ def test_one_proposal_is_accepted_and_the_rest_refused(opened, small):
     page.wait_for_url("**/dreams/accept-*")
     page.goto(f"{page.base}/dreams")
     page.get_by_role("button", name=f"Refuse {second}").click()
-    page.get_by_text("Nothing waits for you.").wait_for()
+    page.get_by_text("1 proposal refused").wait_for()
     assert small.call("proposals")["proposals"] == []
 
 
