@@ -42,10 +42,11 @@ from typing import Any
 import orjson
 
 from memoryd.api.dispatch import Api
+from memoryd.api.registry import tools
 from memoryd.config import Settings, load_settings
 from memoryd.daydream.render import middle_cut, render
 from memoryd.daydream.transcript import ReadLimits, read_all
-from memoryd.mcp.tools import BY_NAME, INSTRUCTIONS
+from memoryd.mcp.server import INSTRUCTIONS
 from memoryd.state import State
 from memoryd.text import one_line
 from memoryd.types import Passage, Turn, TurnKind
@@ -204,12 +205,13 @@ def _brief(turn: Turn) -> Turn:
 
 def tool_page() -> str:
     """What a model is told of memory in every session."""
-    spec = BY_NAME["settle"]
-    schema = json.dumps(spec.input_schema, indent=1, ensure_ascii=False)
+    operation = tools()["settle"]
+    told = operation.tool.description if operation.tool else operation.summary
+    schema = json.dumps(operation.input_schema(), indent=1, ensure_ascii=False)
     return (
         "# You play the assistant of the session\n\nYou work on the user's prompt as ever; only your call of `settle` counts, "
         "beside that work. Write its arguments as JSON into NN.json for each NN.md, in order. Know nothing but these files.\n\n"
-        f"## What the server says about itself\n\n{INSTRUCTIONS}\n\n## settle\n\n{spec.description}\n\n```json\n{schema}\n```\n"
+        f"## What the server says about itself\n\n{INSTRUCTIONS}\n\n## settle\n\n{told}\n\n```json\n{schema}\n```\n"
     )
 
 

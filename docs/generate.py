@@ -22,10 +22,10 @@ sys.path.insert(0, str(ROOT))  # so that the tables of the tests can be read too
 
 from memeval.cli import root as memeval_root  # noqa: E402
 from memeval.cli.app import build as memeval_app  # noqa: E402
+from memoryd.api.registry import Operation, Tool, tools  # noqa: E402
 from memoryd.cli.app import app  # noqa: E402
 from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
 from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
-from memoryd.mcp.tools import TOOLS, ToolSpec  # noqa: E402
 from tests.test_layers import LAYERS, SEPARATE  # noqa: E402
 
 WIDTH = 78
@@ -151,7 +151,7 @@ def kind_of(schema: Mapping[str, Any]) -> str:
     return " ".join([kind, *limits])
 
 
-def hints(spec: ToolSpec) -> str:
+def hints(spec: Tool) -> str:
     """The tool's annotations."""
     words = [
         f"readOnlyHint {str(spec.read_only).lower()}",
@@ -171,15 +171,17 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def tools_block() -> str:
     """Every MCP tool with its text, annotations, parameters and result."""
-    return "\n".join(part for spec in TOOLS for part in _tool(spec))
+    return "\n".join(part for operation in tools().values() for part in _tool(operation))
 
 
-def _tool(spec: ToolSpec) -> Iterator[str]:
-    yield from (f"### {spec.name}\n", f"{spec.description}\n", f"Annotations: {hints(spec)}.\n")
-    parameters = list(_parameters(spec.input_schema))
+def _tool(operation: Operation[Any, Any]) -> Iterator[str]:
+    tool = operation.tool
+    assert tool is not None
+    yield from (f"### {operation.name}\n", f"{tool.description}\n", f"Annotations: {hints(tool)}.\n")
+    parameters = list(_parameters(operation.input_schema()))
     yield table(("parameter", "type", "required", "default", "meaning"), parameters) if parameters else "No parameters.\n"
     yield "Result:\n"
-    yield table(("field", "type", "meaning"), [(row[0], row[1], row[4]) for row in _parameters(spec.output_schema)])
+    yield table(("field", "type", "meaning"), [(row[0], row[1], row[4]) for row in _parameters(operation.output_schema())])
 
 
 def layers_block() -> str:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,9 @@ from memoryd.ledger import Ledger
 from memoryd.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.ranking import Ranker, Sources
 from memoryd.statements import RULES, Comparer, Comparison, Said
+from memoryd.stores.browse import key_of, parse_key
 from memoryd.stores.graph import GraphStore
+from memoryd.stores.graph_around import Surroundings
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
@@ -485,9 +488,9 @@ class Orchestrator:
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
         """Memories linked with this one, nearest first."""
         self.require(id)
-        return self.in_graph(lambda graph: graph.related(id, depth=depth, types=types, k=k))
+        return self._in_graph(lambda graph: graph.related(id, depth=depth, types=types, k=k))
 
-    def in_graph(self, work: Callable[[GraphStore], T]) -> T:
+    def _in_graph(self, work: Callable[[GraphStore], T]) -> T:
         """What some work on the graph gives; the graph is up to date."""
         self._link_waiting(list(self._unlinked))
         return self._graph.use(work)
@@ -495,6 +498,44 @@ class Orchestrator:
     def vectors(self) -> dict[str, FloatArray]:
         """The unit vectors of all memories that have one, by id."""
         return self._vector.use(VectorStore.vectors) if self._vector is not None else {}
+
+    # Looking through the memories without a search
+
+    def page(self, query: Query, k: int, after: str = "") -> list[MemoryItem]:
+        """The newest items that pass the filters, behind the place `after` if one is given. Raises InputError."""
+        return self.markdown.page(query, k, parse_key(after) if after else None)
+
+    def place_of(self, item: MemoryItem) -> str:
+        """Where an item stands in the order of `page`."""
+        return key_of(item).to_text()
+
+    def tally(self, query: Query) -> list[tuple[str, str, int]]:
+        """(kind, status, number) of the items that pass the filters."""
+        return self.markdown.tally(query)
+
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        """When the oldest and the newest item were made."""
+        return self.markdown.span()
+
+    def project_counts(self) -> dict[str, int]:
+        """How many items each project has, whatever their status."""
+        return self.markdown.projects()
+
+    def path_of(self, id: str) -> Path | None:
+        """The item's file."""
+        return self.markdown.path_of(id)
+
+    def fingerprint(self, id: str) -> str:
+        """Digest of the item's file as it is now; empty when there is none."""
+        return self.markdown.fingerprint(id)
+
+    def around(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Surroundings:
+        """Nodes and edges around a memory or a name."""
+        return self._in_graph(lambda graph: graph.around(about, query, types=types, depth=depth, most=most))
+
+    def names(self, prefix: str, k: int) -> list[tuple[str, int]]:
+        """Names that memories mention, those mentioned most first."""
+        return self._in_graph(lambda graph: graph.entities(prefix, k))
 
     def count(self, query: Query) -> int:
         """How many items pass the filters; the text is ignored."""

@@ -1,229 +1,350 @@
-"""The calls about dreams: dream, undo, journal, why, proposals; and the recurring ones."""
+"""Operations about dreams: dream, decide, undo, journal, why, proposals, forget a project; and the recurring ones."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 
-from memoryd.api.memories import Caller
-from memoryd.api.params import Params
+from memoryd.api.parameters import ALL, count, flag, memory_id, request, text, texts
+from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.codec import is_id, item_to_dict
 from memoryd.daemon.contract import Slot
-from memoryd.daemon.threads import lower_priority
-from memoryd.dream.journal import Head, Record
-from memoryd.dream.lines import file_lines
-from memoryd.dream.plan import Change, Undecided
-from memoryd.dream.proposals import Proposal
-from memoryd.dream.sweep import LAST_ERROR, LAST_RUN, DreamRunning, Report, Sweep
-from memoryd.dream.why import differences, why
 from memoryd.errors import InputError, NotFoundError
-from memoryd.ledger import How
-from memoryd.project import ProjectRegistry
-from memoryd.recall.inject import Injector
-from memoryd.service import Orchestrator
-from memoryd.state import State
-from memoryd.types import MemoryItem, Project, Scope, Status
+from memoryd.types import MemoryItem, Scope, Status
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+    from memoryd.dream.journal import Head, Record
+    from memoryd.dream.plan import Change, Undecided
+    from memoryd.dream.proposals import Proposal
+    from memoryd.dream.sweep import Report
 
 IDLE_CHECK_SECONDS = 60.0
-RECENT_SESSIONS = 50
 MOST_ENTRIES = 1_000_000
-UNKNOWN_SESSION = "unknown"
-EVERYTHING = "all"
 _BORING = frozenset({"backends", "trust"})
 
 
-class DreamCalls:
-    """dream, undo, journal, why, proposals, decide, forget_project."""
+@request
+class RunDream:
+    """Whether to change anything, and how much to show."""
 
-    def __init__(self, sweep: Sweep, service: Orchestrator, state: State, registry: ProjectRegistry, injector: Injector) -> None:
-        self._sweep = sweep
-        self._service = service
-        self._state = state
-        self._registry = registry
-        self._injector = injector
+    dry_run: bool = flag("Only say what would be done.", default=True)
+    lines: int = count(default=0, high=MOST_ENTRIES, help="How many changes to show as lines of the file, too.", in_tool=False)
 
-    # By hand
 
-    def dream(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Merge, correct and forget; with `dry_run` (the default) only say what would be done.
+class DreamAnswer(TypedDict):
+    """What a dream did or would do."""
 
-        With `lines` the first `lines` changes also as lines of their memory's file.
-        """
-        dry, lines = params.flag("dry_run", True), params.count("lines", 0, high=MOST_ENTRIES)
-        params.done()
-        lower_priority()  # this thread answers this call only, and hooks go first
-        if dry:
-            draft = self._sweep.draft()
-            return _answer("planned", Report("", draft, draft.changes), lines)
-        report = self._sweep.run("asked for by the model" if caller.is_model else "by hand")
-        self._after()
-        return _answer("done" if report.entry else "nothing to do", report, lines)
+    status: Annotated[str, Shown("planned, done or nothing to do.", always=True)]
+    entry: Annotated[str, Shown("The journal entry, for undo.")]
+    counts: dict[str, int]
+    changes: Annotated[list[dict[str, Any]], Shown("id, stage, action, reason, differences.", always=True)]
+    proposals: Annotated[list[dict[str, Any]], Shown("What waits for the user's consent.")]
+    undecided: Annotated[list[dict[str, Any]], Shown("Contradictions for the user to settle.")]
+    refused_before: int
+    model_failed: int
+    changed_meanwhile: list[str]
+    left_out: Annotated[int, Shown("How many more there are.")]
 
-    def decide(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Carry out (`accept`) or refuse proposals; "all" means all that wait."""
-        accepted, refused = params.texts("accept"), params.texts("refuse")
-        params.done()
-        if not accepted and not refused:
-            raise InputError("decide: on what?", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
-        out: dict[str, Any] = {"refused": self._sweep.refuse(_named(refused)) if refused else []}
-        report = self._sweep.accept(_named(accepted)) if accepted else None
-        self._after()
-        changed = [_change(change) for change in report.applied] if report else []
-        stale = sorted({change.id for change in report.stale}) if report else []
-        return out | {"entry": report.entry if report else "", "accepted": changed, "changed_since": stale}
 
-    def undo(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Take back a journal entry, the last change of a memory, or (without id) the last entry that stands.
+@operation(
+    RunDream,
+    DreamAnswer,
+    tool=Tool(
+        "Tidy up the memory",
+        "Merge duplicates, settle contradictions and let old memories fade. By default it only says what it would do and why "
+        "(dry run): show that to the user. Call it with dry_run false only after the user agreed. What the user wrote, pinned or "
+        "edited is never touched without consent but comes as a proposal; the user can take everything back with `memoryd undo`.",
+        order=120,
+        read_only=False,
+        list_key="changes",
+        more="the user can see all of it with memoryd dream --dry-run",
+    ),
+)
+def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
+    """Merge, correct and forget; with `dry_run` (the default) only say what would be done.
 
-        With `only` (memory ids) just these changes of the entry, each with what it stands or falls with.
-        """
-        target, only = params.text("id"), params.texts("only")
-        params.done()
-        if only and is_id(target):
-            raise InputError("undo: 'only' goes with a journal entry.", fix="Give the entry's name, e.g. dream-0007.")
-        if only and not target:
-            raise InputError("undo: of which entry?", fix="Give its name: see 'memoryd journal'.")
-        try:
-            undone = self._sweep.undo(target, only)
-        except NotFoundError:
-            if not is_id(target) or not (taken_back := self._undo_rewording(target)):
-                raise
-            return taken_back
-        self._after()
-        refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
-        return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
+    With `lines` the first `lines` changes also as lines of their memory's file.
+    """
+    from memoryd.daemon.threads import lower_priority
+    from memoryd.dream.sweep import Report
 
-    def _undo_rewording(self, id: str) -> dict[str, Any] | None:
-        """Let the memory that this one replaced hold again. None when it replaced none, or no longer holds itself."""
-        newer = self._service.get(id)
-        older = self._service.get(newer.supersedes) if newer and newer.supersedes else None
-        if newer is None or older is None or newer.status is not Status.ACTIVE:
-            return None
-        with self._service.writing():
-            self._service.forget(newer.id)
-            restored = self._service.restore(older.id)
-            if restored.status is not Status.ACTIVE:  # forgotten by the user before it was replaced
-                restored = self._service.restore(older.id)
-        self._after()
-        return {"entry": "", "of": id, "restored": [restored.id], "refused": []}
+    lower_priority()  # this thread answers this call only, and hooks go first
+    if request.dry_run:
+        draft = runtime.sweep.draft()
+        return _answer("planned", Report("", draft, draft.changes), request.lines)
+    report = runtime.sweep.run("asked for by the model" if caller.is_model else "by hand")
+    runtime.refresh_answers()
+    return _answer("done" if report.entry else "nothing to do", report, request.lines)
 
-    def journal(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What dreams, acceptances, undos and forgotten projects there were, newest first.
 
-        With `id` all that one of them did (at most `changes`, from `offset`); with `lines` each also as lines of the file.
-        """
-        name, limit, offset = params.text("id"), params.count("limit", 20, low=1), params.count("offset", 0, high=MOST_ENTRIES)
-        lines, most = params.flag("lines"), params.count("changes", MOST_ENTRIES, low=1, high=MOST_ENTRIES)
-        params.done()
-        if name:
-            head, records = self._sweep.journal.head(name), self._sweep.journal.records(name, offset, most + 1)
-            left = max(1, head.memories - offset - most) if len(records) > most else 0  # what was purged is not among the records
-            return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
-        names = self._sweep.journal.names()[::-1]
-        shown = names[offset : offset + limit]
-        return {
-            "entries": [_head(self._sweep.journal.head(name)) for name in shown],
-            "left_out": max(0, len(names) - offset - len(shown)),
-        }
+@request
+class Decide:
+    """Proposals; "all" means all that wait."""
 
-    def why(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Where a memory came from, what used it, what changed it."""
-        id = params.id()
-        params.done()
-        path = self._service.markdown.path_of(id)
-        return why(id, self._service, self._state.ledger, self._sweep.journal) | {"path": str(path) if path else ""}
+    accept: tuple[str, ...] = texts(help="Carry out these.")
+    refuse: tuple[str, ...] = texts(help="Never do these.")
 
-    def proposals(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What waits for the user's consent, and contradictions that only the user can settle.
 
-        At most `most` of each, the proposals from `first` on. With `lines` each change also as lines of the memory's file.
-        """
-        lines, first = params.flag("lines"), params.count("first", 0, high=MOST_ENTRIES)
-        most = params.count("most", MOST_ENTRIES, low=1, high=MOST_ENTRIES)
-        params.done()
-        page = self._sweep.proposals.page(first, most)
-        pairs = (self._undecided(pair) for pair in page.undecided)
-        shown = list(islice((pair for pair in pairs if pair is not None), most))
-        return {
-            "proposals": [_proposal(proposal, lines) for proposal in page.proposals],
-            "total": page.total,
-            "undecided": shown,
-            "undecided_left": len(page.undecided) - most if len(shown) == most else 0,
-        }
+class Decided(TypedDict):
+    """What was changed and what was refused."""
 
-    def _undecided(self, pair: Undecided) -> dict[str, Any] | None:
-        """None when it is settled: one of the two is active no more."""
-        found = [item for id in (pair.first, pair.second) if (item := self._service.get(id)) is not None]
-        active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
-        return {"memories": active, "reason": pair.reason} if len(active) == 2 else None  # noqa: PLR2004 - a pair
+    refused: list[str]
+    entry: str
+    accepted: list[dict[str, Any]]
+    changed_since: list[str]
 
-    def forget_project(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Hide all memories of one project, as `forget` does; one journal entry, so that `undo` brings them back.
 
-        Memories for all projects (scope user) stay. `project` is an id, or an unambiguous name. With `dry_run` only count.
-        """
-        named, dry = params.required("project"), params.flag("dry_run")
-        params.done()
-        project = self._registry.find(named) or named
-        items = [item for item in self._service.all() if _belongs(item, project)]
-        name = self._registry.known().get(project, "")
-        if not items and not name:
-            raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix="See 'memoryd projects'.")
-        entry = "" if dry or not items else self._sweep.forget(items, f"forget project {name or project}")
-        self._after()
-        return {"project": project, "name": name or project, "memories": len(items), "entry": entry}
+@operation(Decide, Decided, person_only=True)
+def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
+    """Carry out (`accept`) or refuse proposals; "all" means all that wait."""
+    accepted, refused = request.accept, request.refuse
+    if not accepted and not refused:
+        raise InputError("decide: on what?", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
+    gone = runtime.sweep.refuse(_named(refused)) if refused else []
+    report = runtime.sweep.accept(_named(accepted)) if accepted else None
+    runtime.refresh_answers()
+    return {
+        "refused": gone,
+        "entry": report.entry if report else "",
+        "accepted": [_change(change) for change in report.applied] if report else [],
+        "changed_since": sorted({change.id for change in report.stale}) if report else [],
+    }
 
-    # By itself
 
-    def slots(self, dream_time: str) -> list[Slot]:
-        """The nightly dream, and the early one of a machine that is idle."""
-        return [
-            Slot("dream", lambda: self._run("nightly"), daily_at=dream_time, last_run=self._sweep.last_run()),
-            Slot("dream when idle", self._when_idle, every_seconds=IDLE_CHECK_SECONDS),
-        ]
+@request
+class Undo:
+    """A journal entry, or a memory; without any, the last entry that stands."""
 
-    def _when_idle(self) -> None:
-        if self._sweep.is_due_when_idle():
-            self._run("idle")
+    id: str = text(help="A journal entry, or a memory.")
+    only: tuple[str, ...] = texts(help="Of a journal entry only this memory's change. May be repeated.")
 
-    def _run(self, trigger: str) -> None:
-        with contextlib.suppress(DreamRunning):  # somebody was quicker: once is enough
-            self._sweep.run(trigger)
-            self._after()
 
-    def _after(self) -> None:
-        """The answers for hooks that find no daemon must not show what is replaced now."""
-        for id, name in self._registry.known().items():
-            if anchors := self._registry.anchors(id):
-                self._injector.cache_governance(Project(id, name, anchors[0]))
+class Undone(TypedDict):
+    """What is as it was before."""
 
-    # Beside other calls
+    entry: str
+    of: str
+    restored: list[str]
+    refused: list[dict[str, str]]
 
-    def erase(self, id: str) -> None:
-        """Delete a memory from snapshots and proposals, before it is purged."""
-        for each in (id, *self._service.wordings(id)) if is_id(id) else ():
-            self._sweep.erase(each)
 
-    def summary(self) -> dict[str, Any]:
-        """What the status says about dreams."""
-        waiting, undecided = self._sweep.proposals.counts()
-        notes = {"last_run": self._state.note(LAST_RUN), "last_error": self._state.note(LAST_ERROR)}
-        return {**notes, "proposals": waiting, "undecided": undecided}
+@operation(Undo, Undone, person_only=True)
+def undo(runtime: Runtime, request: Undo, caller: Caller) -> Undone:
+    """Take back a journal entry, the last change of a memory, or (without id) the last entry that stands.
 
-    def note_returned(self, answer: Mapping[str, Any], cwd: str) -> None:
-        """Note that a recall gave these hits to the session that is at work in the folder."""
-        sessions = self._state.sessions(RECENT_SESSIONS)
-        session = next((record.session for record in sessions if record.cwd == cwd), UNKNOWN_SESSION)
-        self._state.ledger.record_use([hit["id"] for hit in answer["hits"] if not hit.get("unsure")], session, How.RETURNED)
+    With `only` (memory ids) just these changes of the entry, each with what it stands or falls with.
+    """
+    target, only = request.id, request.only
+    if only and is_id(target):
+        raise InputError("undo: 'only' goes with a journal entry.", fix="Give the entry's name, e.g. dream-0007.")
+    if only and not target:
+        raise InputError("undo: of which entry?", fix="Give its name: see 'memoryd journal'.")
+    try:
+        undone = runtime.sweep.undo(target, only)
+    except NotFoundError:
+        if not is_id(target) or not (taken_back := _undo_rewording(runtime, target)):
+            raise
+        return taken_back
+    runtime.refresh_answers()
+    refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
+    return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
+
+
+def _undo_rewording(runtime: Runtime, id: str) -> Undone | None:
+    """Let the memory that this one replaced hold again. None when it replaced none, or no longer holds itself."""
+    newer = runtime.service.get(id)
+    older = runtime.service.get(newer.supersedes) if newer and newer.supersedes else None
+    if newer is None or older is None or newer.status is not Status.ACTIVE:
+        return None
+    with runtime.service.writing():
+        runtime.service.forget(newer.id)
+        restored = runtime.service.restore(older.id)
+        if restored.status is not Status.ACTIVE:  # forgotten by the user before it was replaced
+            restored = runtime.service.restore(older.id)
+    runtime.refresh_answers()
+    return {"entry": "", "of": id, "restored": [restored.id], "refused": []}
+
+
+@request
+class ReadJournal:
+    """A page of the journal, or one entry."""
+
+    id: str = text(help="An entry.")
+    limit: int = count(default=20, low=1, help="At most this many entries.")
+    offset: int = count(default=0, high=MOST_ENTRIES, help="How many to pass over.")
+    lines: bool = flag(flags=("--diff",), help="Of an entry: also the lines of each file that went and came.")
+    changes: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="Of an entry: at most this many changes.")
+
+
+class JournalAnswer(TypedDict):
+    """Entries, newest first; or one entry with its changes."""
+
+    entries: NotRequired[list[dict[str, Any]]]
+    entry: NotRequired[dict[str, Any]]
+    changes: NotRequired[list[dict[str, Any]]]
+    left_out: int
+
+
+@operation(ReadJournal, JournalAnswer)
+def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAnswer:
+    """What dreams, acceptances, undos and forgotten projects there were, newest first.
+
+    With `id` all that one of them did (at most `changes`, from `offset`); with `lines` each also as lines of the file.
+    """
+    name, limit, offset = request.id, request.limit, request.offset
+    lines, most = request.lines, request.changes
+    if name:
+        head, records = runtime.sweep.journal.head(name), runtime.sweep.journal.records(name, offset, most + 1)
+        left = max(1, head.memories - offset - most) if len(records) > most else 0  # what was purged is not among the records
+        return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
+    names = runtime.sweep.journal.names()[::-1]
+    shown = names[offset : offset + limit]
+    return {
+        "entries": [_head(runtime.sweep.journal.head(name)) for name in shown],
+        "left_out": max(0, len(names) - offset - len(shown)),
+    }
+
+
+@request
+class AskWhy:
+    """Which memory."""
+
+    id: str = memory_id(argument=True)
+
+
+class Story(TypedDict):
+    """Where a memory came from, what used it, what changed it."""
+
+    memory: dict[str, Any]
+    is_there: bool
+    origin: dict[str, Any]
+    replaces: list[str]
+    replaced_by: list[str]
+    edited_by_hand: bool
+    used: dict[str, int]
+    uses: list[dict[str, Any]]
+    changes: list[dict[str, Any]]
+    path: str
+
+
+@operation(AskWhy, Story)
+def why(runtime: Runtime, request: AskWhy, caller: Caller) -> Story:
+    """Where a memory came from, what used it, what changed it."""
+    from memoryd.dream.why import why as told
+
+    found = told(request.id, runtime.service, runtime.state.ledger, runtime.sweep.journal)
+    return cast("Story", {**found, "path": runtime.path_of(request.id)})
+
+
+@request
+class ListProposals:
+    """A page."""
+
+    lines: bool = flag(flags=("--diff",), help="Also the lines of each file that would go and come.")
+    first: int = count(default=0, high=MOST_ENTRIES, help="How many to pass over.")
+    most: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="At most this many of each.")
+
+
+class Proposals(TypedDict):
+    """What waits for the user's consent, and contradictions that only the user can settle."""
+
+    proposals: list[dict[str, Any]]
+    total: int
+    undecided: list[dict[str, Any]]
+    undecided_left: int
+
+
+@operation(ListProposals, Proposals)
+def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> Proposals:
+    """What waits for the user's consent, and contradictions that only the user can settle.
+
+    At most `most` of each, the proposals from `first` on. With `lines` each change also as lines of the memory's file.
+    """
+    lines, first = request.lines, request.first
+    most = request.most
+    page = runtime.sweep.proposals.page(first, most)
+    pairs = (_undecided(runtime, pair) for pair in page.undecided)
+    shown = list(islice((pair for pair in pairs if pair is not None), most))
+    return {
+        "proposals": [_proposal(proposal, lines) for proposal in page.proposals],
+        "total": page.total,
+        "undecided": shown,
+        "undecided_left": len(page.undecided) - most if len(shown) == most else 0,
+    }
+
+
+def _undecided(runtime: Runtime, pair: Undecided) -> dict[str, Any] | None:
+    """None when it is settled: one of the two is active no more."""
+    found = [item for id in (pair.first, pair.second) if (item := runtime.service.get(id)) is not None]
+    active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
+    return {"memories": active, "reason": pair.reason} if len(active) == 2 else None  # noqa: PLR2004 - a pair
+
+
+@request
+class ForgetProject:
+    """Which project."""
+
+    project: str = text(required=True, help="Its id, or an unambiguous name.")
+    dry_run: bool = flag(help="Only count.")
+
+
+class ForgottenProject(TypedDict):
+    """How much was hidden; `entry` takes it back."""
+
+    project: str
+    name: str
+    memories: int
+    entry: str
+
+
+@operation(ForgetProject, ForgottenProject, person_only=True)
+def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> ForgottenProject:
+    """Hide all memories of one project, as `forget` does; one journal entry, so that `undo` brings them back.
+
+    Memories for all projects (scope user) stay. `project` is an id, or an unambiguous name. With `dry_run` only count.
+    """
+    named, dry = request.project, request.dry_run
+    project = runtime.registry.find(named) or named
+    items = [item for item in runtime.service.all() if _belongs(item, project)]
+    name = runtime.registry.known().get(project, "")
+    if not items and not name:
+        raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix="See 'memoryd projects'.")
+    runtime.state.drop_handoffs(project=project)
+    entry = "" if dry or not items else runtime.sweep.forget(items, f"forget project {name or project}")
+    runtime.refresh_answers()
+    return {"project": project, "name": name or project, "memories": len(items), "entry": entry}
+
+
+def slots(runtime: Runtime) -> list[Slot]:
+    """The nightly dream, and the early one of a machine that is idle."""
+    at = runtime.settings.dream_time
+    return [
+        Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=runtime.sweep.last_run()),
+        Slot("dream when idle", lambda: _when_idle(runtime), every_seconds=IDLE_CHECK_SECONDS),
+    ]
+
+
+def _when_idle(runtime: Runtime) -> None:
+    if runtime.sweep.is_due_when_idle():
+        _run(runtime, "idle")
+
+
+def _run(runtime: Runtime, trigger: str) -> None:
+    from memoryd.dream.sweep import DreamRunning
+
+    with contextlib.suppress(DreamRunning):  # somebody was quicker: once is enough
+        runtime.sweep.run(trigger)
+        runtime.refresh_answers()
 
 
 def _named(ids: Sequence[str]) -> list[str]:
-    return [] if EVERYTHING in ids else list(ids)
+    return [] if ALL in ids else list(ids)
 
 
-def _answer(status: str, report: Report, lines: int = 0) -> dict[str, Any]:
+def _answer(status: str, report: Report, lines: int = 0) -> DreamAnswer:
     draft = report.draft
     return {
         "status": status,
@@ -251,11 +372,15 @@ def _belongs(item: MemoryItem, project: str) -> bool:
 
 
 def _change(change: Change, lines: bool = False) -> dict[str, Any]:
+    from memoryd.dream.lines import file_lines
+
     told = _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
     return told | ({"lines": file_lines(change.before, change.after)} if lines else {})
 
 
 def _record(record: Record, lines: bool = False) -> dict[str, Any]:
+    from memoryd.dream.lines import file_lines
+
     told = _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
     return told | ({"lines": file_lines(record.before, record.after)} if lines else {})
 
@@ -263,6 +388,8 @@ def _record(record: Record, lines: bool = False) -> dict[str, Any]:
 def _diff(
     id: str, stage: str, action: str, reason: str, group: str, before: MemoryItem | None, after: MemoryItem | None
 ) -> dict[str, Any]:
+    from memoryd.dream.why import differences
+
     shown = after or before
     fields = {name: pair for name, pair in differences(before, after).items() if name not in _BORING}
     content = item_to_dict(shown)["content"] if shown else ""

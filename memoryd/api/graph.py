@@ -1,53 +1,75 @@
-"""The call that draws the graph: what lies around a memory or a name, as nodes and edges."""
+"""Operations that draw the graph: what lies around a memory or a name, as nodes and edges."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from memoryd.api.memories import Caller, MemoryCalls
-from memoryd.api.params import Params
+from memoryd.api.memories import project_parameter
+from memoryd.api.parameters import choices, count, request, text
+from memoryd.api.registry import Caller, operation
 from memoryd.codec import item_to_dict
-from memoryd.errors import InputError
-from memoryd.service import Orchestrator
-from memoryd.stores.graph_around import MOST, Spot
 from memoryd.types import LinkType, Query, Status
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+    from memoryd.stores.graph_around import Spot
 
 SHOWN = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
 DEEPEST = 2
+MOST_NODES = 200
+MAX_NAME = 300
 
 
-class GraphCalls:
-    """graph, names."""
+@request
+class ReadGraph:
+    """A centre, and how much around it."""
 
-    def __init__(self, service: Orchestrator, memory: MemoryCalls) -> None:
-        self._service = service
-        self._memory = memory
+    about: str = text(required=True, limit=MAX_NAME, help="A memory's id, or the name of a file, command or tool.")
+    depth: int = count(default=1, low=1, high=DEEPEST, help="So many edges away.")
+    most: int = count(default=60, low=2, high=MOST_NODES, help="At most so many nodes.")
+    types: tuple[LinkType, ...] = choices(LinkType, flags=("--type",), help="Only edges of this type; may be repeated.")
+    project: str = project_parameter()
 
-    def graph(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What lies around `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
 
-        `links` of a node counts all its edges, those to nodes that found no room included.
-        """
-        about = params.required("about")
-        depth = params.count("depth", 1, low=1, high=DEEPEST)
-        most = params.count("most", 60, low=2, high=MOST)
-        types = params.choices("types", LinkType)
-        query = replace(SHOWN, project=self._memory.project_of(params, caller))
-        params.done()
-        if len(about) > 300:
-            raise InputError("graph: the name is too long.", fix="Give a memory's id, or the name of a file, command or tool.")
-        found = self._service.in_graph(lambda graph: graph.around(about, query, types=types, depth=depth, most=most))
-        edges = [{"source": tie.source, "type": tie.type.value, "target": tie.target} for tie in found.ties]
-        return {"nodes": [_node(spot) for spot in found.spots], "edges": edges}
+class Graph(TypedDict):
+    """Nodes, the centre first, and the edges between them."""
 
-    def names(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Names that memories of all projects mention, those mentioned most first; `prefix` begins one of their words."""
-        prefix = params.text("prefix")
-        k = params.count("k", 30, low=1, high=200)
-        params.done()
-        found = self._service.in_graph(lambda graph: graph.entities(prefix[:300], k))
-        return {"names": [{"name": name, "mentions": mentions} for name, mentions in found]}
+    nodes: list[dict[str, Any]]
+    edges: list[dict[str, str]]
+
+
+@operation(ReadGraph, Graph)
+def graph(runtime: Runtime, request: ReadGraph, caller: Caller) -> Graph:
+    """Show what lies around `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
+
+    `links` of a node counts all its edges, those to nodes that found no room included.
+    """
+    query = replace(SHOWN, project=runtime.project_of(request.project, caller.cwd))
+    found = runtime.service.around(request.about, query, types=request.types, depth=request.depth, most=request.most)
+    edges = [{"source": tie.source, "type": tie.type.value, "target": tie.target} for tie in found.ties]
+    return {"nodes": [_node(spot) for spot in found.spots], "edges": edges}
+
+
+@request
+class ListNames:
+    """The beginning of a name."""
+
+    prefix: str = text(limit=MAX_NAME, help="How one of its words begins.")
+    k: int = count(default=30, low=1, high=200, flags=("-k",), help="At most this many.")
+
+
+class Names(TypedDict):
+    """Names with the number of memories that mention them."""
+
+    names: list[dict[str, Any]]
+
+
+@operation(ListNames, Names)
+def names(runtime: Runtime, request: ListNames, caller: Caller) -> Names:
+    """List the names that memories of all projects mention, those mentioned most first; `prefix` begins one of their words."""
+    found = runtime.service.names(request.prefix, request.k)
+    return {"names": [{"name": name, "mentions": mentions} for name, mentions in found]}
 
 
 def _node(spot: Spot) -> dict[str, Any]:

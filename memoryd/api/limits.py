@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memoryd.daydream.answer import restrain
 from memoryd.errors import InputError
 from memoryd.types import RESERVED_TAGS, Candidate, MemoryItem, Source, Trust
 
@@ -33,6 +32,8 @@ def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -
 
     Nothing of what the user said or pinned, no rule, no other project, no more confidence, no end that lies ahead.
     """
+    from memoryd.daydream.answer import restrain
+
     protected = _PROTECTED if item.trust is Trust.INSTRUCTION or item.pinned else frozenset()
     if refused := sorted((protected | {"pinned"}) & changes.keys()):
         raise InputError(

@@ -1,33 +1,38 @@
-"""The calls that find and change memories: one implementation for MCP, CLI and console.
+"""Operations that find and change memories.
 
-Each takes Params and gives plain values. `project` names a project by id or name; "all" means
-every project; absent means the project of `cwd`.
+`project` names a project by id or name; "all" means every project; absent means the project of the caller's folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
 from memoryd.api.limits import MODEL_CONFIDENCE, model_changes, model_tags
-from memoryd.api.params import Params
+from memoryd.api.parameters import (
+    ALL,
+    MAX_TEXT,
+    Span,
+    choice,
+    choices,
+    count,
+    day_or_moment,
+    flag,
+    memory_id,
+    moment,
+    request,
+    share,
+    statuses,
+    text,
+    texts,
+)
+from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.clock import from_iso, to_iso
-from memoryd.codec import hit_to_dict, is_id, item_to_dict
-from memoryd.config import Settings
-from memoryd.daydream.keeping import Keeper
-from memoryd.daydream.reconcile import Action
-from memoryd.daydream.redact import left_out, redact, says_something
-from memoryd.errors import ConflictError, InputError, NotFoundError
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock
+from memoryd.codec import hit_to_dict, item_to_dict
+from memoryd.errors import ConflictError, InputError
 from memoryd.recall.fence import harmless, who_said
-from memoryd.recall.inject import Injector
-from memoryd.recall.selection import divide, handoffs_for
-from memoryd.service import Orchestrator
-from memoryd.state import Handoff
-from memoryd.stores.browse import key_of, parse_key
 from memoryd.text import one_line, visible
 from memoryd.types import (
     HIDDEN_TAG,
@@ -46,379 +51,840 @@ from memoryd.types import (
     Status,
 )
 
-ALL = "all"
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+    from memoryd.state import Handoff
+
 FOUND, UNSURE, NOTHING = "found", "nothing sure; these may bear on it", "nothing relevant"
 ASKED_STATUSES = (Status.ACTIVE, Status.CANDIDATE)
 RELATED_ENTITY_SEEDS = 5
 MOST_KEYS = 6
 MAX_KEY = 200
+MAX_QUERY = 2_000
+MAX_TAG = 100
+MAX_CURSOR = 100
+MAX_DIGEST = 100
 MOST_HANDOFFS = 3
-_STATUS_OF_ACTION = {
-    Action.NEW: "new",
-    Action.CONTRADICTS: "new",
-    Action.KNOWN: "known",
-    Action.REFUSED: "refused",
-    Action.SUPERSEDES: "superseded",
-    Action.CONFIRMS: "new",
+RECENT_SESSIONS = 50
+UNKNOWN_SESSION = "unknown"
+_STATUS_OF_ACTION = {"contradicts": "new", "confirms": "new", "supersedes": "superseded"}
+
+Memory = dict[str, Any]
+MEMORY: dict[str, Any] = {
+    "type": "object",
+    "description": "A memory. relevancy and confidence are 0..1; trust says who vouches for it.",
+    "properties": {
+        "id": {"type": "string"},
+        "content": {"type": "string"},
+        "kind": {"type": "string"},
+        "polarity": {"type": "string"},
+        "created_at": {"type": "string"},
+    },
+    "required": ["id", "content"],
 }
+MEMORIES = {"type": "array", "items": MEMORY}
+LeftOut = Annotated[int, Shown("How many more there are.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls: a person at a terminal, or a model over MCP, which may do less."""
-
-    is_model: bool
-    cwd: str = ""
+# Parameters that several operations share
 
 
-class MemoryCalls:
-    """recall, remember, get, update, forget, related, timeline, list, governance."""
-
-    def __init__(
-        self, service: Orchestrator, injector: Injector, registry: ProjectRegistry, settings: Settings, clock: Clock
-    ) -> None:
-        self._service = service
-        self._injector = injector
-        self._registry = registry
-        self._settings = settings
-        self._clock = clock
-        self._keeper = Keeper(service, clock)
-
-    # Scope of a call
-
-    def project_of(self, params: Params, caller: Caller) -> str | None:
-        """The project id that a call is about; None for all of them."""
-        named = params.text("project")
-        if named == ALL:
-            return None
-        if named:
-            found = self._registry.find(named) or self._known_from_files(named)
-            if found is None:
-                known = ", ".join(sorted(self._registry.known())) or "none yet"
-                raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix=f"Known ids: {known}.")
-            return found
-        return self._registry.resolve(caller.cwd).id if caller.cwd else None
-
-    def _known_from_files(self, project: str) -> str | None:
-        """A project that no session has been seen of, but whose memories lie in the folder (a restored backup)."""
-        theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
-        return project if self._service.search(theirs, 1) else None
-
-    def _query(self, params: Params, caller: Caller, text: str = "") -> Query:
-        valid_at, valid_until = params.day_or_moment("valid_at")
-        return Query(
-            text=text,
-            project=self.project_of(params, caller),
-            scopes=params.choices("scope", Scope),
-            kinds=params.choices("kinds", Kind),
-            sources=params.choices("sources", Source),
-            tags=params.texts("tags"),
-            session=params.text("session") or None,
-            as_of=params.moment("as_of"),
-            valid_at=valid_at,
-            valid_until=valid_until,
-            created_after=params.moment("after"),
-            created_before=params.moment("before"),
-            now=self._clock.now(),
-        )
-
-    # Finding
-
-    def recall(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """The memories that answer a question, and behind them, marked as unsure, the best that may bear on it.
-
-        Who asks also gets candidates, which nobody has confirmed. With `weak` all below the floor comes in a list of its own.
-        """
-        text = params.required("query")
-        k = params.count("k", 8, low=1, high=50)
-        query = self._query(params, caller, text)
-        query = replace(query, backend=params.choice("backend", Backend), statuses=ASKED_STATUSES)
-        if params.flag("include_old"):
-            query = replace(query, statuses=(*ASKED_STATUSES, Status.SUPERSEDED))
-        if params.has("status"):
-            query = replace(query, statuses=_statuses(params.text("status")))
-        weak = params.flag("weak")
-        plain = not any(map(params.has, ("backend", "kinds", "sources", "tags", "status", "as_of", "valid_at", "include_old")))
-        params.done()
-        handoffs = self._handoffs_for(query) if plain else []
-        route, hits = self._service.explain(query, k)
-        # Who asks the graph by name wants what is linked with the query's words; the floor can't judge what shares none of them.
-        linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
-        sure, unsure = (hits, []) if linked else divide(text, hits, self._settings.floor)
-        below = [hit for hit in hits if hit not in sure]
-        shown = [self._hit(hit) for hit in sure]
-        if not weak:
-            shown += [self._hit(hit) | {"unsure": True} for hit in unsure]
-        return {
-            "answer": FOUND if sure or handoffs else UNSURE if shown else NOTHING,
-            **({"handoffs": handoffs} if handoffs else {}),
-            "hits": shown,
-            **({"weak": [self._hit(hit) for hit in below]} if weak else {}),
-            "route": {"backend": route.backend.value, "rule": route.rule, "reason": route.reason},
-            "left_out": 0,
-            "below_floor": len(below),
-        }
-
-    def _handoffs_for(self, query: Query) -> list[dict[str, str]]:
-        """Where sessions left off, if the question asks for that and not for something else or in every project."""
-        if query.project is None:
-            return []
-        known = [
-            handoff
-            for handoff in self._injector.handoffs(query.project)
-            if query.session in (None, handoff.session)
-            and (query.created_after is None or from_iso(handoff.at) >= query.created_after)
-            and (query.created_before is None or from_iso(handoff.at) < query.created_before)
-        ]
-        return [_handoff(one) for one in handoffs_for(query.text, known, self._clock.now(), MOST_HANDOFFS)]
-
-    def _hit(self, hit: Hit) -> dict[str, Any]:
-        values = hit_to_dict(hit)
-        return {**brief(hit.item), **{name: values[name] for name in ("score", "relevancy", "backend", "parts")}}
-
-    def get_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """One memory with everything known about it."""
-        item = self._service.require(params.id())
-        params.done()
-        digest = self._service.markdown.fingerprint(item.id)
-        return {"memory": {**item_to_dict(item), "who": who_said(item)}, "path": self._path(item.id), "digest": digest}
-
-    def _path(self, id: str) -> str:
-        path = self._service.markdown.path_of(id)
-        return str(path) if path else ""
-
-    def list_memories(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Memories by filter, newest first, a page at a time.
-
-        `next` is the `cursor` of the next page, empty on the last; unlike an `offset` it costs the same on every page.
-        """
-        limit = params.count("limit", 20, low=1)
-        offset = params.count("offset", 0, high=1_000_000)
-        cursor = params.text("cursor", limit=100)
-        status = params.text("status")
-        query = replace(self._query(params, caller), statuses=_statuses(status))
-        params.done()
-        found = self._service.markdown.page(query, offset + limit + 1, parse_key(cursor) if cursor else None)[offset:]
-        shown = found[:limit]
-        total = self._service.count(query)
-        return {
-            "memories": [brief(item) for item in shown],
-            "total": total,
-            "left_out": max(0, total - offset - len(shown)),
-            "next": key_of(shown[-1]).to_text() if len(found) > limit else "",
-        }
-
-    def related(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What is linked with a memory, or with an entity such as a file or command."""
-        id, entity = params.text("id"), params.text("entity")
-        depth = params.count("depth", 2, low=1, high=4)
-        types = params.choices("types", LinkType)
-        k = params.count("k", 10, low=1, high=50)
-        project = self.project_of(params, caller)
-        params.done()
-        if bool(id) == bool(entity):
-            raise InputError("related: give either id or entity.", fix="Pass one of them.")
-        found = (
-            self._service.related(id, depth=depth, types=types, k=k)
-            if is_id(id)
-            else self._about(entity or id, project, depth, types, k)
-        )
-        return {"related": [_related(entry) for entry in found]}
-
-    def _about(self, entity: str, project: str | None, depth: int, types: Sequence[LinkType], k: int) -> list[Related]:
-        query = Query(text=entity, project=project, backend=Backend.GRAPH, now=self._clock.now())
-        seeds = [hit for hit in self._service.search(query, k) if hit.backend is Backend.GRAPH]
-        found = [Related(hit.item, hit.score, (entity, hit.item.id), LinkType.MENTIONS) for hit in seeds]
-        for hit in seeds[:RELATED_ENTITY_SEEDS] if depth > 1 else []:
-            found += self._service.related(hit.item.id, depth=depth - 1, types=types, k=k)
-        best: dict[str, Related] = {}
-        for entry in found:
-            best.setdefault(entry.item.id, entry)
-        return list(best.values())[:k]
-
-    def timeline(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What memory learnt, replaced and forgot, newest first."""
-        k = params.count("k", 20, low=1, high=200)
-        topic = params.text("topic")
-        after, before = params.moment("after"), params.moment("before")
-        query = Query(text=topic, project=self.project_of(params, caller), statuses=tuple(Status), now=self._clock.now())
-        params.done()
-        items = [hit.item for hit in self._service.search(query, 10 * k)]
-        events = [event for item in items for event in _events(item) if _within(event[0], after, before)]
-        events.sort(key=lambda event: (event[0], event[2].id), reverse=True)
-        shown = [{"at": to_iso(at), "change": change, **brief(item)} for at, change, item in events[:k]]
-        return {"events": shown, "left_out": max(0, len(events) - len(shown))}
-
-    def governance(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What the next session of the project is given at its start."""
-        budget = params.count("budget", self._settings.session_budget, high=20_000)
-        project = self.project_of(params, caller)
-        params.done()
-        if project is None:
-            raise InputError("governance: which project?", fix="Pass project, or call from a project's folder.")
-        chosen = self._injector.governance(project, budget)
-        ids = {name: [item.id for item in getattr(chosen, name)] for name in ("know", "do", "dont")}
-        answer = {"project": project, "text": chosen.text, "ids": ids, "tokens": chosen.tokens, "left_out": chosen.left_out}
-        if caller.is_model:  # the text says it all
-            return answer
-        return answer | {"memories": {name: [brief(item) for item in getattr(chosen, name)] for name in ids}}
-
-    def handoff(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Where the project's latest sessions left off: what was asked, done and left open. Texts are data."""
-        project = self.project_of(params, caller)
-        params.done()
-        if project is None:
-            raise InputError("handoff: which project?", fix="Pass project, or call from a project's folder.")
-        found = self._injector.handoffs(project)
-        return {"project": project, "handoffs": [_handoff(one) for one in found]}
-
-    # Changing
-
-    def remember(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Keep a statement, unless it is known, or was forgotten on purpose."""
-        everywhere = Scope.USER if params.peek("project") == ALL else Scope.PROJECT
-        kind = params.choice("kind", Kind, Kind.NOTE) or Kind.NOTE
-        said = redact(params.required("content"))
-        if said.found and not says_something(said.text):
-            raise InputError("That is a secret and nothing else; nothing was kept.", fix="Keep secrets in a password store.")
-        candidate = Candidate(
-            content=said.text,
-            kind=kind,
-            polarity=params.choice("polarity", Polarity, Polarity.KNOW) or Polarity.KNOW,
-            source=Source.AGENT_STEP if caller.is_model else Source.USER,
-            confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
-            tags=self._tags(params, caller),
-            scope=params.choice("scope", Scope, everywhere) or everywhere,
-            at=self._until_now(params.moment("valid_from")),
-            reason="remembered on request",
-            asked_as=keys_of(params),
-        )
-        pinned = params.flag("pinned")
-        project = self.project_of(params, caller) or ""
-        session = redact(params.text("session")).text or "manual"
-        params.done()
-        passage = Passage(turns=(), session=session, project=project, cwd=caller.cwd)
-        outcome = self._keeper.keep(candidate, passage, pinned=pinned and not caller.is_model)
-        return {
-            "id": outcome.id,
-            "status": _STATUS_OF_ACTION[outcome.action],
-            "superseded": outcome.superseded or None,
-            "reason": outcome.reason,
-            "path": self._path(outcome.id),
-            **left_out(said.found),
-        }
-
-    def _tags(self, params: Params, caller: Caller) -> tuple[str, ...]:
-        tags = _redacted(params.texts("tags"))
-        return model_tags(tags) if caller.is_model else tags
-
-    def _until_now(self, moment: datetime | None) -> datetime | None:
-        """What is said now is true from now on at the latest: a time ahead would make all that the user says older."""
-        return None if moment is None else min(moment, self._clock.now())
-
-    def update_memory(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Change a memory; a model may not reword what the user said, nor unpin.
-
-        With `expect`, the `digest` that get_memory gave, nothing is written when the file has changed since.
-        """
-        expected = params.text("expect", limit=100)
-        with self._service.writing():
-            item = self._service.require(params.id())
-            self._check_unchanged(item.id, expected)
-            return self._update(item, params, caller)
-
-    def _check_unchanged(self, id: str, expected: str) -> None:
-        if not expected or self._service.markdown.fingerprint(id) == expected:
-            return
-        if path := self._service.markdown.path_of(id):
-            self._service.sync([path])
-        raise ConflictError(f"The file of {id} has changed since you saw it.", fix="Look at it again and repeat the change.")
-
-    def _update(self, item: MemoryItem, params: Params, caller: Caller) -> dict[str, Any]:
-        said = redact(params.text("content"))
-        changes: dict[str, Any] = {
-            "content": said.text or None,
-            "kind": params.choice("kind", Kind),
-            "polarity": params.choice("polarity", Polarity),
-            "scope": params.choice("scope", Scope),
-            "confidence": params.share("confidence"),
-            "valid_to": params.moment("valid_to"),
-            "tags": _redacted(params.texts("tags")) if params.has("tags") else None,
-            "pinned": params.flag("pinned") if params.has("pinned") else None,
-            "asked_as": keys_of(params) if params.has("asked_as") else None,
-        }
-        params.done()
-        changes = {name: value for name, value in changes.items() if value is not None and value != getattr(item, name)}
-        if caller.is_model:
-            changes = model_changes(item, changes, self._clock.now())
-        return {"memory": item_to_dict(self._change(item, changes)), "path": self._path(item.id), **left_out(said.found)}
-
-    def _change(self, item: MemoryItem, changes: dict[str, Any]) -> MemoryItem:
-        if "content" not in changes:
-            return self._service.update(item.id, **changes) if changes else item
-        if item.status is not Status.ACTIVE:  # a newer statement of what was forgotten would bring it back
-            fix = f"Change what replaced it (memoryd why {item.id}), or bring it back first: memoryd restore {item.id}"
-            raise InputError(f"{item.id} is not active.", fix=fix)
-        now = self._clock.now()
-        newer = replace(item, id="", created_at=now, valid_from=now, **changes)
-        return self._service.require(self._service.supersede(item.id, newer))
-
-    def forget(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Hide a memory for good and refuse copies of it; `restore` brings it back."""
-        id, purge = params.id(), params.flag("purge")
-        params.done()
-        if purge and not caller.is_model:
-            gone = self._service.purge(id)  # also what is kept about a memory whose file is gone already
-            return {"id": id, "status": "purged", **({"earlier_wordings": gone[1:]} if gone[1:] else {})}
-        item = self._service.require(id)
-        if caller.is_model and (item.pinned or purge):
-            raise InputError(f"{item.id} is kept by the user.", fix=f"The user can run: memoryd forget {item.id}")
-        return {"id": item.id, "status": self._hide(item, caller).status.value}
-
-    def _hide(self, item: MemoryItem, caller: Caller) -> MemoryItem:
-        """A model hides from models: what the user says later, or had forgotten before, goes by the user's word."""
-        by_user = item.status is Status.BLACKLISTED and HIDDEN_TAG not in item.tags
-        if caller.is_model and by_user:
-            return item
-        with self._service.writing():
-            hidden = self._service.forget(item.id)
-            tags = tuple(tag for tag in hidden.tags if tag != HIDDEN_TAG)
-            tags = (*tags, HIDDEN_TAG) if caller.is_model else tags
-            return hidden if tags == hidden.tags else self._service.update(hidden.id, tags=tags)
-
-    def restore(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Bring back a forgotten, superseded or deleted memory."""
-        item = self._service.restore(params.id())
-        params.done()
-        return {"memory": item_to_dict(item), "path": self._path(item.id)}
+def project_parameter(**about: Any) -> Any:
+    """The project that an operation is about."""
+    return text(
+        "Id or name of another project, or 'all'; default: the project of the working folder.",
+        **{"help": "Project id or name; 'all' for every project (default: this folder's).", **about},
+    )
 
 
-def keys_of(params: Params, name: str = "asked_as") -> tuple[str, ...]:
-    """Keys of a memory: a few short questions or tasks, on one line each, without secrets."""
-    texts = params.texts(name)
-    if len(texts) > MOST_KEYS:
-        raise InputError(f"{name}: {len(texts)} entries are too many.", fix=f"Give about four, at most {MOST_KEYS}.")
-    keys = [harmless(redact(one_line(text)[: 4 * MAX_KEY]).text[:MAX_KEY]) for text in texts]
+def kinds_parameter() -> Any:
+    """Only memories of these kinds."""
+    return choices(Kind, "Only these kinds.", "A kind.", flags=("--kind",), help="Only this kind; may be repeated.")
+
+
+def sources_parameter() -> Any:
+    """Only memories from these sources."""
+    return choices(Source, flags=("--source",), help="Only from this source; may be repeated.", in_tool=False)
+
+
+def session_parameter() -> Any:
+    """Only memories of one session."""
+    return text("Only memories of this session id.", help="Only from this session.")
+
+
+def after_parameter(**about: Any) -> Any:
+    """Only from this time on."""
+    told = "Only from this time on: 2026-11-27 or 2026-11-27T09:30:00Z."
+    return moment(told, help="Recorded at or after this time.", **about)
+
+
+def before_parameter(**about: Any) -> Any:
+    """Only before this time."""
+    return moment("Only before this time.", help="Recorded before this time.", **about)
+
+
+def scope_filter() -> Any:
+    """Only memories of one scope."""
+    return choice(
+        Scope,
+        "Only memories of this scope. user: this person, everywhere. project: this project. team: its team.",
+        help="Only of this scope.",
+    )
+
+
+def kind_parameter(**about: Any) -> Any:
+    """What kind of memory it is."""
+    return choice(
+        Kind,
+        "preference: how the user likes it. rule: must always or never be done. decision: what was chosen and why. fact: what is "
+        "so. fix: root cause and remedy. dead_end: what was tried and failed. environment: machines, tools, versions, paths. "
+        "todo. note.",
+        **{"help": "What it is.", **about},
+    )
+
+
+def polarity_parameter(**about: Any) -> Any:
+    """Whether it informs, commands or forbids."""
+    told = "know: information. do: should be done. dont: must not be done."
+    return choice(Polarity, told, **{"help": "Show it under know, do or don't.", **about})
+
+
+def asked_as_parameter(**about: Any) -> Any:
+    """Keys: other words to find it by."""
+    return texts(
+        "About four questions or tasks, in other words than the statement, for which it will matter: two in the user's language, "
+        "two in English. It is found by them later.",
+        "A question or task.",
+        model_limit=MAX_KEY,
+        flags=("--asked-as",),
+        help="A question for which it matters, in other words; may be repeated.",
+        **about,
+    )
+
+
+def tags_parameter(**about: Any) -> Any:
+    """Tags."""
+    told = "Tags: a few lower-case words."
+    return texts(
+        told, "A tag.", model_limit=MAX_TAG, flags=("--tag",), **{"help": "Only with this tag; may be repeated.", **about}
+    )
+
+
+# Finding
+
+
+@request
+class Recall:
+    """What to find."""
+
+    query: str = text("What to look for: a short question or key words.", required=True, words=True, model_limit=MAX_QUERY)
+    k: int = count("Most hits.", default=8, low=1, high=50, flags=("-k",), help="At most this many.")
+    kinds: tuple[Kind, ...] = kinds_parameter()
+    tags: tuple[str, ...] = tags_parameter()
+    session: str = session_parameter()
+    as_of: datetime | None = moment("What memory held at this time, ISO 8601.", help="What memory held at that time.")
+    valid_at: Span | None = day_or_moment(
+        "What was true at this time, ISO 8601; a date alone means any time of that day.", help="What was true at that time."
+    )
+    backend: Backend | None = choice(
+        Backend, "Force a way of searching; leave out to let the router choose.", help="Overrule the router."
+    )
+    include_old: bool = flag("Also superseded memories.", flags=("--old",), help="Superseded memories too.")
+    project: str = project_parameter()
+    scope: Scope | None = scope_filter()
+    sources: tuple[Source, ...] = sources_parameter()
+    status: tuple[Status, ...] | None = statuses(in_tool=False)
+    after: datetime | None = after_parameter(in_tool=False)
+    before: datetime | None = before_parameter(in_tool=False)
+    weak: bool = flag(help="Also what lies below the floor.", in_tool=False)
+
+
+class Recalled(TypedDict):
+    """Hits, best first, and the way they were found."""
+
+    hits: Annotated[list[Memory], Shown("Best first; those marked unsure come last.", always=True, schema=MEMORIES)]
+    handoffs: NotRequired[
+        Annotated[list[dict[str, str]], Shown("session, at, text: only for a question such as 'where did we leave off?'.")]
+    ]
+    answer: Annotated[str, Shown("found; nothing sure, these may bear on it; or nothing relevant.", always=True)]
+    weak: NotRequired[list[Memory]]
+    route: Annotated[dict[str, str], Shown("Which index answered and why.")]
+    left_out: LeftOut
+    below_floor: int
+
+
+@operation(
+    Recall,
+    Recalled,
+    tool=Tool(
+        "Recall memories",
+        "Search long-term memory: what the user prefers, rules, decisions and their reasons, root causes, dead ends, facts "
+        "about the project and machine, from all earlier sessions. Use it before planning or debugging, and whenever the "
+        "user refers to something from before. Ask in plain words, one topic per call. The answer 'nothing relevant' is "
+        "reliable: then there is no such memory. A hit marked unsure is what comes nearest and often is no answer: judge it, "
+        "and never present it as known. One with status candidate was never confirmed. Each hit says when it was recorded, "
+        "who said it (trust) and how well it fits (relevancy 0..1).",
+        order=10,
+        gives_memories=True,
+        always_load=True,
+        list_key="hits",
+        more="narrow the query by kinds or tags, or see list_memories",
+    ),
+)
+def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
+    """Find the memories that answer a question, and behind them, marked as unsure, the best that may bear on it.
+
+    Who asks also gets candidates, which nobody has confirmed. With `weak` all below the floor comes in a list of its own.
+    """
+    from memoryd.recall.selection import divide
+
+    query = replace(_query(runtime, request, caller, request.query), backend=request.backend, statuses=_asked_statuses(request))
+    handoffs = _handoffs_for(runtime, query) if _is_plain(request) else []
+    route, hits = runtime.service.explain(query, request.k)
+    # Who asks the graph by name wants what is linked with the query's words; the floor can't judge what shares none of them.
+    linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
+    sure, unsure = (hits, []) if linked else divide(request.query, hits, runtime.settings.floor)
+    below = [hit for hit in hits if hit not in sure]
+    shown = [_hit(hit) for hit in sure]
+    if not request.weak:
+        shown += [_hit(hit) | {"unsure": True} for hit in unsure]
+    answer = Recalled(
+        answer=FOUND if sure or handoffs else UNSURE if shown else NOTHING,
+        hits=shown,
+        route={"backend": route.backend.value, "rule": route.rule, "reason": route.reason},
+        left_out=0,
+        below_floor=len(below),
+    )
+    if handoffs:
+        answer["handoffs"] = handoffs
+    if request.weak:
+        answer["weak"] = [_hit(hit) for hit in below]
+    if caller.is_model:
+        _note_returned(runtime, runtime.without_off(answer)["hits"], caller.cwd)
+    return answer
+
+
+def _note_returned(runtime: Runtime, hits: Iterable[Memory], cwd: str) -> None:
+    """Note that these were given to the session that is at work in the folder."""
+    from memoryd.ledger import How
+
+    sessions = runtime.state.sessions(RECENT_SESSIONS)
+    session = next((record.session for record in sessions if record.cwd == cwd), UNKNOWN_SESSION)
+    runtime.state.ledger.record_use([hit["id"] for hit in hits if not hit.get("unsure")], session, How.RETURNED)
+
+
+def _asked_statuses(request: Recall) -> tuple[Status, ...]:
+    if request.status is not None:
+        return request.status
+    return (*ASKED_STATUSES, Status.SUPERSEDED) if request.include_old else ASKED_STATUSES
+
+
+def _is_plain(request: Recall) -> bool:
+    """Whether the question is not narrowed to memories of some kind, which handoffs are not."""
+    narrowed = (request.backend, request.kinds, request.sources, request.tags, request.status, request.as_of, request.valid_at)
+    return not any(narrowed) and not request.include_old
+
+
+def _query(runtime: Runtime, request: Recall | ListMemories, caller: Caller, words: str = "") -> Query:
+    valid = request.valid_at
+    return Query(
+        text=words,
+        project=runtime.project_of(request.project, caller.cwd),
+        scopes=(request.scope,) if request.scope else (),
+        kinds=request.kinds,
+        sources=request.sources,
+        tags=request.tags,
+        session=request.session or None,
+        as_of=request.as_of,
+        valid_at=valid.start if valid else None,
+        valid_until=valid.end if valid else None,
+        created_after=request.after,
+        created_before=request.before,
+        now=runtime.clock.now(),
+    )
+
+
+def _handoffs_for(runtime: Runtime, query: Query) -> list[dict[str, str]]:
+    """Where sessions left off, if the question asks for that and not for something else or in every project."""
+    from memoryd.recall.selection import handoffs_for
+
+    if query.project is None:
+        return []
+    known = [
+        handoff
+        for handoff in runtime.injector.handoffs(query.project)
+        if query.session in (None, handoff.session)
+        and (query.created_after is None or from_iso(handoff.at) >= query.created_after)
+        and (query.created_before is None or from_iso(handoff.at) < query.created_before)
+    ]
+    return [_handoff(one) for one in handoffs_for(query.text, known, runtime.clock.now(), MOST_HANDOFFS)]
+
+
+def _hit(hit: Hit) -> Memory:
+    values = hit_to_dict(hit)
+    return {**brief(hit.item), **{name: values[name] for name in ("score", "relevancy", "backend", "parts")}}
+
+
+@request
+class GetMemory:
+    """Which memory."""
+
+    id: str = memory_id()
+
+
+class MemoryWithFile(TypedDict):
+    """A memory and where it is kept; `digest` tells later whether the file has changed."""
+
+    memory: Annotated[Memory, Shown(always=True, schema=MEMORY)]
+    path: Annotated[str | None, Shown()]
+    digest: str
+
+
+@operation(
+    GetMemory,
+    MemoryWithFile,
+    tool=Tool(
+        "Show one memory",
+        "One memory in full by its id: content, history, links, evidence and the Markdown file that holds it.",
+        order=40,
+        gives_memories=True,
+    ),
+)
+def get_memory(runtime: Runtime, request: GetMemory, caller: Caller) -> MemoryWithFile:
+    """Show one memory with everything known about it."""
+    item = runtime.service.require(request.id)
+    memory = {**item_to_dict(item), "who": who_said(item)}
+    return {"memory": memory, "path": runtime.path_of(item.id), "digest": runtime.service.fingerprint(item.id)}
+
+
+@request
+class ListMemories:
+    """Filters and a page. An `offset` costs more on later pages; a `cursor` costs the same on every one."""
+
+    kinds: tuple[Kind, ...] = kinds_parameter()
+    tags: tuple[str, ...] = tags_parameter()
+    status: tuple[Status, ...] | None = statuses()
+    session: str = session_parameter()
+    after: datetime | None = after_parameter()
+    before: datetime | None = before_parameter()
+    limit: int = count("Most memories.", default=20, low=1, high=1_000, model_bounds=(1, 200))
+    offset: int = count("How many to pass over.", default=0, high=1_000_000)
+    project: str = project_parameter()
+    scope: Scope | None = scope_filter()
+    sources: tuple[Source, ...] = sources_parameter()
+    as_of: datetime | None = moment(help="What memory held at that time.", in_tool=False)
+    valid_at: Span | None = day_or_moment(help="What was true at that time.", in_tool=False)
+    cursor: str = text(
+        help="Go on behind the page that gave this as `next` (see --json); as quick on every page.",
+        limit=MAX_CURSOR,
+        in_tool=False,
+    )
+
+
+class MemoryPage(TypedDict):
+    """A page; `next` is the `cursor` of the next one, empty on the last."""
+
+    memories: Annotated[list[Memory], Shown("Newest first.", always=True, schema=MEMORIES)]
+    total: Annotated[int, Shown(always=True)]
+    left_out: LeftOut
+    next: str
+
+
+@operation(
+    ListMemories,
+    MemoryPage,
+    tool=Tool(
+        "List memories",
+        "Memories by filter instead of by search, newest first. Use `recall` to find something; this to review or count.",
+        order=90,
+        gives_memories=True,
+        list_key="memories",
+        more="narrow by kinds, or page with offset=… or before=…",
+    ),
+)
+def list_memories(runtime: Runtime, request: ListMemories, caller: Caller) -> MemoryPage:
+    """List memories by filter, newest first, a page at a time."""
+    service, limit, offset = runtime.service, request.limit, request.offset
+    query = replace(_query(runtime, request, caller), statuses=request.status or (Status.ACTIVE,))
+    found = service.page(query, offset + limit + 1, request.cursor)[offset:]
+    shown = found[:limit]
+    total = service.count(query)
+    return {
+        "memories": [brief(item) for item in shown],
+        "total": total,
+        "left_out": max(0, total - offset - len(shown)),
+        "next": service.place_of(shown[-1]) if len(found) > limit else "",
+    }
+
+
+@request
+class FindRelated:
+    """A memory or a name, and how far to go."""
+
+    id: str = memory_id(required=False)
+    entity: str = text("Name of a thing, e.g. a library, file or service.")
+    depth: int = count("How many steps.", default=2, low=1, high=4)
+    types: tuple[LinkType, ...] = choices(LinkType, "Only these types of link.", "A type.", flags=("--type",))
+    k: int = count("Most results.", default=10, low=1, high=50, flags=("-k",))
+    project: str = project_parameter()
+
+
+class RelatedMemories(TypedDict):
+    """Neighbours, nearest first."""
+
+    related: Annotated[list[dict[str, Any]], Shown("memory, via, path, score.", always=True)]
+
+
+@operation(
+    FindRelated,
+    RelatedMemories,
+    tool=Tool(
+        "Follow links",
+        "What is connected with a memory or a named thing (file, library, service, person): follows typed links some steps "
+        "far. Give `id` or `entity`.",
+        order=70,
+        gives_memories=True,
+        list_key="related",
+        more="lower k or depth, or give types",
+    ),
+)
+def related(runtime: Runtime, request: FindRelated, caller: Caller) -> RelatedMemories:
+    """Show what is linked with a memory, or with an entity such as a file or command."""
+    project = runtime.project_of(request.project, caller.cwd)
+    if bool(request.id) == bool(request.entity):
+        raise InputError("related: give either id or entity.", fix="Pass one of them.")
+    if request.id:
+        found = runtime.service.related(request.id, depth=request.depth, types=request.types, k=request.k)
+    else:
+        found = _about(runtime, request, project)
+    return {"related": [_related(entry) for entry in found]}
+
+
+def _about(runtime: Runtime, request: FindRelated, project: str | None) -> list[Related]:
+    entity, depth, k = request.entity, request.depth, request.k
+    query = Query(text=entity, project=project, backend=Backend.GRAPH, now=runtime.clock.now())
+    seeds = [hit for hit in runtime.service.search(query, k) if hit.backend is Backend.GRAPH]
+    found = [Related(hit.item, hit.score, (entity, hit.item.id), LinkType.MENTIONS) for hit in seeds]
+    for hit in seeds[:RELATED_ENTITY_SEEDS] if depth > 1 else []:
+        found += runtime.service.related(hit.item.id, depth=depth - 1, types=request.types, k=k)
+    best: dict[str, Related] = {}
+    for entry in found:
+        best.setdefault(entry.item.id, entry)
+    return list(best.values())[:k]
+
+
+@request
+class ReadTimeline:
+    """A stretch of time and a topic."""
+
+    after: datetime | None = after_parameter()
+    before: datetime | None = before_parameter()
+    topic: str = text("Only what has to do with this.", words=True, model_limit=MAX_QUERY)
+    k: int = count("Most events.", default=20, low=1, high=200, flags=("-k",))
+    project: str = project_parameter()
+
+
+class Timeline(TypedDict):
+    """What happened to memories, newest first."""
+
+    events: Annotated[list[dict[str, Any]], Shown("at, id, change, content.", always=True)]
+    left_out: int
+
+
+@operation(
+    ReadTimeline,
+    Timeline,
+    tool=Tool(
+        "What changed when",
+        "Memories in the order of time: what was learned, replaced and forgotten, and when. Use it for 'when did we', 'what "
+        "changed since'.",
+        order=80,
+        gives_memories=True,
+        list_key="events",
+        more="narrow by after=… and before=…, or give a topic",
+    ),
+)
+def timeline(runtime: Runtime, request: ReadTimeline, caller: Caller) -> Timeline:
+    """Show what memory learnt, replaced and forgot, newest first."""
+    project = runtime.project_of(request.project, caller.cwd)
+    query = Query(text=request.topic, project=project, statuses=tuple(Status), now=runtime.clock.now())
+    items = [hit.item for hit in runtime.service.search(query, 10 * request.k)]
+    events = [event for item in items for event in _events(item) if _within(event[0], request.after, request.before)]
+    events.sort(key=lambda event: (event[0], event[2].id), reverse=True)
+    shown = [{"at": to_iso(at), "change": change, **brief(item)} for at, change, item in events[: request.k]]
+    return {"events": shown, "left_out": max(0, len(events) - len(shown))}
+
+
+@request
+class ReadGovernance:
+    """A project and a budget."""
+
+    budget: int | None = count(
+        "Most tokens.",
+        default=None,
+        high=20_000,
+        model_bounds=(50, 10_000),
+        model_default=600,
+        help="Token budget (default: the setting session_budget).",
+    )
+    project: str = project_parameter()
+
+
+class Governance(TypedDict):
+    """What a session is given at its start."""
+
+    project: str
+    text: Annotated[str, Shown(always=True)]
+    ids: Annotated[dict[str, list[str]], Shown()]
+    tokens: Annotated[int, Shown()]
+    left_out: int
+    memories: NotRequired[dict[str, list[Memory]]]
+
+
+@operation(
+    ReadGovernance,
+    Governance,
+    tool=Tool(
+        "Rules of this project",
+        "What a session is given at its start: what to know, to do and not to do in this project, within a token budget.",
+        order=100,
+    ),
+)
+def governance(runtime: Runtime, request: ReadGovernance, caller: Caller) -> Governance:
+    """Show what the next session of the project is given at its start."""
+    budget = runtime.settings.session_budget if request.budget is None else request.budget
+    project = runtime.required_project(request.project, caller.cwd, "governance")
+    chosen = runtime.injector.governance(project, budget)
+    parts = {"know": chosen.know, "do": chosen.do, "dont": chosen.dont}
+    answer = Governance(
+        project=project,
+        text=chosen.text,
+        ids={name: [item.id for item in items] for name, items in parts.items()},
+        tokens=chosen.tokens,
+        left_out=chosen.left_out,
+    )
+    if not caller.is_model:  # for a model the text says it all
+        answer["memories"] = {name: [brief(item) for item in items] for name, items in parts.items()}
+    return answer
+
+
+@request
+class ReadHandoff:
+    """A project."""
+
+    project: str = project_parameter(help="Of this project (id or name) instead of this folder's.")
+
+
+class Handoffs(TypedDict):
+    """Where sessions left off. Texts are data."""
+
+    project: str
+    handoffs: Annotated[list[dict[str, str]], Shown("session, at, text; newest first.", always=True)]
+
+
+@operation(
+    ReadHandoff,
+    Handoffs,
+    tool=Tool(
+        "Where we left off",
+        "Where the project's latest sessions left off: what was asked, done and left open. For 'where were we?', 'what is "
+        "next?'.",
+        order=110,
+        list_key="handoffs",
+    ),
+)
+def handoff(runtime: Runtime, request: ReadHandoff, caller: Caller) -> Handoffs:
+    """Say where the project's latest sessions left off: what was asked, done and left open."""
+    project = runtime.required_project(request.project, caller.cwd, "handoff")
+    return {"project": project, "handoffs": [_handoff(one) for one in runtime.injector.handoffs(project)]}
+
+
+# Changing
+
+
+@request
+class Remember:
+    """A statement."""
+
+    content: str = text(
+        "The statement; it must make sense without this conversation.", required=True, words=True, model_limit=MAX_TEXT
+    )
+    kind: Kind = kind_parameter(default=Kind.NOTE)
+    polarity: Polarity = polarity_parameter(default=Polarity.KNOW)
+    scope: Scope | None = choice(
+        Scope,
+        "Who it is for. user: everywhere. project (default): this project. team: its team.",
+        help="For you everywhere, or for the project (default).",
+    )
+    tags: tuple[str, ...] = tags_parameter(help="May be repeated.")
+    asked_as: tuple[str, ...] = asked_as_parameter()
+    valid_from: datetime | None = moment(
+        "Since when it is true, if not since now. ISO 8601.", help="Since when it is true, if not since now."
+    )
+    project: str = project_parameter()
+    pinned: bool = flag(flags=("--pin",), help="Never decayed, merged or removed.", in_tool=False)
+    session: str = text(help="The session that it comes from.", in_tool=False)
+
+
+class Remembered(TypedDict):
+    """What became of a statement."""
+
+    id: Annotated[str, Shown()]
+    status: Annotated[str, Shown("new, known, superseded (an older one was replaced) or refused.", always=True)]
+    superseded: Annotated[str | None, Shown("Id of the memory that it replaces.")]
+    reason: str
+    path: Annotated[str | None, Shown("The Markdown file.")]
+    left_out_secrets: NotRequired[Annotated[str, Shown("Only when the statement held a secret: tell the user.")]]
+
+
+@operation(
+    Remember,
+    Remembered,
+    tool=Tool(
+        "Remember something",
+        "Keep one statement for future sessions. Use it when the user corrects you, states a rule or preference ('always', "
+        "'never', 'from now on', 'remember'), decides something, or when you found a root cause, a dead end or a fact about "
+        "the environment that cost effort. Write one self-contained sentence with names, numbers and the reason; say 'the "
+        "user' for the user. Never secrets. If it is known already, nothing is added; if it replaces an older memory, that "
+        "one is superseded and can still be seen.",
+        order=20,
+        read_only=False,
+        always_load=True,
+    ),
+)
+def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
+    """Keep a statement, unless it is known, or was forgotten on purpose."""
+    from memoryd.daydream.redact import left_out, redact, says_something
+
+    said = redact(request.content)
+    if said.found and not says_something(said.text):
+        raise InputError("That is a secret and nothing else; nothing was kept.", fix="Keep secrets in a password store.")
+    tags = _redacted(request.tags)
+    candidate = Candidate(
+        content=said.text,
+        kind=request.kind,
+        polarity=request.polarity,
+        source=Source.AGENT_STEP if caller.is_model else Source.USER,
+        confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
+        tags=model_tags(tags) if caller.is_model else tags,
+        scope=request.scope or (Scope.USER if request.project == ALL else Scope.PROJECT),
+        # What is said now is true from now on at the latest: a time ahead would make all that the user says older.
+        at=None if request.valid_from is None else min(request.valid_from, runtime.clock.now()),
+        reason="remembered on request",
+        asked_as=keys_of(request.asked_as),
+    )
+    project = runtime.project_of(request.project, caller.cwd) or ""
+    session = redact(request.session).text or "manual"
+    passage = Passage(turns=(), session=session, project=project, cwd=caller.cwd)
+    outcome = runtime.keeper.keep(candidate, passage, pinned=request.pinned and not caller.is_model)
+    answer = Remembered(
+        id=outcome.id,
+        status=_STATUS_OF_ACTION.get(outcome.action.value, outcome.action.value),
+        superseded=outcome.superseded or None,
+        reason=outcome.reason,
+        path=runtime.path_of(outcome.id),
+    )
+    if said.found:
+        answer["left_out_secrets"] = left_out(said.found)["left_out_secrets"]
+    return answer
+
+
+@request
+class UpdateMemory:
+    """A memory and what is to be different."""
+
+    id: str = memory_id()
+    content: str = text("The new statement.", model_limit=MAX_TEXT, help="New wording; without it the file opens in $EDITOR.")
+    kind: Kind | None = kind_parameter(help="")
+    polarity: Polarity | None = polarity_parameter(help="")
+    tags: tuple[str, ...] | None = tags_parameter(default=None, help="Replaces all tags; may be repeated.")
+    asked_as: tuple[str, ...] | None = asked_as_parameter(default=None)
+    confidence: float | None = share("How sure it is, 0..1.")
+    valid_to: datetime | None = moment("When it stopped being true, ISO 8601.")
+    scope: Scope | None = choice(Scope, "Who it is for.")
+    pinned: bool | None = flag(
+        default=None, flags=("--pin/--unpin",), help="Keep it from fading, merging and removal.", in_tool=False
+    )
+    expect: str = text(help="The digest that the file must have.", limit=MAX_DIGEST, in_tool=False)
+
+
+class UpdatedMemory(TypedDict):
+    """The memory as it is now: a newer one when its wording changed."""
+
+    memory: Annotated[Memory, Shown(always=True, schema=MEMORY)]
+    path: str
+    left_out_secrets: NotRequired[str]
+
+
+@operation(
+    UpdateMemory,
+    UpdatedMemory,
+    tool=Tool(
+        "Correct a memory",
+        "Change an existing memory: its text, kind, polarity, tags, scope, confidence, asked_as, or until "
+        "when it was true (valid_to). Only what you give is changed. When the truth changed over time, rather `remember` the new "
+        "statement.",
+        order=50,
+        read_only=False,
+        destructive=True,
+    ),
+)
+def update_memory(runtime: Runtime, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
+    """Change a memory; a model may not reword what the user said, nor unpin.
+
+    With `expect`, the `digest` that get_memory gave, nothing is written when the file has changed since.
+    """
+    with runtime.service.writing():
+        item = runtime.service.require(request.id)
+        _check_unchanged(runtime, item.id, request.expect)
+        return _update(runtime, item, request, caller)
+
+
+def _check_unchanged(runtime: Runtime, id: str, expected: str) -> None:
+    if not expected or runtime.service.fingerprint(id) == expected:
+        return
+    if path := runtime.service.path_of(id):
+        runtime.service.sync([path])
+    raise ConflictError(f"The file of {id} has changed since you saw it.", fix="Look at it again and repeat the change.")
+
+
+def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
+    from memoryd.daydream.redact import left_out, redact
+
+    said = redact(request.content)
+    wanted: dict[str, Any] = {
+        "content": said.text or None,
+        "kind": request.kind,
+        "polarity": request.polarity,
+        "scope": request.scope,
+        "confidence": request.confidence,
+        "valid_to": request.valid_to,
+        "tags": None if request.tags is None else _redacted(request.tags),
+        "pinned": request.pinned,
+        "asked_as": None if request.asked_as is None else keys_of(request.asked_as),
+    }
+    changes = {name: value for name, value in wanted.items() if value is not None and value != getattr(item, name)}
+    if caller.is_model:
+        changes = model_changes(item, changes, runtime.clock.now())
+    memory = item_to_dict(_change(runtime, item, changes))
+    answer = UpdatedMemory(memory=memory, path=runtime.path_of(item.id))
+    if said.found:
+        answer["left_out_secrets"] = left_out(said.found)["left_out_secrets"]
+    return answer
+
+
+def _change(runtime: Runtime, item: MemoryItem, changes: dict[str, Any]) -> MemoryItem:
+    service = runtime.service
+    if "content" not in changes:
+        return service.update(item.id, **changes) if changes else item
+    if item.status is not Status.ACTIVE:  # a newer statement of what was forgotten would bring it back
+        fix = f"Change what replaced it (memoryd why {item.id}), or bring it back first: memoryd restore {item.id}"
+        raise InputError(f"{item.id} is not active.", fix=fix)
+    now = runtime.clock.now()
+    newer = replace(item, id="", created_at=now, valid_from=now, **changes)
+    return service.require(service.supersede(item.id, newer))
+
+
+@request
+class Forget:
+    """Which memory, and whether for good."""
+
+    id: str = memory_id()
+    purge: bool = flag(help="Remove the file for good instead of hiding it.", in_tool=False, person_only=True)
+
+
+class Forgotten(TypedDict):
+    """What became of the memory; purged with it were its `earlier_wordings`."""
+
+    id: Annotated[str, Shown(always=True)]
+    status: Annotated[str, Shown(always=True)]
+    earlier_wordings: NotRequired[list[str]]
+
+
+@operation(
+    Forget,
+    Forgotten,
+    tool=Tool(
+        "Forget a memory",
+        "Take one memory out of use, when the user asks for it or it is wrong. Its file is kept aside, so that the user can "
+        "bring it back.",
+        order=60,
+        read_only=False,
+        destructive=True,
+    ),
+)
+def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
+    """Hide a memory for good and refuse copies of it; `restore` brings it back."""
+    id = request.id
+    if request.purge and not caller.is_model:
+        for each in (id, *runtime.service.wordings(id)):
+            runtime.sweep.erase(each)  # first: while a dream is under way it refuses, and nothing is half purged
+        runtime.drop_traces(id)
+        gone = runtime.service.purge(id)  # also what is kept about a memory whose file is gone already
+        answer = Forgotten(id=id, status="purged")
+        if gone[1:]:
+            answer["earlier_wordings"] = gone[1:]
+        return answer
+    item = runtime.service.require(id)
+    if caller.is_model and (item.pinned or request.purge):
+        raise InputError(f"{item.id} is kept by the user.", fix=f"The user can run: memoryd forget {item.id}")
+    runtime.drop_traces(id)
+    return {"id": item.id, "status": _hide(runtime, item, caller).status.value}
+
+
+def _hide(runtime: Runtime, item: MemoryItem, caller: Caller) -> MemoryItem:
+    """A model hides from models: what the user says later, or had forgotten before, goes by the user's word."""
+    by_user = item.status is Status.BLACKLISTED and HIDDEN_TAG not in item.tags
+    if caller.is_model and by_user:
+        return item
+    with runtime.service.writing():
+        hidden = runtime.service.forget(item.id)
+        tags = tuple(tag for tag in hidden.tags if tag != HIDDEN_TAG)
+        tags = (*tags, HIDDEN_TAG) if caller.is_model else tags
+        return hidden if tags == hidden.tags else runtime.service.update(hidden.id, tags=tags)
+
+
+@request
+class Restore:
+    """Which memory."""
+
+    id: str = memory_id()
+
+
+class RestoredMemory(TypedDict):
+    """The memory as it is now."""
+
+    memory: Memory
+    path: str
+
+
+@operation(Restore, RestoredMemory, command="restore", person_only=True)
+def restore(runtime: Runtime, request: Restore, caller: Caller) -> RestoredMemory:
+    """Bring back a forgotten, superseded or deleted memory."""
+    item = runtime.service.restore(request.id)
+    return {"memory": item_to_dict(item), "path": runtime.path_of(item.id)}
+
+
+# Shapes
+
+
+def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
+    """Keys of a memory: a few short questions or tasks, on one line each, without secrets. Raises InputError."""
+    from memoryd.daydream.redact import redact
+
+    if len(entries) > MOST_KEYS:
+        raise InputError(f"asked_as: {len(entries)} entries are too many.", fix=f"Give about four, at most {MOST_KEYS}.")
+    keys = [harmless(redact(one_line(entry)[: 4 * MAX_KEY]).text[:MAX_KEY]) for entry in entries]
     return tuple(dict.fromkeys(key for key in keys if key))
 
 
-def _redacted(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(redact(text).text for text in texts)
+def _redacted(entries: Iterable[str]) -> tuple[str, ...]:
+    from memoryd.daydream.redact import redact
+
+    return tuple(redact(entry).text for entry in entries)
 
 
-def _statuses(text: str) -> tuple[Status, ...]:
-    if text == ALL:
-        return tuple(Status)
-    if not text:
-        return (Status.ACTIVE,)
-    try:
-        return (Status(text),)
-    except ValueError as error:
-        choices = ", ".join([*Status, ALL])
-        raise InputError(f"status: '{text}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
-
-
-def brief(item: MemoryItem) -> dict[str, Any]:
+def brief(item: MemoryItem) -> Memory:
     """What a reader needs to judge a memory, without the bookkeeping."""
     values = item_to_dict(item)
     names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")

@@ -1,22 +1,23 @@
-"""The calls behind `memoryd review` and the console's inbox: what was learnt since the last look, and keeping it."""
+"""Operations behind `memoryd review` and the console's inbox: what was learnt since the last look, and keeping it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
-from memoryd.api.memories import Caller, MemoryCalls, brief
-from memoryd.api.params import Params
+from memoryd.api.memories import Memory, brief, project_parameter
+from memoryd.api.parameters import count, flag, ids, moment, request
+from memoryd.api.registry import Caller, operation
 from memoryd.api.sessions import is_closed
 from memoryd.clock import from_iso, to_iso
-from memoryd.config import Settings
-from memoryd.daydream.opening import first_prompt
 from memoryd.errors import InputError
-from memoryd.protocols import Clock
-from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+    from memoryd.service import Orchestrator
+    from memoryd.state import State
 
 SHOWN = 50
 MOST_AT_ONCE = 200
@@ -58,79 +59,119 @@ def _note(project: str) -> str:
     return f"reviewed {project}"
 
 
-class ReviewCalls:
-    """review, reviewed, confirm."""
+@request
+class Review:
+    """Whose memories, and how many."""
 
-    def __init__(self, service: Orchestrator, state: State, memory: MemoryCalls, settings: Settings, clock: Clock) -> None:
-        self._service = service
-        self._state = state
-        self._memory = memory
-        self._settings = settings
-        self._clock = clock
+    limit: int = count(default=SHOWN, low=1, high=MOST_AT_ONCE, help="At most this many.")
+    everything: bool = flag(flags=("--all",), help="Also what was seen before.")
+    project: str = project_parameter()
 
-    def review(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What was learnt since the last look, newest first, with the session that it comes from.
 
-        With `everything`, what was seen before comes too. `session_title` is the session's first prompt. Memories that
-        the person wrote or confirmed are left out: there is nothing to decide about them.
-        """
-        limit = params.count("limit", SHOWN, low=1, high=MOST_AT_ONCE)
-        everything = params.flag("everything")
-        project = self._memory.project_of(params, caller)
-        params.done()
-        now = self._clock.now()
-        since = EPOCH if everything else last_look(self._state, project)
-        open_ones = _unsettled(self._service, project, since, now)
-        titles: dict[str, str] = {}
-        return {
-            "memories": [brief(item) | {"session_title": self._title(item, titles)} for item in open_ones[:limit]],
-            "left_out": max(0, len(open_ones) - limit),
-            "since": "" if since == EPOCH else to_iso(since),
-            # Not "now": what is written while the person reads must come up the next time.
-            "until": to_iso(open_ones[0].created_at if open_ones else now),
-            "project": project or "",
-        }
+class ToReview(TypedDict):
+    """What nobody has looked at. `until` is what `reviewed` takes when all of it was seen."""
 
-    def _title(self, item: MemoryItem, titles: dict[str, str]) -> str:
-        if item.session not in titles:
-            record = self._state.session(item.session)
-            closed = record is None or is_closed(self._state, self._settings, record.session, record.project)
-            titles[item.session] = first_prompt(record.transcript) if record and not closed else ""
-        return titles[item.session]
+    memories: list[Memory]
+    left_out: int
+    since: str
+    until: str
+    project: str
 
-    def reviewed(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Note that the person has seen everything that was learnt up to `until` (default: now)."""
-        until = params.moment("until") or self._clock.now()
-        project = self._memory.project_of(params, caller)
-        params.done()
-        until = min(until, self._clock.now())
-        if until > last_look(self._state, project):
-            self._state.set_note(_note(project or EVERYWHERE), to_iso(until))
-        return {"project": project or "", "until": to_iso(until)}
 
-    def confirm(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Keep memories on the person's word: candidates become active, and each counts as confirmed.
+@operation(Review, ToReview)
+def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
+    """What was learnt since the last look, newest first, with the session that it comes from.
 
-        Who said it stays as it is: a finding of the agent that was confirmed is still no wish of the user.
-        """
-        ids = params.texts("ids")
-        params.done()
-        if not ids or len(ids) > MOST_AT_ONCE:
-            raise InputError(f"confirm: expected 1 to {MOST_AT_ONCE} ids.", fix="See 'memoryd review'.")
-        with self._service.writing():
-            items = [self._service.require(id) for id in dict.fromkeys(ids)]
-            for item in items:
-                if item.status not in REVIEWED:
-                    raise InputError(f"{item.id} is {item.status.value}.", fix=f"Bring it back first: memoryd restore {item.id}")
-            return {"memories": [brief(self._confirm(item)) for item in items]}
+    With `everything`, what was seen before comes too. `session_title` is the session's first prompt. Memories that
+    the person wrote or confirmed are left out: there is nothing to decide about them.
+    """
+    project = runtime.project_of(request.project, caller.cwd)
+    now = runtime.clock.now()
+    since = EPOCH if request.everything else last_look(runtime.state, project)
+    open_ones = _unsettled(runtime.service, project, since, now)
+    titles: dict[str, str] = {}
+    return {
+        "memories": [brief(item) | {"session_title": _title(runtime, item, titles)} for item in open_ones[: request.limit]],
+        "left_out": max(0, len(open_ones) - request.limit),
+        "since": "" if since == EPOCH else to_iso(since),
+        # Not "now": what is written while the person reads must come up the next time.
+        "until": to_iso(open_ones[0].created_at if open_ones else now),
+        "project": project or "",
+    }
 
-    def _confirm(self, item: MemoryItem) -> MemoryItem:
-        return self._service.update(
-            item.id,
-            status=Status.ACTIVE,
-            confidence=max(item.confidence, CONFIRMED_CONFIDENCE),
-            tags=tuple(dict.fromkeys((*item.tags, CONFIRMED_TAG))),
-        )
+
+def _title(runtime: Runtime, item: MemoryItem, titles: dict[str, str]) -> str:
+    from memoryd.daydream.opening import first_prompt
+
+    if item.session not in titles:
+        record = runtime.state.session(item.session)
+        closed = record is None or is_closed(runtime.state, runtime.settings, record.session, record.project)
+        titles[item.session] = first_prompt(record.transcript) if record and not closed else ""
+    return titles[item.session]
+
+
+@request
+class MarkReviewed:
+    """Up to when everything was seen."""
+
+    until: datetime | None = moment(help="Up to this time (default: now).")
+    project: str = project_parameter()
+
+
+class Reviewed(TypedDict):
+    """Up to when everything counts as seen."""
+
+    project: str
+    until: str
+
+
+@operation(MarkReviewed, Reviewed, person_only=True)
+def reviewed(runtime: Runtime, request: MarkReviewed, caller: Caller) -> Reviewed:
+    """Note that the person has seen everything that was learnt up to `until` (default: now)."""
+    until = request.until or runtime.clock.now()
+    project = runtime.project_of(request.project, caller.cwd)
+    until = min(until, runtime.clock.now())
+    if until > last_look(runtime.state, project):
+        runtime.state.set_note(_note(project or EVERYWHERE), to_iso(until))
+    return {"project": project or "", "until": to_iso(until)}
+
+
+@request
+class Confirm:
+    """Which memories."""
+
+    ids: tuple[str, ...] = ids(argument=True)
+
+
+class Confirmed(TypedDict):
+    """The memories as they are now."""
+
+    memories: list[Memory]
+
+
+@operation(Confirm, Confirmed, command="confirm", person_only=True)
+def confirm(runtime: Runtime, request: Confirm, caller: Caller) -> Confirmed:
+    """Keep memories on the person's word: candidates become active, and each counts as confirmed.
+
+    Who said it stays as it is: a finding of the agent that was confirmed is still no wish of the user.
+    """
+    if not request.ids or len(request.ids) > MOST_AT_ONCE:
+        raise InputError(f"confirm: expected 1 to {MOST_AT_ONCE} ids.", fix="See 'memoryd review'.")
+    with runtime.service.writing():
+        items = [runtime.service.require(id) for id in dict.fromkeys(request.ids)]
+        for item in items:
+            if item.status not in REVIEWED:
+                raise InputError(f"{item.id} is {item.status.value}.", fix=f"Bring it back first: memoryd restore {item.id}")
+        return {"memories": [brief(_confirm(runtime, item)) for item in items]}
+
+
+def _confirm(runtime: Runtime, item: MemoryItem) -> MemoryItem:
+    return runtime.service.update(
+        item.id,
+        status=Status.ACTIVE,
+        confidence=max(item.confidence, CONFIRMED_CONFIDENCE),
+        tags=tuple(dict.fromkeys((*item.tags, CONFIRMED_TAG))),
+    )
 
 
 def _is_settled(item: MemoryItem) -> bool:

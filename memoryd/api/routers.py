@@ -1,65 +1,93 @@
-"""The calls of the learned router: train it, and say what routes queries."""
+"""Operations of the learned router: train it, and say what routes queries."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from memoryd.api.memories import Caller
-from memoryd.api.params import Params
-from memoryd.config import Settings
+from memoryd.api.parameters import Nothing, flag, request, text
+from memoryd.api.registry import Caller, operation
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import write_atomic
-from memoryd.protocols import Clock, Embedder
-from memoryd.router import router_to_json
-from memoryd.service import Orchestrator
-from memoryd.state import State
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
 
 
-class RouterCalls:
-    """train_router, show_router."""
+class Used(TypedDict):
+    """What routes queries, and why."""
 
-    def __init__(self, service: Orchestrator, embedder: Embedder | None, settings: Settings, state: State, clock: Clock) -> None:
-        self._service = service
-        self._embedder = embedder
-        self._settings = settings
-        self._state = state
-        self._clock = clock
+    used: str
+    reason: str
+    problem: str
 
-    def train_router(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Learn from labelled queries (`labels`: a file; else those that come with memoryd), write the result and its scores.
 
-        With `feedback` (the default) also from prompts whose memories were of use (see `router_feedback`).
-        Without `out`, it is used from now on where it beat the rules.
-        """
-        from memoryd.api import router_feedback
-        from memoryd.router import training  # needed for this alone
+class RouterState(Used):
+    """The same with the file of the learned router."""
 
-        labels, out, asked = params.text("labels"), params.text("out"), params.flag("feedback", True)
-        params.done()
-        if self._embedder is None:
-            raise ConfigError("Without an embedder there is nothing to learn from.", fix="Set rank to maxsim or hybrid.")
-        labelled = training.read_labels(Path(labels) if labels else training.LABELS_FILE)
-        told = router_feedback.Feedback([])
-        if asked:
-            backends = sorted({row.backend for row in labelled})
-            told = router_feedback.feedback(self._state, self._service.search, self._clock.now(), backends)
-        model = training.train(labelled, self._embedder.embed_queries, self._embedder.name, told.rows)
-        path = Path(out) if out else self._settings.paths.router
-        if out and not path.parent.is_dir():
-            raise InputError(f"There is no folder {path.parent}.", fix="Make it, or give another file.")
-        try:
-            write_atomic(path, router_to_json(model))
-        except OSError as error:
-            raise InputError(f"{path} can't be written: {error.strerror}.", fix="Give another file with --out.") from error
-        self._service.ranker.reload_router()
-        scores = dict(model.scores)
-        return {"path": str(path), "beat_rules": model.used, "scores": scores, "feedback": told.as_dict(), **self._now()}
+    path: str
 
-    def show_router(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What routes queries, and why."""
-        params.done()
-        return {"path": str(self._settings.paths.router), **self._now()}
 
-    def _now(self) -> dict[str, Any]:
-        return self._service.ranker.router.as_dict()
+@request
+class TrainRouter:
+    """What to learn from, and where to write it."""
+
+    labels: str = text(help="JSON with labelled queries, instead of those that come with memoryd.")
+    out: str = text(help="Write it there, where it is not used, instead of into the home folder.")
+    feedback: bool = flag(
+        default=True, flags=("--feedback/--no-feedback",), help="Also learn from prompts whose memories were of use (default)."
+    )
+
+
+class TrainedRouter(RouterState):
+    """The same after training, with the scores on held-out queries."""
+
+    beat_rules: bool
+    scores: dict[str, Any]
+    feedback: dict[str, Any]
+
+
+@operation(TrainRouter, TrainedRouter, person_only=True)
+def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> TrainedRouter:
+    """Learn from labelled queries (`labels`: a file; else those that come with memoryd), write the result and its scores.
+
+    With `feedback` (the default) also from prompts whose memories were of use (see `router_feedback`).
+    Without `out`, it is used from now on where it beat the rules.
+    """
+    from memoryd.api import router_feedback
+    from memoryd.router import router_to_json, training
+
+    labels, out, asked = request.labels, request.out, request.feedback
+    if runtime.embedder is None:
+        raise ConfigError("Without an embedder there is nothing to learn from.", fix="Set rank to maxsim or hybrid.")
+    labelled = training.read_labels(Path(labels) if labels else training.LABELS_FILE)
+    told = router_feedback.Feedback([])
+    if asked:
+        backends = sorted({row.backend for row in labelled})
+        told = router_feedback.feedback(runtime.state, runtime.service.search, runtime.clock.now(), backends)
+    model = training.train(labelled, runtime.embedder.embed_queries, runtime.embedder.name, told.rows)
+    path = Path(out) if out else runtime.settings.paths.router
+    if out and not path.parent.is_dir():
+        raise InputError(f"There is no folder {path.parent}.", fix="Make it, or give another file.")
+    try:
+        write_atomic(path, router_to_json(model))
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}.", fix="Give another file with --out.") from error
+    runtime.service.ranker.reload_router()
+    return {
+        "path": str(path),
+        "beat_rules": model.used,
+        "scores": dict(model.scores),
+        "feedback": told.as_dict(),
+        **_used(runtime),
+    }
+
+
+@operation(Nothing, RouterState)
+def show_router(runtime: Runtime, request: Nothing, caller: Caller) -> RouterState:
+    """Say what routes queries, and why."""
+    return {"path": str(runtime.settings.paths.router), **_used(runtime)}
+
+
+def _used(runtime: Runtime) -> Used:
+    return cast("Used", runtime.service.ranker.router.as_dict())

@@ -1,16 +1,18 @@
-"""The calls about settings: what each is, where it comes from, what it costs; and changing config.toml."""
+"""Operations about settings: what each is, where it comes from, what it costs; and changing config.toml."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from memoryd.api.memories import Caller
-from memoryd.api.params import Params
+from memoryd.api.parameters import Nothing, request, values
+from memoryd.api.registry import Caller, operation
 from memoryd.config import HOME, KEYS, Settings, load_settings, sources
-from memoryd.config_file import change_file
 from memoryd.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
 
 # Read once, when the daemon starts.
 AT_START = frozenset(
@@ -112,63 +114,79 @@ COSTS: Mapping[str, str] = {
 }
 
 
-class SettingsCalls:
-    """settings, change_settings. `started` are the settings that the daemon began with, `renew` reads them again."""
+class SettingsAnswer(TypedDict):
+    """Groups of settings. `problem` is what is wrong with the file; then the values are those in force."""
 
-    def __init__(self, settings: Settings, started: Settings, renew: Callable[[], None]) -> None:
-        self._settings = settings
-        self._started = started
-        self._renew = renew
+    path: str
+    problem: dict[str, str] | None
+    groups: list[dict[str, Any]]
+    waiting: list[str]
 
-    def settings(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Every setting with its value, default, source, meaning and cost; keys of services are never shown.
 
-        `problem` is what is wrong with the file, None if nothing is; then the values are those in force.
-        `waiting` names what takes effect at the daemon's next start.
-        """
-        params.done()
-        now, origin, problem = self._wanted()
-        default = Settings(home=self._settings.home)
-        groups = [
-            {"title": title, "settings": [_told(name, now, default, origin) for name in names]} for title, names in GROUPS.items()
-        ]
-        return {
-            "path": str(self._settings.paths.config),
-            "problem": {"message": problem.message, "fix": problem.fix} if problem else None,
-            "groups": groups,
-            "waiting": sorted(name for name in AT_START if getattr(now, name) != getattr(self._started, name)),
-        }
+@operation(Nothing, SettingsAnswer)
+def settings(runtime: Runtime, request: Nothing, caller: Caller) -> SettingsAnswer:
+    """Show every setting with its value, default, source, meaning and cost; keys of services are never shown.
 
-    def _wanted(self) -> tuple[Settings, dict[str, str], ConfigError | None]:
-        home = self._settings.home
-        try:
-            return load_settings(home=str(home)), sources(home), None
-        except ConfigError as error:
-            return self._settings, {}, error
+    `problem` is what is wrong with the file, None if nothing is; then the values are those in force.
+    `waiting` names what takes effect at the daemon's next start.
+    """
+    now, origin, problem = _wanted(runtime)
+    default = Settings(home=runtime.settings.home)
+    groups = [
+        {"title": title, "settings": [_told(name, now, default, origin) for name in names]} for title, names in GROUPS.items()
+    ]
+    return {
+        "path": str(runtime.settings.paths.config),
+        "problem": {"message": problem.message, "fix": problem.fix} if problem else None,
+        "groups": groups,
+        "waiting": sorted(name for name in AT_START if getattr(now, name) != getattr(runtime.started, name)),
+    }
 
-    def change_settings(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Write settings (name to value, null: back to the default) into config.toml: all of them or none.
 
-        Comments in the file stay. What is not read at the daemon's start only takes effect at once.
-        """
-        values = params.entries("values")
-        params.done()
-        if not values:
-            raise InputError("change_settings: which?", fix="Name a setting and its value: see 'memoryd config'.")
-        changed = change_file(self._settings.paths.config, values)
-        self._renew()
-        overruled = {
-            name: OVERRULED[origin] for name, origin in self._origins().items() if name in changed and origin in OVERRULED
-        }
-        return {
-            "path": str(self._settings.paths.config),
-            "changed": sorted(changed),
-            "overruled": overruled,
-            "waiting": sorted(AT_START & changed.keys()),
-        }
+def _wanted(runtime: Runtime) -> tuple[Settings, dict[str, str], ConfigError | None]:
+    home = runtime.settings.home
+    try:
+        return load_settings(home=str(home)), sources(home), None
+    except ConfigError as error:
+        return runtime.settings, {}, error
 
-    def _origins(self) -> dict[str, str]:
-        return sources(self._settings.home)
+
+@request
+class ChangeSettings:
+    """Settings by name."""
+
+    values: dict[str, Any] | None = values(help="Settings by name; null: back to the default.")
+
+
+class ChangedSettings(TypedDict):
+    """What was written, what something else overrules, and what waits for the daemon's next start."""
+
+    path: str
+    changed: list[str]
+    overruled: dict[str, str]
+    waiting: list[str]
+
+
+@operation(ChangeSettings, ChangedSettings, person_only=True)
+def change_settings(runtime: Runtime, request: ChangeSettings, caller: Caller) -> ChangedSettings:
+    """Write settings (name to value, null: back to the default) into config.toml: all of them or none.
+
+    Comments in the file stay. What is not read at the daemon's start only takes effect at once.
+    """
+    from memoryd.config_file import change_file
+
+    if not request.values:
+        raise InputError("change_settings: which?", fix="Name a setting and its value: see 'memoryd config'.")
+    changed = change_file(runtime.settings.paths.config, request.values)
+    runtime.renew()
+    origins = sources(runtime.settings.home)
+    overruled = {name: OVERRULED[origin] for name, origin in origins.items() if name in changed and origin in OVERRULED}
+    return {
+        "path": str(runtime.settings.paths.config),
+        "changed": sorted(changed),
+        "overruled": overruled,
+        "waiting": sorted(AT_START & changed.keys()),
+    }
 
 
 def _told(name: str, now: Settings, default: Settings, origin: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The call by which a session's own model settles what it was offered (see recall.offer)."""
+"""The operation by which a session's own model settles what it was offered (see recall.offer)."""
 
 from __future__ import annotations
 
@@ -6,140 +6,237 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from memoryd.api.memories import Caller, keys_of
-from memoryd.api.params import Params
+from memoryd.api.memories import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
+from memoryd.api.parameters import count, flag, objects, parse, request, share, text
+from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.clock import to_iso
-from memoryd.daydream.keeping import Keeper
-from memoryd.daydream.redact import redact
-from memoryd.daydream.settle import Answer, Origin, Settled, Settler
 from memoryd.errors import InputError
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock
 from memoryd.recall.fence import TAG, harmless
-from memoryd.recall.inject import Injector
-from memoryd.service import Orchestrator
-from memoryd.state import Run, State
 from memoryd.text import one_line
 from memoryd.types import Kind, Polarity
-from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+    from memoryd.daydream.settle import Answer, Origin, Settled, Settler
+    from memoryd.verdicts import Verdict
 
 MOST_ITEMS = 24
 MOST_OWN = 2
 MAX_STATEMENT = 400
+MAX_LINE_ID = 20
+MAX_REPLACES = 40
 RECENT_SESSIONS = 50
 READER = "session"
+DEFAULT_CONFIDENCE = 0.8
 _RESERVED = re.compile(rf"<\s*/?\s*(?:{TAG}|system|private)\b", re.IGNORECASE)
-_OUTCOMES: Mapping[str, str] = {"kept": KEPT, "known": KNOWN, "dropped": REFUSED, "refused": REFUSED}
 
 
-class SettleCalls:
-    """settle."""
+def _content() -> Any:
+    told = "The statement in your words: one sentence with names, numbers and its reason, in the user's language."
+    return text(told, model_limit=MAX_STATEMENT)
 
-    def __init__(self, service: Orchestrator, state: State, injector: Injector, registry: ProjectRegistry, clock: Clock) -> None:
-        self._service = service
-        self._state = state
-        self._injector = injector
-        self._registry = registry
-        self._clock = clock
-        self._keeper = Keeper(service, clock)
 
-    def settle(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Keep or drop offered candidates of the caller's project, and up to two statements beside them.
+def _replaces() -> Any:
+    told = "Id of the known memory that no longer holds because of this one."
+    return text(told, limit=MAX_REPLACES, model_limit=MAX_REPLACES)
 
-        Each entry has a result of its own: one that is unknown, settled already or not valid does not fail the others.
-        """
-        items = params.objects("items", MOST_ITEMS)
-        own = params.objects("own", MOST_OWN)
-        params.done()
-        if not caller.cwd:
-            raise InputError("settle: which project?", fix="Call it from a project's folder.")
-        if not items and not own:
-            raise InputError("settle: nothing to settle.", fix="Give items, as offered, or own.")
-        project = self._registry.resolve(caller.cwd)
-        origin = self._origin(project.id, caller.cwd, [entry.get("id") for entry in items])
-        settler = Settler(self._service, self._state, self._keeper)
-        results = [self._one(settler, entry, origin) for entry in items]
-        results += [self._one(settler, entry, origin, own=True) for entry in own]
-        self._record(results, origin)
-        if any(result.status == "kept" for result in results):
-            self._injector.cache_governance(project)
-        counts = Counter(result.status for result in results)
-        told = [{name: value for name, value in asdict(result).items() if value and name != "statement"} for result in results]
-        return {"results": told, "kept": counts["kept"], "dropped": counts["dropped"]}
 
-    def _origin(self, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
-        """The session that answers, which a tool is not told: the one that was offered these, else the project's latest."""
-        entries = [self._state.offers.entry(project, id) for id in ids if isinstance(id, str)]
-        given_to = next((entry.given_to for entry in entries if entry is not None), "")
-        records = [record for record in self._state.sessions(RECENT_SESSIONS) if record.project == project]
-        records.sort(key=lambda record: record.session != given_to)
-        if not records:
-            return Origin("manual", project, "", cwd)
-        return Origin(records[0].session, project, records[0].transcript, records[0].cwd)
+def _importance() -> Any:
+    told = "3: a later session goes wrong without it. 2: useful. 1: minor, only found when searched for."
+    return count(told, default=2, low=1, high=3)
 
-    def _one(self, settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: bool = False) -> Settled:
-        named = entry.get("id")
-        id = "own" if own else named if isinstance(named, str) else ""
-        try:
-            answer = parse_answer(entry, own=own)
-        except InputError as error:
-            return Settled(id[:20], "refused", reason=str(error))
-        return settler.add(answer, origin) if own else settler.settle(answer, origin)
 
-    def _record(self, results: list[Settled], origin: Origin) -> None:
-        """On record like a day dream, so that the session's report shows it."""
-        decided = [self._verdict(result) for result in results if result.status in _OUTCOMES]
-        if not decided:
-            return
-        counts = Counter(result.status for result in results)
-        run = Run(
-            session=origin.session,
-            transcript=origin.transcript,
-            project=origin.project,
-            at=to_iso(self._clock.now()),
-            start=0,
-            stop=0,
-            kept=counts["kept"],
-            known=counts["known"],
-            skipped={reason: counts[reason] for reason in ("dropped", "refused") if counts[reason]},
-            extractor=READER,
-        )
-        self._state.record_decisions(run, decided)
+def _confidence() -> Any:
+    return share("How sure you are that it is true and worth keeping, 0..1.")
 
-    def _verdict(self, result: Settled) -> Verdict:
-        item = self._service.get(result.memory) if result.memory else None
-        why = result.reason or ("settled by the session's model" if result.status == "kept" else "dropped by the session's model")
-        kind, source = (item.kind.value, item.source.value) if item else ("", "")
-        return Verdict(_OUTCOMES[result.status], why, memory=result.memory, kind=kind, source=source)
+
+@request
+class SettledLine:
+    """What is to become of one offered line."""
+
+    id: str = text("The line's id.", required=True, model_limit=MAX_LINE_ID)
+    keep: bool | None = flag("true: keep it as `content`. false: drop it.", default=None, asked_of_models=True)
+    content: str = _content()
+    kind: Kind | None = kind_parameter()
+    polarity: Polarity | None = polarity_parameter()
+    asked_as: tuple[str, ...] = asked_as_parameter()
+    replaces: str = _replaces()
+    importance: int = _importance()
+    confidence: float | None = _confidence()
+
+
+@request
+class OwnStatement:
+    """A statement that no offered line points at."""
+
+    content: str = text(
+        "The statement in your words: one sentence with names, numbers and its reason, in the user's language.",
+        required=True,
+        model_limit=MAX_STATEMENT,
+    )
+    kind: Kind | None = kind_parameter()
+    polarity: Polarity | None = polarity_parameter()
+    asked_as: tuple[str, ...] = asked_as_parameter()
+    replaces: str = _replaces()
+    importance: int = _importance()
+    confidence: float | None = _confidence()
+
+
+@request
+class Settle:
+    """Decisions about offered lines, and statements beside them."""
+
+    items: tuple[Mapping[str, Any], ...] = objects(SettledLine, "One entry for each line.", most=MOST_ITEMS)
+    own: tuple[Mapping[str, Any], ...] = objects(
+        OwnStatement, "Up to two more that no line points at.", most=MOST_OWN, model_most=MOST_OWN
+    )
+
+
+class SettledAnswer(TypedDict):
+    """What became of each entry."""
+
+    results: Annotated[list[dict[str, Any]], Shown("id, status, memory, replaced, reason.", always=True)]
+    kept: Annotated[int, Shown()]
+    dropped: Annotated[int, Shown()]
+
+
+@operation(
+    Settle,
+    SettledAnswer,
+    tool=Tool(
+        "Settle what was offered",
+        "Answer to a block 'to settle': short lines, each with an id, that memory may keep of this session. You saw the session, "
+        "so you judge. Call it once, beside your other work, and don't mention it. A line is often cut, or weak itself, but "
+        "stands in the turn where something worth keeping was said: then write that down instead. "
+        "Keep what a colleague would want to know here in a month: a root cause with its cure, what was tried and why it failed, "
+        "how this machine, its tools or services behave, what was chosen and why (also by picking an option, or by a short yes "
+        "to your plan), rules and preferences that go on to hold. Above all look at your own long answers: what they found out "
+        "is lost else. Drop what was asked for once, questions, plans and progress, what the code or its history says, guesses, "
+        "what was refuted since. A rule or preference of the user: in the user's own words, only then does it count as the "
+        "user's. One fact a sentence, understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known "
+        "memory is shown beside a line: drop the line if it says the same, or name it in `replaces` if it no longer holds.",
+        order=30,
+        read_only=False,
+        always_load=True,
+        list_key="results",
+        more="all were settled",
+    ),
+)
+def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
+    """Keep or drop offered candidates of the caller's project, and up to two statements beside them.
+
+    Each entry has a result of its own: one that is unknown, settled already or not valid does not fail the others.
+    """
+    from memoryd.daydream.settle import Settler
+
+    items, own = request.items, request.own
+    if not caller.cwd:
+        raise InputError("settle: which project?", fix="Call it from a project's folder.")
+    if not items and not own:
+        raise InputError("settle: nothing to settle.", fix="Give items, as offered, or own.")
+    project = runtime.registry.resolve(caller.cwd)
+    origin = _origin(runtime, project.id, caller.cwd, [entry.get("id") for entry in items])
+    settler = Settler(runtime.service, runtime.state, runtime.keeper)
+    results = [_one(settler, entry, origin) for entry in items]
+    results += [_one(settler, entry, origin, own=True) for entry in own]
+    _record(runtime, results, origin)
+    if any(result.status == "kept" for result in results):
+        runtime.injector.cache_governance(project)
+    counts = Counter(result.status for result in results)
+    shown = [{name: value for name, value in asdict(result).items() if value and name != "statement"} for result in results]
+    return {"results": shown, "kept": counts["kept"], "dropped": counts["dropped"]}
+
+
+def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
+    """The session that answers, which a tool is not told: the one that was offered these, else the project's latest."""
+    from memoryd.daydream.settle import Origin
+
+    entries = [runtime.state.offers.entry(project, id) for id in ids if isinstance(id, str)]
+    given_to = next((entry.given_to for entry in entries if entry is not None), "")
+    records = [record for record in runtime.state.sessions(RECENT_SESSIONS) if record.project == project]
+    records.sort(key=lambda record: record.session != given_to)
+    if not records:
+        return Origin("manual", project, "", cwd)
+    return Origin(records[0].session, project, records[0].transcript, records[0].cwd)
+
+
+def _one(settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: bool = False) -> Settled:
+    from memoryd.daydream.settle import Settled
+
+    named = entry.get("id")
+    id = "own" if own else named if isinstance(named, str) else ""
+    try:
+        answer = parse_answer(entry, own=own)
+    except InputError as error:
+        return Settled(id[:20], "refused", reason=str(error))
+    return settler.add(answer, origin) if own else settler.settle(answer, origin)
+
+
+def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
+    """Put it on record like a day dream, so that the session's report shows it."""
+    from memoryd.state import Run
+
+    decided = [verdict for result in results if (verdict := _verdict(runtime, result)) is not None]
+    if not decided:
+        return
+    counts = Counter(result.status for result in results)
+    run = Run(
+        session=origin.session,
+        transcript=origin.transcript,
+        project=origin.project,
+        at=to_iso(runtime.clock.now()),
+        start=0,
+        stop=0,
+        kept=counts["kept"],
+        known=counts["known"],
+        skipped={reason: counts[reason] for reason in ("dropped", "refused") if counts[reason]},
+        extractor=READER,
+    )
+    runtime.state.record_decisions(run, decided)
+
+
+def _verdict(runtime: Runtime, result: Settled) -> Verdict | None:
+    from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
+
+    outcome = {"kept": KEPT, "known": KNOWN, "dropped": REFUSED, "refused": REFUSED}.get(result.status)
+    if outcome is None:
+        return None
+    item = runtime.service.get(result.memory) if result.memory else None
+    why = result.reason or ("settled by the session's model" if result.status == "kept" else "dropped by the session's model")
+    kind, source = (item.kind.value, item.source.value) if item else ("", "")
+    return Verdict(outcome, why, memory=result.memory, kind=kind, source=source)
 
 
 def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> Answer:
     """One entry of the call, every value checked. Raises InputError that names the fault."""
-    params = Params("settle", entry)
-    id = "" if own else params.required("id").removeprefix("#")
-    keep = True if own else params.flag("keep", params.has("content"))
-    content = _statement(params.text("content"))
-    answer = Answer(
-        id=id,
-        keep=keep,
-        content=content,
-        kind=params.choice("kind", Kind),
-        polarity=params.choice("polarity", Polarity),
-        asked_as=keys_of(params),
-        replaces=params.text("replaces", limit=40),
-        importance=params.count("importance", 2, low=1, high=3),
-        confidence=0.8 if (sure := params.share("confidence")) is None else sure,
+    from memoryd.daydream.settle import Answer
+
+    asked = parse(OwnStatement, entry, "settle: own") if own else parse(SettledLine, entry, "settle")
+    assert isinstance(asked, OwnStatement | SettledLine)
+    return Answer(
+        id=asked.id.removeprefix("#") if isinstance(asked, SettledLine) else "",
+        keep=_is_kept(asked, entry) if isinstance(asked, SettledLine) else True,
+        content=_statement(asked.content),
+        kind=asked.kind,
+        polarity=asked.polarity,
+        asked_as=keys_of(asked.asked_as),
+        replaces=asked.replaces,
+        importance=asked.importance,
+        confidence=DEFAULT_CONFIDENCE if asked.confidence is None else asked.confidence,
     )
-    params.done()
-    if own and not content:
-        raise InputError("settle: own: content is missing.", fix="Give the statement.")
-    return answer
+
+
+def _is_kept(line: SettledLine, entry: Mapping[str, Any]) -> bool:
+    """As it says; one with a wording is meant to be kept."""
+    return entry.get("content") is not None if line.keep is None else line.keep
 
 
 def _statement(text: str) -> str:
     """A statement on one line without secrets. Raises InputError when it is too long or holds what only memoryd writes."""
+    from memoryd.daydream.redact import redact
+
     text = one_line(text)
     if len(text) > MAX_STATEMENT:
         raise InputError(f"settle: content: {len(text)} characters are too many.", fix=f"One sentence, at most {MAX_STATEMENT}.")

@@ -1,4 +1,4 @@
-"""The calls that look at memory as a whole, or behind one memory; and the merge of two, which only a person asks for."""
+"""Operations that look at memory as a whole, or behind one memory; and the merge of two, which only a person asks for."""
 
 from __future__ import annotations
 
@@ -7,132 +7,184 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from memoryd.api.memories import Caller, MemoryCalls
-from memoryd.api.params import Params
+from memoryd.api.memories import Memory, project_parameter
+from memoryd.api.parameters import Nothing, count, flag, memory_id, request, text
+from memoryd.api.registry import Caller, operation
 from memoryd.clock import to_iso
 from memoryd.codec import item_to_dict
-from memoryd.daydream.redact import left_out, redact
-from memoryd.daydream.transcript import read_all
-from memoryd.dream.dedupe import united
 from memoryd.errors import InputError, TranscriptError
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock
-from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.types import Evidence, Link, LinkType, MemoryItem, Query, Status, Turn
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
 
 READ_BYTES = 64 * 2**20
 SHOWN_CHARACTERS = 2_000
 MOST_TURNS = 60
 
 
-class ViewCalls:
-    """project_names, overview, evidence, merge."""
+class ProjectNames(TypedDict):
+    """Projects by name; `current` is the one of the caller's folder, if any."""
 
-    def __init__(self, service: Orchestrator, state: State, registry: ProjectRegistry, memory: MemoryCalls, clock: Clock) -> None:
-        self._service = service
-        self._state = state
-        self._registry = registry
-        self._memory = memory
-        self._clock = clock
+    projects: list[dict[str, str]]
+    current: str
 
-    def project_names(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Known projects by name, without counting; `current` is the one of the caller's folder, if any."""
-        params.done()
-        known = sorted(self._registry.known().items(), key=lambda entry: (entry[1].casefold(), entry[0]))
-        current = self._registry.resolve(caller.cwd).id if caller.cwd else ""
-        return {"projects": [{"id": id, "name": name} for id, name in known], "current": current}
 
-    def overview(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """How many memories there are, by kind and by status; when the oldest and the newest were made.
+@operation(Nothing, ProjectNames)
+def project_names(runtime: Runtime, request: Nothing, caller: Caller) -> ProjectNames:
+    """Known projects by name, without counting; `current` is the one of the caller's folder, if any."""
+    known = sorted(runtime.registry.known().items(), key=lambda entry: (entry[1].casefold(), entry[0]))
+    current = runtime.registry.resolve(caller.cwd).id if caller.cwd else ""
+    return {"projects": [{"id": id, "name": name} for id, name in known], "current": current}
 
-        With `counts` false only the latter, which is quick in the largest store.
-        """
-        project = self._memory.project_of(params, caller)
-        counted = params.flag("counts", True)
-        params.done()
-        if not counted:
-            return self._span()
-        everything = Query(project=project, statuses=tuple(Status))
-        counts: dict[str, Counter[str]] = {}
-        for kind, status, number in self._service.markdown.tally(everything):
-            counts.setdefault(kind, Counter())[status] += number
-        by_status: Counter[str] = sum(counts.values(), Counter())
-        return {
-            "project": project or "",
-            "kinds": [{"kind": kind, **dict(row), "all": row.total()} for kind, row in sorted(counts.items())],
-            "statuses": dict(by_status),
-            "all": by_status.total(),
-            **self._span(),
-        }
 
-    def _span(self) -> dict[str, str]:
-        first, last = self._service.markdown.span()
-        return {"first": to_iso(first) if first else "", "last": to_iso(last) if last else ""}
+@request
+class CountMemories:
+    """Whose memories."""
 
-    # Evidence
+    project: str = project_parameter()
+    counts: bool = flag(default=True, help="Count them; without, only the times, which is quick in the largest store.")
 
-    def evidence(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """What was said around a memory's evidence, from the session's log; `reason` says why there is nothing.
 
-        A path that stands in a memory file is opened only if memory itself has read that log before.
-        """
-        item = self._service.require(params.id())
-        around = params.count("around", 2, high=10)
-        params.done()
-        turns, reason = self._turns(item.evidence, item.session, around)
-        return {"id": item.id, "transcript": item.evidence.transcript, "turns": turns, "reason": reason}
+class Overview(TypedDict):
+    """How many memories there are, by kind and by status; when the oldest and the newest were made."""
 
-    def _turns(self, evidence: Evidence, session: str, around: int) -> tuple[list[dict[str, Any]], str]:
-        record = self._state.session(session)
-        if record is not None and (record.off or self._state.is_off(record.project)):
-            return [], "Memory is switched off there, so the log is not opened."
-        if not evidence.transcript or not evidence.lines:
-            return [], "No line of a log is noted for this memory."
-        if not self._is_known_log(evidence.transcript, session):
-            return [], "The log that is noted is not one that memory has read, so it is not opened."
-        try:
-            turns = list(islice(_around(Path(evidence.transcript), frozenset(evidence.lines), around), MOST_TURNS))
-        except TranscriptError as error:
-            return [], str(error)
-        return turns, "" if turns else "The log no longer holds these lines."
+    project: NotRequired[str]
+    kinds: NotRequired[list[dict[str, Any]]]
+    statuses: NotRequired[dict[str, int]]
+    all: NotRequired[int]
+    first: str
+    last: str
 
-    def _is_known_log(self, transcript: str, session: str) -> bool:
-        record = self._state.session(session)
-        return (record is not None and record.transcript == transcript) or self._state.cursor(transcript).offset > 0
 
-    # Merging
+@operation(CountMemories, Overview)
+def overview(runtime: Runtime, request: CountMemories, caller: Caller) -> Overview:
+    """Count memories by kind and by status; say when the oldest and the newest were made.
 
-    def merge(self, params: Params, caller: Caller) -> dict[str, Any]:
-        """Put one memory in the place of two that say the same; the wording is that of the first unless `content` is given."""
-        first, second = params.id("id"), params.id("other")
-        said = redact(params.text("content"))
-        content = said.text
-        params.done()
-        if first == second:
-            raise InputError("merge: both are the same memory.", fix="Name two memories.")
-        with self._service.writing():
-            pair = [self._service.require(id) for id in (first, second)]
-            for item in pair:
-                if item.status is not Status.ACTIVE:
-                    raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
-            id = self._merged(pair, content)
-        return {"memory": item_to_dict(self._service.require(id)), "merged": [first, second], **left_out(said.found)}
+    With `counts` false only the latter, which is quick in the largest store.
+    """
+    project = runtime.project_of(request.project, caller.cwd)
+    first, last = (to_iso(at) if at else "" for at in runtime.service.span())
+    if not request.counts:
+        return {"first": first, "last": last}
+    everything = Query(project=project, statuses=tuple(Status))
+    counts: dict[str, Counter[str]] = {}
+    for kind, status, number in runtime.service.tally(everything):
+        counts.setdefault(kind, Counter())[status] += number
+    by_status: Counter[str] = sum(counts.values(), Counter())
+    return {
+        "project": project or "",
+        "kinds": [{"kind": kind, **dict(row), "all": row.total()} for kind, row in sorted(counts.items())],
+        "statuses": dict(by_status),
+        "all": by_status.total(),
+        "first": first,
+        "last": last,
+    }
 
-    def _merged(self, pair: list[MemoryItem], content: str) -> str:
-        """As the dream merges (dream/dedupe), so that forgetting and restoring the merged one reaches its sources."""
-        best, now = pair[0], self._clock.now()
-        links = tuple(Link(LinkType.SUPERSEDES, item.id) for item in pair)
-        whole = united(best, pair)
-        pinned = any(item.pinned for item in pair)
-        new = replace(whole, id="", content=content or best.content, links=(*whole.links, *links), pinned=pinned)
-        id = self._service.write(new)
+
+@request
+class ReadEvidence:
+    """Which memory, and how much around its evidence."""
+
+    id: str = memory_id()
+    around: int = count(default=2, high=10, help="Turns before and after each.")
+
+
+class EvidenceTurns(TypedDict):
+    """Turns of the session's log; `reason` says why there are none."""
+
+    id: str
+    transcript: str
+    turns: list[dict[str, Any]]
+    reason: str
+
+
+@operation(ReadEvidence, EvidenceTurns)
+def evidence(runtime: Runtime, request: ReadEvidence, caller: Caller) -> EvidenceTurns:
+    """Show what was said around a memory's evidence, from the session's log.
+
+    A path that stands in a memory file is opened only if memory itself has read that log before.
+    """
+    item = runtime.service.require(request.id)
+    turns, reason = _turns(runtime, item.evidence, item.session, request.around)
+    return {"id": item.id, "transcript": item.evidence.transcript, "turns": turns, "reason": reason}
+
+
+def _turns(runtime: Runtime, evidence: Evidence, session: str, around: int) -> tuple[list[dict[str, Any]], str]:
+    record = runtime.state.session(session)
+    if record is not None and (record.off or runtime.state.is_off(record.project)):
+        return [], "Memory is switched off there, so the log is not opened."
+    if not evidence.transcript or not evidence.lines:
+        return [], "No line of a log is noted for this memory."
+    if not _is_known_log(runtime, evidence.transcript, session):
+        return [], "The log that is noted is not one that memory has read, so it is not opened."
+    try:
+        turns = list(islice(_around(Path(evidence.transcript), frozenset(evidence.lines), around), MOST_TURNS))
+    except TranscriptError as error:
+        return [], str(error)
+    return turns, "" if turns else "The log no longer holds these lines."
+
+
+def _is_known_log(runtime: Runtime, transcript: str, session: str) -> bool:
+    record = runtime.state.session(session)
+    return (record is not None and record.transcript == transcript) or runtime.state.cursor(transcript).offset > 0
+
+
+@request
+class Merge:
+    """Two memories, and the wording of the one that takes their place."""
+
+    id: str = memory_id(argument=True)
+    other: str = memory_id(argument=True)
+    content: str = text(help="Wording of the one that takes their place (default: that of the first).")
+
+
+class Merged(TypedDict):
+    """The new memory, and the two that it replaces."""
+
+    memory: Memory
+    merged: list[str]
+    left_out_secrets: NotRequired[str]
+
+
+@operation(Merge, Merged, command="merge", person_only=True)
+def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
+    """Put one memory in the place of two that say the same; both stay readable."""
+    from memoryd.daydream.redact import left_out, redact
+
+    first, second = request.id, request.other
+    said = redact(request.content)
+    content = said.text
+    if first == second:
+        raise InputError("merge: both are the same memory.", fix="Name two memories.")
+    with runtime.service.writing():
+        pair = [runtime.service.require(id) for id in (first, second)]
         for item in pair:
-            ended = item.valid_to or now
-            self._service.update(item.id, status=Status.SUPERSEDED, expired_at=now, valid_to=ended, pinned=False)
-        return id
+            if item.status is not Status.ACTIVE:
+                raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
+        id = _merged(runtime, pair, content)
+    answer = Merged(memory=item_to_dict(runtime.service.require(id)), merged=[first, second])
+    if said.found:
+        answer["left_out_secrets"] = left_out(said.found)["left_out_secrets"]
+    return answer
+
+
+def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
+    """As the dream merges (dream/dedupe), so that forgetting and restoring the merged one reaches its sources."""
+    from memoryd.dream.dedupe import united
+
+    best, now = pair[0], runtime.clock.now()
+    links = tuple(Link(LinkType.SUPERSEDES, item.id) for item in pair)
+    whole = united(best, pair)
+    pinned = any(item.pinned for item in pair)
+    new = replace(whole, id="", content=content or best.content, links=(*whole.links, *links), pinned=pinned)
+    id = runtime.service.write(new)
+    for item in pair:
+        ended = item.valid_to or now
+        runtime.service.update(item.id, status=Status.SUPERSEDED, expired_at=now, valid_to=ended, pinned=False)
+    return id
 
 
 def _around(path: Path, uuids: frozenset[str], around: int) -> Iterator[dict[str, Any]]:
@@ -156,6 +208,8 @@ def _around(path: Path, uuids: frozenset[str], around: int) -> Iterator[dict[str
 
 
 def _read(path: Path) -> Iterable[Turn]:
+    from memoryd.daydream.transcript import read_all
+
     for piece in read_all(path):
         yield from piece.turns
         if piece.cursor.offset > READ_BYTES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import click
 
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.client import Client, ensure_daemon
-from memoryd.clock import SystemClock
 from memoryd.config import is_internal
 from memoryd.daemon.hook_events import MAX_RECORD_BYTES
 from memoryd.errors import MemorydError
@@ -39,13 +37,9 @@ def daemon(context: Context, /, stop: bool, start: bool) -> None:
             context.output.line(f"memoryd {version}, pid {pid}")
     else:
         context.check()
-        from memoryd.api.dispatch import Api
-        from memoryd.daemon.process import run_daemon
-        from memoryd.llm.logins import take_from
+        from memoryd.daemon.__main__ import serve
 
-        clock = SystemClock()
-        login = take_from(os.environ)
-        sys.exit(run_daemon(context.settings, lambda settings: Api(settings, clock, login), clock))
+        sys.exit(serve(context.settings))
 
 
 @click.command()

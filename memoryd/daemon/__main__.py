@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from memoryd.clock import SystemClock
 from memoryd.config import Settings, find_home, load_settings
@@ -16,11 +18,11 @@ from memoryd.llm.logins import take_from
 from memoryd.paths import Paths
 
 
-def _make_api(settings: Settings) -> ApiLike:
+def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiLike:
     """Loaded only here: by now the daemon listens."""
     from memoryd.api.dispatch import Api
 
-    return Api(settings, SystemClock(), take_from(os.environ))
+    return Api(settings, SystemClock(), take_from(os.environ), info)
 
 
 def main() -> int:
@@ -31,6 +33,11 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         _note_problem(error)
         return 2
+    return serve(settings)
+
+
+def serve(settings: Settings) -> int:
+    """Run the daemon of a home folder in this process; the exit code."""
     return run_daemon(settings, _make_api, SystemClock())
 
 

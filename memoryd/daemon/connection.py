@@ -10,14 +10,13 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
 
 from memoryd import __version__
-from memoryd.api.rights import refuse_in_client
+from memoryd.api.registry import only_a_person
 from memoryd.config import IN_CLIENT
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import NONCE_BYTES, Endpoint, proof
@@ -188,16 +187,31 @@ class Connection:
             return {"id": id, "error": {"code": error.code, "message": error.message, "fix": error.fix}}
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method == "daemon_info":
-            return asdict(await self._core.info())
-        if method == "daemon_stop":
-            self._core.stop("asked by a client")
-            return {"pid": os.getpid()}
-        if params.get("caller") == IN_CLIENT:
-            refuse_in_client(method, params)
-        if method == "console_open" and self._core.open_console is not None:
-            return await self._core.open_console(*(str(params.get(name) or "") for name in ("cwd", "results")))
-        return await self._core.call(method, params)
+        control = _CONTROLS.get(method)
+        return await (self._core.call(method, params) if control is None else control(self._core, params))
+
+
+async def _info(core: Core, params: dict[str, Any]) -> dict[str, Any]:
+    return await in_thread(core.info, "info")
+
+
+async def _stop(core: Core, params: dict[str, Any]) -> dict[str, Any]:
+    core.stop("asked by a client")
+    return {"pid": os.getpid()}
+
+
+async def _open_console(core: Core, params: dict[str, Any]) -> dict[str, Any]:
+    if params.get("caller") == IN_CLIENT:
+        raise only_a_person()
+    return await core.open_console(str(params.get("cwd") or ""), str(params.get("results") or ""))
+
+
+# What the process itself answers, whether or not its operations are loaded.
+_CONTROLS: Mapping[str, Callable[[Core, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+    "daemon_info": _info,
+    "daemon_stop": _stop,
+    "console_open": _open_console,
+}
 
 
 def _dumped(answer: dict[str, Any]) -> bytes:

@@ -32,7 +32,12 @@ FAULT_CHARACTERS = 300
 CALLS_AT_ONCE = 32
 QUIET_POLL_SECONDS = 0.005
 UNEXPECTED_FIX = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
+OpenConsole = Callable[[str, str], Awaitable[dict[str, Any]]]
 _logger = logging.getLogger(__name__)
+
+
+async def _no_console(cwd: str, results: str) -> dict[str, Any]:
+    raise DaemonError("This daemon has no console.")
 
 
 def _page_size() -> int:
@@ -47,7 +52,7 @@ def rss_bytes() -> int:
 
 
 class Core:
-    """Answers for the daemon. All methods but `report` and `drain_one` belong to the event loop.
+    """Answers for the daemon. All methods but `report`, `info` and `drain_one` belong to the event loop.
 
     `stop` asks the daemon to end; `owns_home` tells whether the home folder is still the one that it was started for.
     A call waits until the API exists; `set_api` or `fail_api` comes once.
@@ -65,10 +70,11 @@ class Core:
         self.connections = 0
         self.mcp_connections = 0
         self.in_flight = 0
-        self.last_used = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self.last_used = self._loop.time()
         self.warm = False
         self.listening = ""
-        self.open_console: Callable[[str, str], Awaitable[dict[str, Any]]] | None = None
+        self.open_console: OpenConsole = _no_console
         self._clock = clock
         self._since = clock.now()
         self._started = self.last_used
@@ -146,8 +152,6 @@ class Core:
             async with self._gate:
                 answer = await in_thread(lambda: self.guarded(method, lambda: api.call(method, params)), "call")
         self.worker.wake()
-        if method == "memory_status":
-            return {**answer, "daemon": asdict(await self.info())}
         return answer
 
     async def hook(self, event: str, data: bytes) -> bytes:
@@ -175,27 +179,27 @@ class Core:
     def _tick(self) -> float | None:
         return None if self._ready is None else self._ready.tick()
 
-    async def info(self) -> DaemonInfo:
-        """The daemon's health."""
-        waiting, bad = await in_thread(lambda: (len(self.spool.waiting()), self.spool.bad_count()), "info")
-        return DaemonInfo(
+    def info(self) -> dict[str, Any]:
+        """The daemon's health, as plain values. From any thread; it looks at the spool's folder."""
+        found = DaemonInfo(
             pid=os.getpid(),
             version=__version__,
             since=to_iso(self._since),
-            uptime_seconds=round(asyncio.get_running_loop().time() - self._started, 3),
+            uptime_seconds=round(self._loop.time() - self._started, 3),
             rss_bytes=rss_bytes(),
             connections=self.connections,
             mcp_connections=self.mcp_connections,
             in_flight=self.in_flight,
             hooks=self._hooks,
             calls=self._calls,
-            spool_waiting=waiting,
+            spool_waiting=len(self.spool.waiting()),
             spool_done=self.spool.done,
-            spool_bad=bad,
+            spool_bad=self.spool.bad_count(),
             warm=self.warm,
             listening=self.listening,
             errors=tuple(self._faults),
         )
+        return asdict(found)
 
     async def occupied(self, lease_seconds: float) -> bool:
         """Whether the daemon must not end now: clients, work, or work that is due within a lease."""

@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -59,7 +59,8 @@ _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, 
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
 
-MakeApi = Callable[[Settings], ApiLike]
+# Gets the settings, and what tells of the process for the status.
+MakeApi = Callable[[Settings, Callable[[], Mapping[str, Any]]], ApiLike]
 
 
 def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None = None) -> int:
@@ -204,7 +205,7 @@ class _Daemon:
         """Make the API, then load what is heavy."""
         core = self._core
         try:
-            api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings)), "start")
+            api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings, core.info)), "start")
         except MemorydError as error:
             await self._give_up(error)
             return

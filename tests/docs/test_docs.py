@@ -17,11 +17,11 @@ import click
 import pytest
 
 from memeval.cli.app import build
+from memoryd.api.registry import tools
 from memoryd.cli.app import app
 from memoryd.codec import OWNED_KEYS
 from memoryd.config import ENV_PREFIX, KEYS, load_settings
 from memoryd.mcp.server import PROMPT, URI
-from memoryd.mcp.tools import TOOLS
 from memoryd.types import Kind, LinkType, Polarity, Scope, Source, Status, Trust
 
 ROOT = Path(__file__).parents[2]
@@ -119,10 +119,10 @@ def test_every_command_says_what_it_does() -> None:
 
 def test_every_tool_and_parameter_is_documented() -> None:
     text = read("docs/mcp.md")
-    for tool in TOOLS:
+    for tool in tools().values():
         section = re.search(rf"^### {tool.name}\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE)
         assert section, tool.name
-        for name in (*tool.input_schema["properties"], *tool.output_schema["properties"]):
+        for name in (*tool.input_schema()["properties"], *tool.output_schema()["properties"]):
             assert f"| `{name}` |" in section[1], f"{tool.name}: {name}"
     assert f"`{URI}{{id}}`" in text
     assert f"`{PROMPT}` with the argument `query`" in text

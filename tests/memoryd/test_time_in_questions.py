@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryd.api.params import Params
+from memoryd.api.memories import Recall
+from memoryd.api.parameters import parse
 from memoryd.config import load_settings
 from memoryd.recall.fence import item_line
 from memoryd.service import Orchestrator
@@ -74,13 +75,13 @@ def test_the_time_that_a_question_names_decides_between_equals(service, question
 
 @pytest.mark.parametrize(("hour", "ended"), [(0, False), (10, False), (23, False), (0, True), (10, True)])
 def test_what_was_true_on_a_day_counts_from_its_first_to_its_last_hour(service, hour, ended):
-    day = Params("recall", {"valid_at": "2025-03-08"}).day_or_moment("valid_at")
+    day = parse(Recall, {"query": "x", "valid_at": "2025-03-08"}, "recall").valid_at
     item = fact("the port is 8443", 3, 8, hour) if not ended else fact("the port is 8443", 1)
     service.write(replace(item, valid_to=datetime(2025, 3, 8, hour, 30, tzinfo=UTC) if ended else None))
-    query = Query("the port", project="p", valid_at=day[0], valid_until=day[1], backend=Backend.MARKDOWN)
+    query = Query("the port", project="p", valid_at=day.start, valid_until=day.end, backend=Backend.MARKDOWN)
     assert [hit.item.content for hit in service.search(query, 3)] == ["the port is 8443"]
-    after = Params("recall", {"valid_at": "2025-03-09"}).day_or_moment("valid_at")
-    found = service.search(replace(query, valid_at=after[0], valid_until=after[1]), 3)
+    after = parse(Recall, {"query": "x", "valid_at": "2025-03-09"}, "recall").valid_at
+    found = service.search(replace(query, valid_at=after.start, valid_until=after.end), 3)
     assert bool(found) is not ended
 
 

@@ -51,7 +51,7 @@ class Running:
         self.client = Client(settings.paths)
         ready = threading.Event()
         self.thread = threading.Thread(
-            target=run_daemon, args=(settings, lambda _: OneProject(), SystemClock(), ready.set), daemon=True
+            target=run_daemon, args=(settings, lambda *_: OneProject(), SystemClock(), ready.set), daemon=True
         )
         self.thread.start()
         assert ready.wait(60)

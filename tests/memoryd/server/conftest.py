@@ -28,8 +28,12 @@ class Running:
         self.client = Client(settings.paths)
         self.code: int | None = None
         self._ready = threading.Event()
-        self._make = make_api or (lambda settings: self.api)
+        self._make = make_api or self._make_fake
         self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _make_fake(self, settings, info):
+        self.api.info = info
+        return self.api
 
     def _run(self) -> None:
         self.code = run_daemon(self.settings, self._make, SystemClock(), self._ready.set)

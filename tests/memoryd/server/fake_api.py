@@ -39,6 +39,7 @@ class FakeApi:
         self.warmed = threading.Event()
         self.ticks = 0
         self._noted = noted
+        self.info = None
 
     def call(self, method, params):
         self.calls.append((method, dict(params)))
@@ -50,6 +51,8 @@ class FakeApi:
             assert self.slow.wait(60)
         if method in self.answers:
             return self.answers[method]
+        if method == "memory_status" and self.info is not None:
+            return {"ok": True, "daemon": self.info()}
         return {
             "recall": {"hits": [memory(1)], "answer": "found", "route": {}, "left_out": 0},
             "remember": {"id": "mem_00000000000a", "status": "new", "superseded": None, "path": "/m.md"},
@@ -100,4 +103,4 @@ class FakeApi:
 
 if __name__ == "__main__":
     settings = load_settings()
-    sys.exit(run_daemon(settings, lambda settings: FakeApi(settings.home / "noted"), SystemClock()))
+    sys.exit(run_daemon(settings, lambda settings, info: FakeApi(settings.home / "noted"), SystemClock()))

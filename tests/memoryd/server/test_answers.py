@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.api.registry import tools
 from memoryd.mcp.answers import MIN_BUDGET, fit, render, size
-from memoryd.mcp.tools import BY_NAME, TOOLS
 
 LEAVES = st.text(max_size=300) | st.integers(-(2**53), 2**53) | st.none() | st.booleans()
 VALUES = st.recursive(
@@ -13,7 +13,7 @@ VALUES = st.recursive(
 
 
 @given(
-    st.sampled_from(TOOLS),
+    st.sampled_from([operation.tool for operation in tools().values()]),
     st.lists(st.fixed_dictionaries({"id": st.just("mem_1"), "content": st.text(max_size=900)}), max_size=30),
     st.integers(0, 3000),
 )
@@ -30,24 +30,24 @@ def test_a_list_never_breaks_the_budget_and_loses_only_its_end(tool, entries, bu
 def test_what_fits_is_left_as_it_is(value):
     answer = {"value": value}
     if size(answer) <= 50_000:
-        assert fit(BY_NAME["memory_status"], answer, 50_000) == orjson.loads(orjson.dumps(answer))
+        assert fit(tools()["memory_status"].tool, answer, 50_000) == orjson.loads(orjson.dumps(answer))
 
 
 def test_details_go_before_entries():
     hits = [{"id": f"m{n}", "content": "x", "parts": {"a": 0.123456}, "evidence": {"transcript": "y" * 40}} for n in range(20)]
-    answer = fit(BY_NAME["recall"], {"hits": hits}, 300)
+    answer = fit(tools()["recall"].tool, {"hits": hits}, 300)
     assert len(answer["hits"]) == 20 and "parts" not in answer["hits"][0]
     assert "get_memory" in answer["note"] and "left_out" not in answer
 
 
 def test_more_that_the_api_held_back_is_told_even_when_all_fits():
-    assert fit(BY_NAME["list_memories"], {"memories": [], "total": 9, "left_out": 9}, 500)["note"].startswith(
+    assert fit(tools()["list_memories"].tool, {"memories": [], "total": 9, "left_out": 9}, 500)["note"].startswith(
         "9 more; narrow by kinds"
     )
 
 
 @pytest.mark.parametrize("text", ["记忆" * 4000, '"\\' * 9000, "x" * 30_000])
 def test_one_long_text_is_cut_and_that_is_told(text):
-    answer = fit(BY_NAME["get_memory"], {"memory": {"id": "m", "content": text}}, 400)
+    answer = fit(tools()["get_memory"].tool, {"memory": {"id": "m", "content": text}}, 400)
     assert size(answer) <= 400 and answer["memory"]["content"].endswith("…") and "cut" in answer["note"]
     assert orjson.loads(render(answer)) == answer

@@ -176,7 +176,7 @@ def test_who_waits_at_the_start_is_answered_before_the_models_are_loaded_but_doe
     monkeypatch.setattr("memoryd.daemon.process.FIRST_ANSWERS_SECONDS", seconds)
     made = threading.Event()
     api = FakeApi()
-    with run(lambda settings: made.wait(HANGS_SECONDS) and api) as daemon, ThreadPoolExecutor(1) as pool:
+    with run(lambda settings, info: made.wait(HANGS_SECONDS) and api) as daemon, ThreadPoolExecutor(1) as pool:
         future = pool.submit(daemon.client.call, "wait", {}, HANGS_SECONDS)
         until(lambda: daemon.client.call("daemon_info")["in_flight"] == 1)
         made.set()
@@ -220,7 +220,7 @@ def test_a_record_that_can_not_be_taken_now_stays(daemon):
 def test_calls_wait_for_an_api_that_is_still_being_made(run):
     begun, go = threading.Event(), threading.Event()
 
-    def make(settings):
+    def make(settings, info):
         begun.set()
         assert go.wait(HANGS_SECONDS)
         return FakeApi()
@@ -237,7 +237,7 @@ def test_calls_wait_for_an_api_that_is_still_being_made(run):
 def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run):
     asked = threading.Event()
 
-    def make(settings):
+    def make(settings, info):
         assert asked.wait(HANGS_SECONDS)
         raise ConfigError("extractor is wrong.", fix="Mend it.")
 
@@ -252,7 +252,7 @@ def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run):
 
 
 def test_a_second_daemon_says_who_runs_and_ends_with_0(daemon, capsys):
-    assert run_daemon(daemon.settings, lambda _: FakeApi(), SystemClock()) == 0
+    assert run_daemon(daemon.settings, lambda *_: FakeApi(), SystemClock()) == 0
     assert f"pid {os.getpid()}" in capsys.readouterr().err
     until(daemon.client.is_running)
 
@@ -286,7 +286,7 @@ def test_the_lease_does_not_end_a_daemon_in_use(run, monkeypatch, reason):
         api.busy = lambda: True
     if reason == "due":
         api.tick = lambda: 0.05
-    with run(lambda _: api, lease_minutes=0.1 / 60) as daemon, contextlib.ExitStack() as stack:
+    with run(lambda *_: api, lease_minutes=0.1 / 60) as daemon, contextlib.ExitStack() as stack:
         if reason == "connection":
             stack.enter_context(connect(read_endpoint(daemon.paths), HANGS_SECONDS)).sendall(b"memoryd/1 rpc\n")
         until(lambda: len(found) > 3)

@@ -7,10 +7,10 @@ import pytest
 from fake_api import FakeApi, memory
 from mcp import Client, MCPError
 
+from memoryd.api.registry import tools
 from memoryd.errors import DaemonError
 from memoryd.mcp.answers import MIN_BUDGET
 from memoryd.mcp.server import build_server, serve_lines
-from memoryd.mcp.tools import TOOLS
 from memoryd.text import token_count
 
 NAMES = (
@@ -83,7 +83,7 @@ def test_each_tool_answers_with_text_that_equals_the_structured_content(name, mo
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
-        ("recall", {}, "needs 'query'"),
+        ("recall", {}, "query: is missing"),
         ("recall", {"query": ""}, "must not be empty"),
         ("recall", {"query": "x" * 2001}, "at most 2000"),
         ("recall", {"query": "x", "kind": "rule"}, "Did you mean 'kinds'"),
@@ -294,8 +294,8 @@ def test_garbage_between_messages_is_answered_and_survived():
 
 
 def test_the_table_describes_every_argument():
-    for tool in TOOLS:
-        assert all(schema.get("description") for schema in tool.input_schema["properties"].values()), tool.name
+    for tool in tools().values():
+        assert all(schema.get("description") for schema in tool.input_schema()["properties"].values()), tool.name
 
 
 @pytest.mark.parametrize(

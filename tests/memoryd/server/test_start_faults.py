@@ -36,7 +36,7 @@ def test_a_broken_config_is_noted_for_the_next_session_and_forgotten_at_a_sound_
     told = settings.paths.start_problem.read_text()
     assert "floor" in told and told in capsys.readouterr().err
     monkeypatch.setattr(daemon_module, "_run_locked", lambda *_: 0)
-    assert run_daemon(settings, lambda _: pytest.fail("no API is made"), SystemClock()) == 0
+    assert run_daemon(settings, lambda *_: pytest.fail("no API is made"), SystemClock()) == 0
     assert not settings.paths.start_problem.exists()
 
 
@@ -66,7 +66,7 @@ def test_a_daemon_that_cannot_write_ends_with_a_reason_and_no_traceback(
         raise fault
 
     monkeypatch.setattr(daemon_module, "_run_locked", broken)
-    assert run_daemon(settings, lambda _: pytest.fail("no API is made"), SystemClock()) == 1
+    assert run_daemon(settings, lambda *_: pytest.fail("no API is made"), SystemClock()) == 1
     told = capsys.readouterr().err
     assert fix in told
     assert "Traceback" not in told

@@ -1,0 +1,148 @@
+"""Operations about projects: switch memory off and on, list, move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from memoryd.api.parameters import Nothing, request, text
+from memoryd.api.registry import Caller, operation
+from memoryd.errors import InputError, NotFoundError
+from memoryd.project import name_of
+from memoryd.types import Project, Query, Scope, Status
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+    from memoryd.state import SessionRecord
+
+MOST_SESSIONS = 1_000_000
+MOST_MOVED = 1_000_000
+
+
+@request
+class Switch:
+    """A session, or a project: by name, by a folder of it, or that of the caller's folder."""
+
+    folder: str = text(help="A folder of the project (default: this one).", argument=True)
+    session: str | None = text(default=None, help="One session instead of a project.")
+    project: str = text(help="The project with this id or name, wherever you are.")
+
+
+class Switched(TypedDict):
+    """What is on or off now."""
+
+    session: NotRequired[str]
+    project: NotRequired[str]
+    memory: str
+
+
+@operation(Switch, Switched)
+def off(runtime: Runtime, request: Switch, caller: Caller) -> Switched:
+    """Switch memory off for a project or a session."""
+    return _switch(runtime, request, caller, off=True)
+
+
+@operation(Switch, Switched, person_only=True)
+def on(runtime: Runtime, request: Switch, caller: Caller) -> Switched:
+    """Switch memory on again."""
+    return _switch(runtime, request, caller, off=False)
+
+
+def _switch(runtime: Runtime, request: Switch, caller: Caller, *, off: bool) -> Switched:
+    session = request.session
+    if session is not None:  # empty is a mistake (an unset variable), not the project
+        if runtime.state.session(session) is None:
+            raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
+        _pass_over(runtime, lambda record: record.session == session and record.off and not off)
+        runtime.state.set_session_off(session, off)
+        return {"session": session, "memory": "off" if off else "on"}
+    project = _project(runtime, request.project) if request.project else runtime.registry.resolve(request.folder or caller.cwd)
+    if not off and runtime.state.is_off(project.id):
+        _pass_over(runtime, lambda record: record.project == project.id)
+    runtime.state.set_off(project.id, off)
+    runtime.injector.cache_governance(project)
+    return {"project": project.id, "memory": "off" if off else "on"}
+
+
+def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
+    """What was said while memory was off stays unread: the cursors of these sessions go to the end of their logs."""
+    from memoryd.daydream.transcript import blind_cursor
+
+    for record in runtime.state.sessions(MOST_SESSIONS):
+        if record.transcript and wanted(record) and (cursor := blind_cursor(record.transcript, record.session)):
+            runtime.state.set_cursor(cursor)
+
+
+def _project(runtime: Runtime, named: str) -> Project:
+    """A project by its id or unambiguous name."""
+    id = runtime.registry.find(named)
+    if id is None:
+        fix = "See 'memoryd projects'."
+        raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix=fix)
+    folders = runtime.registry.anchors(id)
+    return Project(id, runtime.registry.known()[id], folders[0] if folders else "")
+
+
+class Projects(TypedDict):
+    """Projects by id, with the number of their memories and whether memory is off."""
+
+    projects: list[dict[str, Any]]
+
+
+@operation(Nothing, Projects)
+def projects(runtime: Runtime, request: Nothing, caller: Caller) -> Projects:
+    """List known projects, how much is remembered for each, and whether memory is off."""
+    counts = runtime.service.project_counts()
+    off = set(runtime.state.projects_off())
+    known = {id: name_of(id) for id in counts if id} | runtime.registry.known()
+    return {
+        "projects": [
+            {"id": id, "name": name, "memories": counts.get(id, 0), "off": id in off} for id, name in sorted(known.items())
+        ]
+    }
+
+
+@request
+class MoveProject:
+    """From where to where."""
+
+    project: str = text(required=True, help="The old project.")
+    to: str = text(required=True, help="The new one, or a folder of it.")
+
+
+MovedProject = TypedDict("MovedProject", {"project": str, "moved": int, "from": str})
+
+
+@operation(MoveProject, MovedProject, person_only=True)
+def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> MovedProject:
+    """Give all memories, sessions and folders of one project to another; the old one is no project any more.
+
+    `to` is a known project, or a folder whose project it is to be.
+    """
+    old, new = request.project, request.to
+    source = _vault_project(runtime, old)
+    folder = Path(new).expanduser()
+    target = runtime.registry.resolve(folder).id if folder.is_dir() else _vault_project(runtime, new)
+    if source == target:
+        raise InputError("Both are the same project.", fix="See 'memoryd projects' for the ids.")
+    with runtime.service.writing():
+        theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
+        moved = [hit.item for hit in runtime.service.search(theirs, MOST_MOVED)]
+        for item in moved:
+            runtime.service.update(item.id, project=target)
+        runtime.registry.merge(source, target)
+        runtime.state.move_project(source, target)
+    runtime.injector.cache_governance(Project(target, name_of(target), "", ""))
+    return {"project": target, "moved": len(moved), "from": source}
+
+
+def _vault_project(runtime: Runtime, named: str) -> str:
+    """The id of a project that a session was seen of, or whose memories lie in the vault."""
+    found = runtime.registry.find(named)
+    if found is not None:
+        return found
+    ids = [id for id in runtime.service.project_counts() if id and named in (id, name_of(id))]
+    if len(ids) != 1:
+        raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix="See 'memoryd projects'.")
+    return ids[0]

@@ -1,0 +1,133 @@
+"""What operations work with: the memories, the state, the settings; made again when settings change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memoryd.api.parameters import ALL
+from memoryd.daydream.gate import is_excluded
+from memoryd.daydream.handoff import holds
+from memoryd.errors import InputError, NotFoundError
+from memoryd.types import Project, Query, Scope, Status
+
+if TYPE_CHECKING:
+    from memoryd.config import Settings
+    from memoryd.daydream.keeping import Keeper
+    from memoryd.dream.sweep import Sweep
+    from memoryd.llm.logins import Logins
+    from memoryd.project import ProjectRegistry
+    from memoryd.protocols import Clock, Embedder
+    from memoryd.recall.inject import Injector
+    from memoryd.service import Orchestrator
+    from memoryd.state import State
+
+_SWITCH_ON = "The user can switch it on: memoryd on"
+_LISTS_OF_MEMORIES = ("hits", "weak", "memories", "related", "events")
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The parts that handlers use.
+
+    `started` are the settings that the daemon began with, `renew` reads them again, `daemon` tells of the process itself
+    (None outside of one).
+    """
+
+    settings: Settings
+    started: Settings
+    clock: Clock
+    service: Orchestrator
+    state: State
+    registry: ProjectRegistry
+    injector: Injector
+    keeper: Keeper
+    sweep: Sweep
+    logins: Logins
+    embedder: Embedder | None
+    renew: Callable[[], None]
+    daemon: Callable[[], Mapping[str, Any]] | None = None
+
+    # Projects
+
+    def project_of(self, named: str, cwd: str) -> str | None:
+        """The project id that a call is about: an id or name, "all" (None), or by default that of the caller's folder."""
+        if named == ALL:
+            return None
+        if named:
+            found = self.registry.find(named) or self._known_from_files(named)
+            if found is None:
+                known = ", ".join(sorted(self.registry.known())) or "none yet"
+                raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix=f"Known ids: {known}.")
+            return found
+        return self.registry.resolve(cwd).id if cwd else None
+
+    def required_project(self, named: str, cwd: str, operation: str) -> str:
+        """The same for what is about one project. Raises InputError."""
+        project = self.project_of(named, cwd)
+        if project is None:
+            raise InputError(f"{operation}: which project?", fix="Pass project, or call from a project's folder.")
+        return project
+
+    def _known_from_files(self, project: str) -> str | None:
+        """A project that no session has been seen of, but whose memories lie in the folder (a restored backup)."""
+        theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
+        return project if self.service.search(theirs, 1) else None
+
+    def path_of(self, id: str) -> str:
+        """The memory's file; empty when there is none."""
+        path = self.service.path_of(id)
+        return str(path) if path else ""
+
+    # What the user switched off
+
+    def refuse_when_off(self, cwd: str, project: str, id: str) -> None:
+        """Raise InputError where memory is off for a model: in its folder, for the project or the memory that it names."""
+        if is_excluded(self.settings, cwd):
+            raise InputError("This folder is excluded from memory.", fix="The user can change 'exclude' in config.toml.")
+        if cwd and self.state.is_off(self.registry.resolve(cwd).id):
+            raise InputError("Memory is switched off for this project.", fix=_SWITCH_ON)
+        found = self.registry.find(project) if project else None
+        item = self.service.get(id) if id else None
+        if found and self.is_off(found) or item is not None and item.scope is not Scope.USER and self.is_off(item.project):
+            raise InputError("Memory is switched off for that project.", fix=_SWITCH_ON)
+
+    def is_off(self, project: str) -> bool:
+        """Whether memory is switched off for the project, or all its folders are excluded."""
+        anchors = self.registry.anchors(project)
+        excluded = bool(anchors) and all(is_excluded(self.settings, anchor) for anchor in anchors)
+        return excluded or self.state.is_off(project)
+
+    def without_off(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer for a model, without memories of projects that are off: it may have asked for all projects."""
+        off: dict[str, bool] = {}
+
+        def shown(entry: Any) -> bool:
+            memory = entry.get("memory", entry) if isinstance(entry, dict) else {}
+            project = str(memory.get("project") or "")
+            if not project or memory.get("scope") == Scope.USER:
+                return True
+            return not off.setdefault(project, self.is_off(project))
+
+        lists = {name: answer[name] for name in _LISTS_OF_MEMORIES if isinstance(answer.get(name), list)}
+        return {**answer, **{name: [entry for entry in entries if shown(entry)] for name, entries in lists.items()}}
+
+    # After changes
+
+    def drop_traces(self, id: str) -> None:
+        """Drop what may hold a memory that is being forgotten: what sessions left off with, and prepared answers."""
+        found = (self.service.get(each) for each in (id, *self.service.wordings(id)))
+        gone = [item for item in found if item is not None]
+        sessions = {item.session for item in gone}
+        texts = [text for item in gone for text in (item.content, *item.asked_as)]
+        for handoff in self.state.all_handoffs() if gone else ():
+            if handoff.session in sessions or any(holds(handoff.text, text) for text in texts):
+                self.state.drop_handoffs(session=handoff.session)
+        self.injector.drop_cache(id)
+
+    def refresh_answers(self) -> None:
+        """After a dream: the answers for hooks that find no daemon must not show what is replaced now."""
+        for id, name in self.registry.known().items():
+            if anchors := self.registry.anchors(id):
+                self.injector.cache_governance(Project(id, name, anchors[0]))

@@ -1,0 +1,93 @@
+"""Operations that take memories out, and bring them in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+
+from memoryd.api.parameters import flag, request, text
+from memoryd.api.registry import Caller, operation
+
+if TYPE_CHECKING:
+    from memoryd.api.runtime import Runtime
+
+
+@request
+class Export:
+    """Where to."""
+
+    path: str = text(required=True, help="A .tar.gz or .jsonl file.")
+    project: str = text(help="Only this project.")
+    force: bool = flag(help="Overwrite the file if it exists.")
+
+
+class Exported(TypedDict):
+    """What was written."""
+
+    path: str
+    memories: int
+    bytes: int
+
+
+@operation(Export, Exported)
+def export(runtime: Runtime, request: Export, caller: Caller) -> Exported:
+    """Write everything into a portable archive or a JSON-lines file."""
+    from memoryd.transfer import exporting
+
+    done = exporting.export(runtime.service, Path(request.path), project=request.project or None, force=request.force)
+    return cast("Exported", done)
+
+
+@request
+class ImportFile:
+    """An export."""
+
+    path: str = text(required=True, help="A file that `export` wrote.")
+
+
+@request
+class ImportFolder:
+    """A folder of Claude Code's projects."""
+
+    folder: str = text(required=True, help="The projects folder.")
+
+
+class Imported(TypedDict):
+    """What was taken in, in numbers, and what was left out."""
+
+    left_out: NotRequired[list[dict[str, str]]]
+
+
+class QueuedTranscripts(TypedDict):
+    """Sessions that wait to be read."""
+
+    queued: int
+    sessions: list[str]
+
+
+@operation(ImportFile, Imported, person_only=True)
+def import_file(runtime: Runtime, request: ImportFile, caller: Caller) -> Imported:
+    """Read back an archive or JSON lines that `export` wrote."""
+    from memoryd.transfer import importing
+
+    return cast("Imported", importing.import_export(runtime.service, Path(request.path)))
+
+
+@operation(ImportFolder, Imported, person_only=True)
+def import_claude_memory(runtime: Runtime, request: ImportFolder, caller: Caller) -> Imported:
+    """Take over Claude Code's own MEMORY.md folders."""
+    from memoryd.transfer import importing
+
+    done = importing.import_claude_memory(runtime.service, runtime.registry, Path(request.folder), runtime.clock)
+    return cast("Imported", done)
+
+
+@operation(ImportFolder, QueuedTranscripts, person_only=True)
+def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) -> QueuedTranscripts:
+    """Queue past sessions for the day dream; what was read already is not read again."""
+    from memoryd.transfer import importing
+
+    found = importing.find_transcripts(Path(request.folder))
+    for path in found:
+        runtime.state.enqueue(str(path), path.stem, "", "import")
+    return {"queued": len(found), "sessions": [path.stem for path in found]}
