@@ -1,12 +1,13 @@
 """Fit the weights for memories with keys in memoryd/router/relevance.json, on prompts in other words than the facts.
 
-    python -m benchmarks.fit_keys CORPUS PROMPTS KEYS SPLIT [--silence 0.9] [--write]
+    python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.86] [--write]
 
 CORPUS holds gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}, fact ids as
 `session/fact`, empty for a prompt that nothing answers though its subject is known. KEYS maps fact ids to questions. Each prompt
-is asked over the facts of its own project. SPLIT lists the projects of the first half: the weights are fitted and the floor of
-a prompt's hook is chosen on these, so that it stays silent for `--silence` of their unanswerable prompts. Both halves are
-reported. What `--write` keeps is fitted on all prompts, after that.
+is asked over the facts of its own project. SPLIT lists the projects of the first half: the weights are fitted on the first
+halves of all data, and the floor of a prompt's hook is chosen there, so that it stays silent for `--silence` of their
+unanswerable prompts (by weights that did not see the project). Both halves of each are reported. `--write` keeps these weights,
+so the second halves stay what nothing was fitted on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import argparse
 import json
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,10 +31,11 @@ from memoryd.embed import make_embedder
 from memoryd.recall.inject import PROMPT_CHARACTERS, PROMPT_MARGIN
 from memoryd.router.relevance import (
     FEATURES_OF,
+    FORMAT,
     WEIGHTS_FILE,
+    KeyMatcher,
     is_foreign,
     item_terms,
-    key_match,
     load_model,
     overlap_of,
     stem,
@@ -41,10 +43,11 @@ from memoryd.router.relevance import (
 )
 
 Array = NDArray[np.float64]
-SETS = ("keys", "key_words")
+SETS = ("keys", "key_words", "key_pieces")
 # Of each prompt the facts that look best are fitted: the many that share nothing with it are told apart by anything.
 HARDEST = 4
 FORMS = ("question", "task", "long", "other_language")
+FOLDS, SHUFFLES = 6, 6
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Asked:
     features: dict[str, Array]
     right: Array
     plain: Array
+    foreign: bool
 
     @property
     def answerable(self) -> bool:
@@ -80,40 +84,70 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         text = prompt["text"][:PROMPT_CHARACTERS]
         weights = term_weights(text, frequency, len(ids))
         own = [id for id in ids if facts[id]["project"] == prompt["project"]]
-        matches = []
-        for id in own:
-            cosines = [float(to_keys[row, place]) for place, (owner, _) in enumerate(owned) if owner == id]
-            matches.append(key_match(text, weights, terms[id], keys.get(id, []), cosines))
+        if not own:
+            continue
+        matcher = KeyMatcher(text, weights)
+        by_words = [matcher.match(terms[id], keys.get(id, ()), ()) for id in own]
+        cosines = [[float(to_keys[row, place]) for place, (owner, _) in enumerate(owned) if owner == id] for id in own]
+        by_meaning = [matcher.match(terms[id], keys.get(id, ()), of) for id, of in zip(own, cosines, strict=True)]
         plain = [
             model.estimate(overlap_of(weights, terms[id]), float(to_facts[row, ids.index(id)]), foreign=is_foreign(text))
             for id in own
         ]
         features = {
-            "key": np.array([match.cosine or 0.0 for match in matches]),
-            "coverage": np.array([match.overlap.coverage for match in matches]),
-            "key_coverage": np.array([match.best for match in matches]),
-            "asks": np.array([float(match.asks) for match in matches]),
-            "length": np.array([match.length for match in matches]),
+            "key": np.array([match.cosine or 0.0 for match in by_meaning]),
+            "matches": np.array([match.overlap.matches for match in by_words]),
+            "missing": np.array([match.missing for match in by_words]),
+            "pieces": np.array([match.pieces for match in by_words]),
+            "key_coverage": np.array([match.best for match in by_words]),
+            "asks": np.array([float(match.asks) for match in by_words]),
+            "length": np.array([match.length for match in by_words]),
         }
         right = np.array([id in prompt["fact_ids"] for id in own], dtype=bool)
-        out.append(Asked(prompt["project"], prompt["form"], features, right, np.array(plain)))
-    return [asked for asked in out if len(asked.right)]
+        out.append(Asked(prompt["project"], prompt["form"], features, right, np.array(plain), matcher.foreign))
+    return out
 
 
 def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Array:
-    """Bias and weights; `silence` of the unanswerable prompts stay below the floor of a prompt's hook."""
+    """Bias and weights; `silence` of the unanswerable prompts stay below the floor of a prompt's hook.
+
+    The floor is chosen by scores of weights that did not see the prompt's project. One feature alone has nothing to fit but its
+    scale, which differs from fold to fold: there by its own.
+    """
+    used = [one for one in asked if one.foreign == (name == "key_pieces")]
+    model = _fitted(used, name)
+    if len(FEATURES_OF[name]) == 1:
+        highest = [scores(one, name, model).max() for one in used if not one.answerable]
+    else:
+        highest = [scores(one, name, apart).max() for one, apart in _apart(used, name) if not one.answerable]
+    model[0] += math.log(floor / (1 - floor)) - float(np.quantile(highest, silence))
+    return model
+
+
+def _apart(asked: Sequence[Asked], name: str) -> Iterator[tuple[Asked, Array]]:
+    """Each prompt with weights that were fitted without its project, several times over."""
+    for seed in range(SHUFFLES):
+        projects = sorted({one.project for one in asked})
+        np.random.default_rng(seed).shuffle(projects)
+        fold_of = {project: place % FOLDS for place, project in enumerate(projects)}
+        for fold in range(FOLDS):
+            test = [one for one in asked if fold_of[one.project] == fold]
+            if test:
+                model = _fitted([one for one in asked if fold_of[one.project] != fold], name)
+                yield from ((one, model) for one in test)
+
+
+def _fitted(asked: Sequence[Asked], name: str) -> Array:
     columns = FEATURES_OF[name]
     x, y = [], []
     for one in asked:
         table = np.array([one.features[column] for column in columns]).T
-        hardest = set(np.argsort(-(one.features["key"] + one.features["coverage"]))[:HARDEST].tolist())
+        closeness = 2 * one.features["key"] + one.features["key_coverage"]
+        hardest = set(np.argsort(-closeness)[: None if one.foreign else HARDEST].tolist())
         chosen = sorted(hardest | set(np.flatnonzero(one.right).tolist()))
         x.append(table[chosen])
         y.append(one.right[chosen].astype(float))
-    model = fit(np.concatenate(x), np.concatenate(y))
-    highest = [scores(one, name, model).max() for one in asked if not one.answerable]
-    model[0] += math.log(floor / (1 - floor)) - float(np.quantile(highest, silence))
-    return model
+    return fit(np.concatenate(x), np.concatenate(y))
 
 
 def scores(asked: Asked, name: str, model: Array) -> Array:
@@ -130,6 +164,8 @@ def report(label: str, asked: Sequence[Asked], judge: Callable[[Asked], Array], 
         found = np.mean([bool((judge(one)[one.right] >= z).any()) for one in yes])
         silent = np.mean([bool((judge(one) < z).all()) for one in no])
         cells.append(f"floor {floor:g}: found {found:.2f}, silent {silent:.2f}")
+    if not yes or not no:
+        return
     first = np.mean([bool(one.right[np.argsort(-judge(one), kind="stable")[:3]].any()) for one in yes])
     print(
         f"{label:28} {len(yes)} answerable, {len(no)} not   " + "   ".join(cells) + f"   first three without a floor {first:.2f}"
@@ -145,35 +181,53 @@ def report(label: str, asked: Sequence[Asked], judge: Callable[[Asked], Array], 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("prompts", type=Path)
-    parser.add_argument("keys", type=Path)
-    parser.add_argument("split", type=Path)
-    parser.add_argument("--silence", type=float, default=0.9)
+    parser.add_argument(
+        "--data", nargs=4, type=Path, action="append", required=True, metavar=("CORPUS", "PROMPTS", "KEYS", "SPLIT")
+    )
+    parser.add_argument("--silence", type=float, default=0.86)
+    parser.add_argument("--silence-foreign", type=float, default=0.82)
     parser.add_argument("--write", action="store_true", help="replace these weights in the file")
     options = parser.parse_args()
-    sessions = json.loads((options.corpus / "gold.json").read_text("utf-8"))
-    facts = {f"{s['session']}/{f['id']}": {"project": s["project"], "text": f["text"]} for s in sessions for f in s["facts"]}
-    prompts = json.loads(options.prompts.read_text("utf-8"))
-    asked = ask(facts, json.loads(options.keys.read_text("utf-8")), prompts)
-    first = set(json.loads(options.split.read_text("utf-8")))
     floor = Settings(Path()).floor
     floors = (floor, floor + PROMPT_MARGIN)
-    parts = {"first half": [a for a in asked if a.project in first], "second half": [a for a in asked if a.project not in first]}
+    parts: dict[str, list[Asked]] = {}
+    for corpus, prompts, keys, split in options.data:
+        asked, first = ask(load_facts(corpus), *map(read, (keys, prompts))), set(read(split))
+        parts[f"{corpus.name}, first half"] = [one for one in asked if one.project in first]
+        parts[f"{corpus.name}, second half"] = [one for one in asked if one.project not in first]
+    training = [one for label, part in parts.items() if label.endswith("first half") for one in part]
+    models = {
+        name: train(training, name, options.silence_foreign if name == "key_pieces" else options.silence, floors[-1])
+        for name in SETS
+    }
+
+    def judge(one: Asked, name: str = "keys") -> Array:
+        name = "key_pieces" if one.foreign else name
+        return scores(one, name, models[name])
+
     for label, part in parts.items():
-        report(f"without keys, {label}", part, lambda one: np.log(one.plain / (1 - one.plain) + 1e-12), floors)
-    raw = json.loads(WEIGHTS_FILE.read_text("utf-8"))
-    for name in SETS:
-        model = train(parts["first half"], name, options.silence, floors[-1])
-        for label, part in parts.items():
-            report(f"{name}, {label}", part, lambda one, name=name, model=model: scores(one, name, model), floors)  # type: ignore[misc]
-        model = train(asked, name, options.silence, floors[-1])
-        report(f"{name}, fitted on all", asked, lambda one, name=name, model=model: scores(one, name, model), floors)  # type: ignore[misc]
+        report(f"{label}, without keys", part, lambda one: np.log(one.plain / (1 - one.plain) + 1e-12), floors)
+        report(f"{label}, with keys", part, judge, floors)
+        report(f"{label}, no embedder", part, lambda one: judge(one, "key_words"), floors)
+        report(f"{label}, other scripts", [one for one in part if one.foreign], judge, floors)
+    raw = read(WEIGHTS_FILE) | {"format": FORMAT}
+    for name, model in models.items():
         raw[name] = {"bias": round(float(model[0]), 4)}
         raw[name] |= {column: round(value, 4) for column, value in zip(FEATURES_OF[name], model[1:].tolist(), strict=True)}
     print(json.dumps({name: raw[name] for name in SETS}, indent=2))
     if options.write:
         WEIGHTS_FILE.write_text(json.dumps(raw, indent=2) + "\n", "utf-8")
+
+
+def read(path: Path) -> Any:
+    """What a JSON file holds."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def load_facts(corpus: Path) -> dict[str, dict[str, str]]:
+    """The facts of a corpus with their projects, by `session/fact`."""
+    sessions = read(corpus / "gold.json")
+    return {f"{s['session']}/{f['id']}": {"project": s["project"], "text": f["text"]} for s in sessions for f in s["facts"]}
 
 
 if __name__ == "__main__":

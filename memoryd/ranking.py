@@ -19,6 +19,7 @@ from memoryd.protocols import FloatArray
 from memoryd.router import (
     AskedTime,
     KeyMatch,
+    KeyMatcher,
     LateWeights,
     LearnedRouter,
     Overlap,
@@ -33,7 +34,6 @@ from memoryd.router import (
     is_foreign,
     is_turn,
     item_terms,
-    key_match,
     late_features,
     late_scores,
     load_late_weights,
@@ -304,7 +304,7 @@ class Ranker:
         out = {}
         for id in wanted:
             if id in by_keys:
-                out[id] = self._model.estimate_by_keys(by_keys[id])
+                out[id] = self._model.estimate_by_keys(by_keys[id], foreign=foreign)
                 continue
             cosine = asked.signals[id].get("cosine") if self._judges_cosine else None
             out[id] = self._model.estimate(asked.overlap(id), cosine, foreign=foreign)
@@ -355,13 +355,16 @@ class _Asked:
 
     def key_matches(self, ids: Sequence[str], by_meaning: bool) -> dict[str, KeyMatch]:
         """What the query shares with the keys of these items, which have some."""
-        meaning = self.sources.meaning if by_meaning else None
-        closeness = meaning.compare(self.query.text, ids) if meaning is not None and ids else {}
+        if not ids:
+            return {}
+        matcher = KeyMatcher(self.query.text, self.terms)
+        meaning = self.sources.meaning if by_meaning and not matcher.foreign else None
+        closeness = meaning.compare(self.query.text, ids) if meaning is not None else {}
         out = {}
         for id in ids:
             item = self.items[id]
             cosines = closeness[id].keys if id in closeness else ()
-            out[id] = key_match(self.query.text, self.terms, item_terms(searchable(item)), keys_of(item), cosines)
+            out[id] = matcher.match(item_terms(searchable(item)), keys_of(item), cosines)
         return out
 
     def read(self, ids: Collection[str]) -> Mapping[str, MemoryItem]:

@@ -23,7 +23,10 @@ CLAUSE_SHARE = 0.5
 LEAST_HELD = 2
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|,\s+|\n+")
-_RARE = re.compile(r"(?=[^\W\d_]*\d)[^\W_]{4,}|[\w.+-]+@[\w-]+|\w+(?:[-_.]\w+){2,}")
+_RARE = re.compile(
+    r"(?<![^\W_])(?=[^\W\d_]{0,40}\d)[^\W_]{4,80}|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}"
+    r"|(?<![^\W_])[^\W_]{1,40}(?:[-_.][^\W_]{1,40}){2,12}"
+)
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?|check)\b", re.IGNORECASE)
 

@@ -3,10 +3,11 @@
 A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's
 terms that the item has. An item with keys is judged by these: how near the query is to the two
 nearest keys says more than its nearness to the statement, which a question about another property
-of the same thing is near to as well. Ranks are left out on purpose: the best of many wrong answers
-ranks first too, so they spoil abstention. The weights are in `relevance.json`, fitted by
-benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the point chosen there between
-keeping answers and saying nothing.
+of the same thing is near to as well; and by how much of the query the item has, and how much it
+lacks. A query in a script that the embedder does not know is compared with the keys piece by piece
+of its words. Ranks are left out on purpose: the best of many wrong answers ranks first too, so they
+spoil abstention. The weights are in `relevance.json`, fitted by benchmarks/fit_relevance.py and
+benchmarks/fit_keys.py; 0.5 is the point chosen there between keeping answers and saying nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,14 +27,15 @@ from memoryd.errors import ConfigError
 from memoryd.text import CJK, keywords, words
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
-FORMAT = 2
+FORMAT = 3
 # What each set of weights may look at.
 FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "meaning": ("cosine", "coverage"),
         "words": ("coverage",),
-        "keys": ("key", "coverage", "asks"),
-        "key_words": ("coverage", "key_coverage", "asks", "length"),
+        "keys": ("key", "matches", "missing", "asks", "length"),
+        "key_words": ("matches", "missing", "pieces", "key_coverage", "asks", "length"),
+        "key_pieces": ("pieces",),
     }
 )
 SETS = tuple(FEATURES_OF)
@@ -41,6 +43,14 @@ PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
 STEMS_KEPT = 50_000
+# Beyond so many words a prompt is long; how long then says no more.
+LONG_WORDS = 40
+# Characters of a piece of a word; a shorter word is one piece. What a piece weighs that only the key has, as a share of what an
+# unknown word does: most are rather rare. A single CJK character counts half of the pair that it is part of.
+PIECE = 3
+OTHERS_WEIGHT = 0.8
+SINGLE_WEIGHT = 0.5
+KEYS_KEPT = 20_000
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 _QUESTION = re.compile(
     r"^\W*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|should|shall|may|must|will|would|has|have"
@@ -48,6 +58,7 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")
+_KANA = re.compile(r"[぀-ゟ]")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
 _CYRILLIC_ENDING = re.compile(
     r"(?:иями|ями|ами|ого|его|ому|ему|ыми|ими|[аеиоуыэюяйьё]{1,3}|ов|ев|ом|ем|ам|ям|ах|ях|ых|их|ым|им)$"
@@ -152,36 +163,94 @@ def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
 class KeyMatch:
     """What a query shares with the keys of an item.
 
-    overlap: with the statement and all keys as one text. best: the coverage of the best key alone. cosine: the mean of those of
-    the two nearest keys, None without an embedder. asks: the query is a question, as most keys are, so that it is nearer to
-    them than an order is. length: the logarithm of the query's number of words, since less of a long query is covered.
+    overlap: with the statement and all keys as one text. missing: the weights of the terms that these lack. best: the coverage
+    of the best key alone. pieces: the cosine of the pieces of words, the mean of those of the two nearest keys; 0 where meaning
+    is compared, which says more. cosine: the same by meaning, None without an embedder. asks: the query is a question, as most
+    keys are, so that it is nearer to them than an order is. length: the logarithm of the number of the query's words (LONG_WORDS
+    at most), since less of a long query is found.
     """
 
     overlap: Overlap
+    missing: float
     best: float
+    pieces: float
     cosine: float | None
     asks: bool
     length: float
 
 
-def key_match(
-    text: str, weights: Mapping[str, float], statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float]
-) -> KeyMatch:
-    """The match of a query's term weights with the terms of a statement and with its keys; `cosines` are those of the keys."""
-    terms = [item_terms(key) for key in keys]
-    return KeyMatch(
-        overlap=overlap_of(weights, statement.union(*terms)),
-        best=max((overlap_of(weights, of_one).coverage for of_one in terms), default=0.0),
-        cosine=key_closeness(cosines),
-        asks=asks_question(text) or "?" in text or "？" in text,
-        length=math.log(max(1, len(text.split()))),
-    )
+class KeyMatcher:
+    """Compares one query with the keys of many items."""
+
+    def __init__(self, text: str, weights: Mapping[str, float]) -> None:
+        """`weights` are those of the query's terms."""
+        self._text = text
+        self._weights = weights
+        self._whole = sum(weights.values())
+        self._asks = asks_question(text) or "?" in text or "？" in text
+        self._length = math.log(min(LONG_WORDS, max(1, len(text.split()))))
+        self.foreign = is_foreign(text)
+
+    @cached_property
+    def _pieces(self) -> dict[str, float]:
+        """Weight of each piece of the query's words: how rare the word is. A pair of CJK characters counts like any word here."""
+        out: dict[str, float] = {}
+        for word in _asked_words(self._text):
+            weight = self._weights.get(stem(word), 0.0) / _share_of(stem(word))
+            for piece, share in _pieces_of(word).items():
+                out.setdefault(piece, share * weight)
+        return out
+
+    def match(self, statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float]) -> KeyMatch:
+        """The match with the terms of a statement and with its keys, whose cosines are given; none without an embedder."""
+        terms = [item_terms(key) for key in keys]
+        overlap = overlap_of(self._weights, statement.union(*terms))
+        by_pieces = keys if self.foreign or not cosines else ()
+        return KeyMatch(
+            overlap=overlap,
+            missing=self._whole - overlap.matches,
+            best=max((overlap_of(self._weights, of_one).coverage for of_one in terms), default=0.0),
+            pieces=_mean_of_nearest([_piece_cosine(self._pieces, _key_pieces(key)) for key in by_pieces]) or 0.0,
+            cosine=_mean_of_nearest(cosines),
+            asks=self._asks,
+            length=self._length,
+        )
 
 
-def key_closeness(cosines: Sequence[float]) -> float | None:
+def _mean_of_nearest(cosines: Sequence[float]) -> float | None:
     """The mean of the two largest; None of none. One key alone is near to many a question by chance."""
     nearest = sorted(cosines, reverse=True)[:2]
     return sum(nearest) / len(nearest) if nearest else None
+
+
+def _pieces_of(word: str) -> dict[str, float]:
+    """The pieces of a word, each with its share of the word's weight. Syllables of kana alone are in nearly every text."""
+    if CJK.search(word):
+        return {word: 1.0} | {sign: SINGLE_WEIGHT for sign in word if not _KANA.match(sign)}
+    if len(word) <= PIECE + 1:
+        return {word: 1.0}
+    return {word[place : place + PIECE]: 1.0 for place in range(len(word) - PIECE + 1)}
+
+
+def _asked_words(text: str) -> list[str]:
+    return [word for word in keywords(text) if word not in _QUESTION_WORDS]
+
+
+@lru_cache(maxsize=KEYS_KEPT)
+def _key_pieces(key: str) -> Mapping[str, float]:
+    """Weight of each piece of a key's words where the query lacks it. Without looking up how common each word is."""
+    out: dict[str, float] = {}
+    for word in _asked_words(key):
+        for piece, share in _pieces_of(word).items():
+            out.setdefault(piece, share * OTHERS_WEIGHT)
+    return MappingProxyType(out)
+
+
+def _piece_cosine(query: Mapping[str, float], key: Mapping[str, float]) -> float:
+    shared = math.fsum(query[piece] ** 2 for piece in key if piece in query)
+    rest = math.fsum(weight**2 for piece, weight in key.items() if piece not in query)
+    whole = math.fsum(weight**2 for weight in query.values())
+    return shared / math.sqrt(whole * (shared + rest)) if shared else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +271,7 @@ class RelevanceModel:
     """The fitted weights.
 
     `meaning` with a cosine of the named embedder, `words` from words alone; `keys` and `key_words` are the same two for items
-    with keys.
+    with keys, `key_pieces` is for these and a query in a script that the embedder does not know.
     """
 
     version: str
@@ -211,6 +280,7 @@ class RelevanceModel:
     words: Weights
     keys: Weights
     key_words: Weights
+    key_pieces: Weights
 
     def knows(self, embedder: str) -> bool:
         """Whether the cosines of the embedder of that name are those the weights were fitted on; else pass no cosine."""
@@ -226,13 +296,18 @@ class RelevanceModel:
             return self.words.estimate(coverage=overlap.coverage) if overlap.matches else 0.0
         return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
 
-    def estimate_by_keys(self, match: KeyMatch) -> float:
-        """0..1 that an item with keys answers the query; an exact 0.0 means: no term and no cosine.
-
-        A script that the embedder does not know is compared, too: keys in the language of the query have pieces of words in
-        common with it.
-        """
-        values = {"coverage": match.overlap.coverage, "key_coverage": match.best, "asks": match.asks, "length": match.length}
+    def estimate_by_keys(self, match: KeyMatch, *, foreign: bool = False) -> float:
+        """0..1 that an item with keys answers the query; `foreign` and an exact 0.0 mean what they do in `estimate`."""
+        if foreign:
+            return self.key_pieces.estimate(pieces=match.pieces) if match.pieces or match.overlap.matches else 0.0
+        values = {
+            "matches": match.overlap.matches,
+            "missing": match.missing,
+            "pieces": match.pieces,
+            "key_coverage": match.best,
+            "asks": match.asks,
+            "length": match.length,
+        }
         if match.cosine is None:
             return self.key_words.estimate(**values) if match.overlap.matches else 0.0
         return self.keys.estimate(**values, key=match.cosine)

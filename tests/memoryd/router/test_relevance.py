@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoryd.config import Settings
 from memoryd.errors import ConfigError
-from memoryd.router import Overlap, is_foreign, item_terms, load_model, overlap_of, query_terms, term_weights
+from memoryd.router import KeyMatcher, Overlap, is_foreign, item_terms, load_model, overlap_of, query_terms, term_weights
 from memoryd.router.relevance import stem
 
 MEMORIES = (
@@ -119,3 +119,59 @@ def test_the_weights_are_those_of_the_bundled_embedder(tmp_path: Path) -> None:
     model = load_model()
     assert model.knows(make_embedder(Settings(tmp_path)).name)
     assert not model.knows("hash-64")
+
+
+def by_keys(query: str, keys: tuple[str, ...], statement: str = "", cosines: tuple[float, ...] = ()) -> float:
+    """The estimate for one memory with keys among a few others."""
+    stems = [*map(item_terms, MEMORIES), item_terms("\n".join((statement, *keys)))]
+    weights = term_weights(query, frequency(stems), len(stems))
+    matcher = KeyMatcher(query, weights)
+    return load_model().estimate_by_keys(matcher.match(item_terms(statement), keys, cosines), foreign=matcher.foreign)
+
+
+@pytest.mark.parametrize(
+    ("keys", "near", "far"),
+    [
+        (("备份文件保存在哪个目录？", "如何恢复数据库备份"), "数据库的备份保存在哪里？", "数据库的管理员是谁？"),
+        (
+            ("где хранятся резервные копии?", "восстановить базу из копии"),
+            "где у нас хранятся копии базы?",
+            "кто отвечает за базу?",
+        ),
+        (
+            ("バックアップの保存先はどこ？", "データベースを復元する"),
+            "データベースのバックアップの保存先は？",
+            "データベースの管理者は誰？",
+        ),
+        (
+            ("백업 파일은 어디에 저장돼?", "데이터베이스 복원 방법"),
+            "데이터베이스 백업은 어디에 저장돼?",
+            "데이터베이스 담당자가 누구야?",
+        ),
+    ],
+)
+def test_a_script_that_the_embedder_does_not_know_is_matched_with_keys_in_it(keys: tuple[str, ...], near: str, far: str) -> None:
+    assert (
+        by_keys(near, keys) > max(0.6, by_keys(far, keys)) and by_keys("今天天气怎么样，какая погода, 오늘 날씨 어때", keys) < 0.5
+    )
+
+
+def test_the_cosine_of_an_embedder_that_does_not_know_the_script_counts_nothing() -> None:
+    keys = ("备份文件保存在哪个目录？", "如何恢复数据库备份")
+    assert by_keys("谁是管理员？", keys, cosines=(0.95, 0.9)) == by_keys("谁是管理员？", keys)
+
+
+def test_what_a_memory_lacks_of_a_question_counts_against_it() -> None:
+    keys = ("which port does the gateway use?", "gateway port")
+    whole, lacking = (by_keys(f"which port does the gateway {end}?", keys, cosines=(0.8, 0.75)) for end in ("use", "invoice"))
+    assert whole > lacking
+
+
+def test_words_alone_match_a_question_with_the_keys_it_resembles() -> None:
+    keys = ("which engine draws the slides?", "make a presentation")
+    assert by_keys("which engine draws our slides?", keys) > 0.5 > by_keys("who pays for the slides of the sales team?", keys)
+
+
+@given(st.text(max_size=80), st.lists(st.text(max_size=40), max_size=4), st.booleans())
+def test_any_query_and_keys_give_a_likelihood(query: str, keys: list[str], embedded: bool) -> None:
+    assert 0.0 <= by_keys(query, tuple(keys), cosines=tuple(0.5 for _ in keys) if embedded else ()) <= 1.0
