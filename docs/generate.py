@@ -20,8 +20,8 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that the tables of the tests can be read too
 
-from memeval.cli import root as memeval_root  # noqa: E402
 from memeval.cli.app import build as memeval_app  # noqa: E402
+from memeval.report import terminal  # noqa: E402
 from memoryd.api.registry import Operation, Tool, tools  # noqa: E402
 from memoryd.cli.app import app  # noqa: E402
 from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
@@ -80,7 +80,7 @@ def exit_codes_block() -> str:
 
 def memeval_exit_codes_block() -> str:
     """The same of memeval."""
-    return _exit_codes(memeval_root, memeval_root.EXIT_CODES)
+    return _exit_codes(terminal, terminal.EXIT_CODES)
 
 
 def _exit_codes(module: ModuleType, codes: Mapping[Any, int]) -> str:

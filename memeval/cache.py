@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, replace
@@ -89,12 +89,11 @@ def call_key(
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-class GuardedModel:
+class GuardedModel(Model):
     """A model behind cache, budget and retries. Raises ModelError, BudgetError, StoppedError.
 
-    A model may offer `cache_salt` (what else decides its answers, such as its address) and
-    `estimate(messages, max_tokens)` (the most that a call should cost, in US dollars). One whose calls cost more than
-    it says (tokens are guessed before a call, and a model may think at length) is expected to do so again.
+    A model whose calls cost more than it estimates (tokens are guessed before a call, and a model may think at length) is
+    expected to do so again.
     """
 
     def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:
@@ -103,8 +102,6 @@ class GuardedModel:
         self._budget = budget
         self._stop = stop
         self._policy = policy or RetryPolicy()
-        self._salt = str(getattr(model, "cache_salt", ""))
-        self._estimate: Callable[..., float | None] = getattr(model, "estimate", lambda messages, max_tokens: None)
         self._excess = 1.0
 
     @property
@@ -124,10 +121,10 @@ class GuardedModel:
     def _complete(
         self, payer: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None
     ) -> Completion:
-        key = call_key(self._model.name, messages, schema, max_tokens, self._salt)
+        key = call_key(self._model.name, messages, schema, max_tokens, self._model.cache_salt)
         if (known := self._cache.get(key, payer)) is not None:
             return known
-        estimate = self._estimate(messages, max_tokens)
+        estimate = self._model.estimate(messages, max_tokens)
         with self._budget.reserve(None if estimate is None else estimate * self._excess) as settle:
             made = with_retries(
                 lambda: self._model.complete(messages, schema=schema, max_tokens=max_tokens), self._policy, self._stop

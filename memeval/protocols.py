@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from memeval.types import Answer, Case, Question, Retrieved, Score, SearchRequest, Session
+from memeval.calls import Stop
+from memeval.types import EMPTY, Answer, Case, Question, Retrieved, Score, SearchRequest, Session
 from memoryd.types import Completion, Message
 
 
@@ -27,13 +29,37 @@ class Benchmark(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider takes and reports beyond ingest and search. Each names a method of `Provider` that the engine calls.
+
+    `retries`: it repeats failed calls itself, so the engine does not. `search_options` are options that act on searches
+    alone: a run may reuse the ingest of one that had other ones.
+    """
+
+    model: bool = False
+    gold: bool = False
+    stop: bool = False
+    check: bool = False
+    provenance: bool = False
+    retries: bool = False
+    search_options: frozenset[str] = frozenset()
+
+    def searching(self, *options: str) -> Capabilities:
+        """The same, with further options that act on searches alone."""
+        return replace(self, search_options=self.search_options.union(options))
+
+
 class Provider(Protocol):
     """A memory system under test. One scope is one case of one run; scopes never see each other.
 
     `ingest` may be called several times for a scope (batches, in time order) and must be idempotent for
     a session that it has seen. It never gets `source_id`s or gold. `search` returns at most k pieces, best first.
-    Raises ProviderError; `transient` ones are retried by the runner.
+    Raises ProviderError; `transient` ones are retried by the engine. Its class declares `capabilities`; the last five
+    methods are called only when they say so.
     """
+
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
     @property
     def name(self) -> str:
@@ -64,9 +90,29 @@ class Provider(Protocol):
         """Let go of everything."""
         ...
 
+    def check(self) -> None:
+        """Raises ConfigError for what is missing, such as a key, before any work is done."""
 
+    def use_stop(self, stop: Stop) -> None:
+        """End waits once the flag is set."""
+
+    def use_model(self, model: Model) -> None:
+        """Take the model that the option `model` names. Called before `open`."""
+
+    def use_gold(self, scope: str, case: Case) -> None:
+        """Take the gold of a scope's questions (the oracle does). Called before its first search."""
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What a result should say of the provider, such as the index that it uses in fact."""
+        return EMPTY
+
+
+@runtime_checkable
 class Model(Protocol):
-    """An answering or judging model. Raises ModelError (transient or not)."""
+    """An answering or judging model. Raises ModelError (transient or not).
+
+    Classes inherit from it for the defaults of `cache_salt` and `estimate`.
+    """
 
     @property
     def name(self) -> str:
@@ -78,6 +124,15 @@ class Model(Protocol):
     ) -> Completion:
         """One answer at temperature 0."""
         ...
+
+    @property
+    def cache_salt(self) -> str:
+        """What decides its answers besides its name and the messages, such as its address."""
+        return ""
+
+    def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
+        """The most that a call should cost, in US dollars; None when that is unknown."""
+        return None
 
 
 class Judge(Protocol):
@@ -91,6 +146,10 @@ class Judge(Protocol):
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """One score for each metric that the judge knows; value None where it can't be scored."""
         ...
+
+    def prompt_hashes(self) -> Mapping[str, str]:
+        """Hashes of its prompts by question type, as recorded with results; classes that have none inherit this."""
+        return EMPTY
 
 
 class RetrievalMetric(Protocol):

@@ -86,13 +86,13 @@ def _install(names: Sequence[str], home: Path) -> int:
 
 def _run(results: ResultsDir, options: argparse.Namespace, cell: Cell, home: Path, stop: Stop) -> int:
     failures = 0
-    around = surroundings(home, stop)
+    context = surroundings(home, stop)
     done = finished(results, options.run_id, cell.benchmark, options.peers)
     for system in options.peers:
         if system in done or stop.is_set:
             continue
         try:
-            perform(results, options.run_id, cell, system, home, around)
+            perform(results, options.run_id, cell, system, home, context)
         except StoppedError as error:
             print(f"{cell.benchmark} × {system}: {error.message}", file=sys.stderr)
         except MemevalError as error:

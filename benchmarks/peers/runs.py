@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.peers.install import CODE, PEERS, is_installed
-from memeval import session
-from memeval.assembly import Surroundings
 from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
-from memeval.cli.progress import make_progress
 from memeval.errors import DependencyError
 from memeval.results.files import ResultsDir
-from memeval.runner import Work
-from memeval.sampling import Selection
-from memeval.settings import Settings
+from memeval.run import engine
+from memeval.run.plan import RunContext
+from memeval.run.progress import make_progress
+from memeval.run.provider_subject import check, subject_of
+from memeval.run.settings import Selection, Settings
 from memeval.types import QuestionType
 
 OWN = ("memoryd-maxsim", "memoryd-hybrid", "bm25-process")
@@ -43,14 +42,14 @@ class Cell:
     limit: int | None = None
 
 
-def surroundings(home: Path, stop: Stop) -> Surroundings:
+def run_context(home: Path, stop: Stop) -> RunContext:
     """What all runs share; the providers' files are this folder's."""
     environ = {**os.environ, "PEERS_HOME": str(home), "PEERS_CODE": str(CODE), "PEERS_PYTHON": sys.executable}
     catalog = Catalog.default((CODE,), environ)
-    return Surroundings(catalog, ModelCache(None), Budget(None), stop, Sources(offline=True))
+    return RunContext(catalog, ModelCache(None), Budget(None), stop, Sources(offline=True))
 
 
-def settings(cell: Cell, system: str, around: Surroundings) -> Settings:
+def settings(cell: Cell, system: str, context: RunContext) -> Settings:
     """The same for every system: the same questions, and as many pieces asked for."""
     return Settings(
         benchmark=cell.benchmark,
@@ -59,15 +58,15 @@ def settings(cell: Cell, system: str, around: Surroundings) -> Settings:
         variant=VARIANTS[cell.benchmark],
         data=str(cell.data.resolve()),
         seed=SEED,
-        selection=Selection(types=ANSWERABLE, dev_slice=_share(cell, around), seed=SEED),
+        selection=Selection(types=ANSWERABLE, dev_slice=_share(cell, context), seed=SEED),
     )
 
 
-def _share(cell: Cell, around: Surroundings) -> float | None:
+def _share(cell: Cell, context: RunContext) -> float | None:
     """The share of each question type that leaves about `limit` questions."""
     if cell.limit is None:
         return None
-    cases = open_benchmark(around.catalog.benchmark(cell.benchmark), cell.data).cases()
+    cases = open_benchmark(context.catalog.benchmark(cell.benchmark), cell.data).cases()
     total = sum(question.type is not QuestionType.ABSTENTION for case in cases for question in case.questions)
     return min(1.0, cell.limit / max(1, total))
 
@@ -77,18 +76,19 @@ def run_name(group: str, benchmark: str, system: str) -> str:
     return f"{group}.{benchmark}.{system}"
 
 
-def perform(results: ResultsDir, group: str, cell: Cell, system: str, home: Path, around: Surroundings) -> None:
+def perform(results: ResultsDir, group: str, cell: Cell, system: str, home: Path, context: RunContext) -> None:
     """Begin the run, or go on with it if it is there. Raises MemevalError."""
     if system in PEERS and not is_installed(system, home):
         raise DependencyError(f"{system} is not installed.", fix=f"python -m benchmarks.peers --install --peers {system}")
     name = run_name(group, cell.benchmark, system)
     if name in results.run_ids():
-        run, plan = session.reopen(results, name, around)
+        run, subject = engine.reopen(results, name, subject_of(context))
     else:
-        run = session.start(results, name, settings(cell, system, around), around)
-        plan = session.plan_of(run, around)
-    with run, make_progress(f"{cell.benchmark} × {system}:") as progress:
-        session.perform(run, plan, around, progress, Work(concurrency=1))
+        wanted = settings(cell, system, context)
+        subject = check(wanted, context)
+        run = engine.start(results, name, wanted, subject)
+    with run, make_progress() as progress:
+        engine.perform(run, subject, context.stop, progress, engine.Work(concurrency=1))
 
 
 def finished(results: ResultsDir, group: str, benchmark: str, systems: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, families, known_options, open_family
 from memeval.errors import ConfigError, MemevalError
 from memeval.registry import unknown_name
-from memeval.sampling import Selection
+from memeval.run.settings import Selection
 from memeval.types import EMPTY
 
 ALIASES = {"longmemeval": "longmemeval-s"}
@@ -21,7 +21,7 @@ ALL = "all"
 
 def known(options: FamilyOptions) -> list[str]:
     """All names, sorted."""
-    return sorted({*options.around.catalog.benchmarks(), *families.names()} - {"conversation"})
+    return sorted({*options.context.catalog.benchmarks(), *families.names()} - {"conversation"})
 
 
 def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str] = EMPTY) -> list[str]:
@@ -59,7 +59,7 @@ def opened(
 
 def _paying(options: FamilyOptions, name: str, budgets: Mapping[str, Budget]) -> FamilyOptions:
     budget = budgets.get("") or budgets.get(name)
-    return replace(options, around=replace(options.around, budget=budget)) if budget else options
+    return replace(options, context=replace(options.context, budget=budget)) if budget else options
 
 
 def check(families: Mapping[str, Family]) -> None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from memeval.sampling import Selection
+from memeval.run.settings import Selection
 from memeval.types import EMPTY, Question, Score, Session
 from memoryd.types import Usage
 

@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memeval import assembly
-from memeval.assembly import Plan, make_plan
 from memeval.benchmarks.opening import known_options, open_benchmark
 from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
@@ -20,10 +18,10 @@ from memeval.claudecode.leaks import came_upon
 from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, ModelError
-from memeval.planning import question_payload
 from memeval.protocols import Benchmark, Judge
-from memeval.sampling import Ref, Selection, select
-from memeval.settings import Settings
+from memeval.run import plan as plans
+from memeval.run.plan import Plan, make_plan, question_payload
+from memeval.run.settings import Ref, Selection, Settings, select
 from memeval.specs import SourceType
 from memeval.types import EMPTY, Answer, Case, Question, Score, Session, Turn
 
@@ -51,14 +49,14 @@ class Conversations:
             data=str(options.data) if options.data else "",
             benchmark_options=options.options,
         )
-        self._plan: Plan = make_plan(settings, options.around.catalog)
+        self._plan: Plan = make_plan(settings, options.context.catalog)
         self._judges: list[Judge] | None = None
         self._data: Benchmark | None = None
 
     @staticmethod
     def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
         """Names of the loader's options."""
-        return known_options(options.around.catalog.benchmark(name))
+        return known_options(options.context.catalog.benchmark(name))
 
     @property
     def name(self) -> str:
@@ -70,9 +68,9 @@ class Conversations:
         if self._options.data is not None:
             return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
         try:
-            replace(self._options.around.sources, offline=True).resolve(self._plan.benchmark)
+            replace(self._options.context.sources, offline=True).resolve(self._plan.benchmark)
         except (DataError, ConfigError) as error:
-            fetched = self._plan.benchmark.source.type is not SourceType.LOCAL and not self._options.around.sources.offline
+            fetched = self._plan.benchmark.source.type is not SourceType.LOCAL and not self._options.context.sources.offline
             return (Need(f"data {FETCHED}" if fetched else "data", False, error.fix or error.message),)
         return (Need("data", True),)
 
@@ -113,7 +111,7 @@ class Conversations:
         """The benchmark's judges; without a judging model those that need none. A judge that fails leaves it unscored."""
         if step.question is None or not result.ok:
             return ()
-        why = came_upon(result, [self._options.data, self._options.around.sources.cache])
+        why = came_upon(result, [self._options.data, self._options.context.sources.cache])
         answer = Answer(result.text, "claude-code", "", result.usage, result.seconds)
         scores: list[Score] = []
         for judge in self._make_judges():
@@ -139,7 +137,7 @@ class Conversations:
                 self._plan.benchmark,
                 Path(settings.data) if settings.data else None,
                 options=settings.benchmark_options,
-                sources=self._options.around.sources,
+                sources=self._options.context.sources,
             )
         return self._data
 
@@ -148,8 +146,8 @@ class Conversations:
             plan = self._plan
             if not plan.settings.judge and not plan.settings.judge_model:
                 own = [name for name in plan.judges if name not in ("llm", "rubric", WITHOUT_MODEL)]
-                plan = assembly.with_settings(plan, judge=",".join([WITHOUT_MODEL, *own]))
-            self._judges = assembly.make_judges(plan, self._options.around)
+                plan = plans.with_settings(plan, judge=",".join([WITHOUT_MODEL, *own]))
+            self._judges = plans.make_judges(plan, self._options.context)
         return self._judges
 
 

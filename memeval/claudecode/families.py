@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from memeval import registry
-from memeval.assembly import Surroundings
 from memeval.claudecode.contract import Family
+from memeval.run.plan import RunContext
 from memeval.types import EMPTY
 
 GROUP = "memeval.families"
@@ -24,7 +24,7 @@ family = families
 class FamilyOptions:
     """What a factory gets: the benchmark's data (None: as its YAML says), judge, and what all runs of a command share."""
 
-    around: Surroundings
+    context: RunContext
     data: Path | None = None
     judge: str = ""
     judge_model: str = ""

@@ -15,17 +15,17 @@ from click.core import ParameterSource
 from memeval.calls import Budget
 from memeval.claudecode import benches
 from memeval.claudecode.arms import arms_of
+from memeval.claudecode.command import Command, grid_cells, group_file
 from memeval.claudecode.conditions import Conditions, setting_value
 from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.families import FamilyOptions
-from memeval.claudecode.grid import Command, grid_cells, group_file
 from memeval.claudecode.priming import make_primer, source_cell
 from memeval.claudecode.product import check_settings
 from memeval.config import parse_yaml
 from memeval.errors import ConfigError
 from memeval.results.files import ResultsDir
-from memeval.sampling import Selection, Shard
-from memeval.session import count_spent
+from memeval.run.engine import count_spent
+from memeval.run.settings import Selection, Shard
 
 WITH_RESUME = frozenset(
     ("resume", "retry_failed", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.checkpoint import Run, now
 from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, StepRecord, StepSequence, ToolCall
 from memeval.claudecode.scoring import is_main
 from memeval.claudecode.trajectory import trajectories
-from memeval.phases.report import RunFacts, build_result, interval_of
 from memeval.results.codec import score_from_json, usage_from_json
-from memeval.results.provenance import version
-from memeval.results.store import Key, QuestionRow, Record
+from memeval.results.store import Key, Record
+from memeval.run.checkpoint import Run
+from memeval.run.result import about_run, interval_of, result_of
 from memeval.types import Phase, Score
-from memoryd.files import write_atomic
 
 EFFICIENCY_TARGET = 0.10
 RELEVANCY_TARGET = 0.7
@@ -27,23 +25,28 @@ _LEVELS = ("turn.recency", "session.recency")
 _GROUPS = ("by_type", "by_category")
 
 
-def write_result(
-    run: Run, family: Family, sequences: Sequence[StepSequence], version_of: str = "", without: Sequence[StepRecord] = ()
-) -> Path:
-    """Write trajectories, result file and ledger line; the same file again if that was begun before."""
-    store = run.store
-    with store.transaction():
-        if store.meta("finished_at") is None:
-            finished = now()
-            stamp = re.sub(r"[^0-9TZ]", "", finished)
-            chosen = run.results.choose_file(version_of.removeprefix("v") or version(), family.name, stamp)
-            store.set_meta("finished_at", finished)
-            store.set_meta("result_file", chosen.as_posix())
-    file = Path(store.meta("result_file"))
-    lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(store)]
-    beside = trajectory_file(file)
-    write_atomic(run.results.root / beside, "".join(line + "\n" for line in lines).encode(), private=False)
-    return run.results.write(file, cell_result(run, family, sequences, without))
+@dataclass(frozen=True, slots=True)
+class CellReport:
+    """The result of a cell from its records. `without` are those of the same model without memory."""
+
+    family: Family
+    sequences: Sequence[StepSequence]
+    results_version: str = ""
+    without: Sequence[StepRecord] = ()
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark."""
+        return self.family.name
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """As it is now."""
+        return cell_result(run, self.family, self.sequences, self.without)
+
+    def attachments(self, run: Run, file: Path) -> dict[Path, bytes]:
+        """What each session did with memory, one line each."""
+        lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(run.store)]
+        return {trajectory_file(file): "".join(line + "\n" for line in lines).encode()}
 
 
 def trajectory_file(result_file: Path) -> Path:
@@ -56,14 +59,7 @@ def cell_result(
 ) -> dict[str, Any]:
     """The result as it is now; `without` are the records of the same model without memory."""
     store = run.store
-    rows = store.questions()
-
-    def fetch(phase: Phase, row: QuestionRow) -> Record | None:
-        return store.get(Key(phase, row.case_id, row.question_id))
-
-    cases = list(store.whole_records(Phase.INGEST))
-    about = _about(run)
-    result = build_result(RunFacts(run.id, run.settings.seed, True, about, cases), rows, fetch)
+    result = result_of(run, _about(run), answered=True)
     result["metrics"] = measured(result["metrics"], result["questions"])
     records = step_records(run, sequences)
     result["claudecode"] = {
@@ -92,12 +88,8 @@ def _about(run: Run) -> dict[str, Any]:
         "models": {"answering": run.settings.answering_model, "judge": run.settings.judge_model or None, "judges": []},
         "prompts": {"answer": {}},
         "index_backend": None,
+        **about_run(run),
         "source_run": told.get("memory_from"),
-        "hypotheses": None,
-        "merged_from": meta("merged_from"),
-        "provenance": meta("provenance"),
-        "resumed_with": meta("resumed_with", []),
-        "times": {"created_at": meta("created_at"), "finished_at": meta("finished_at")},
     }
 
 

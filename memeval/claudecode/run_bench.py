@@ -1,23 +1,17 @@
 """`python -m memeval.claudecode.run_bench` tells whether memory helps Claude Code.
 
-Exit codes: 0 done · 1 failed · 2 wrong call, setting, login, client or network · 3 stopped by the budget · 130 interrupted.
-What was done is kept in any case: --resume goes on.
+Exit codes are those of `report.terminal`. What was done is kept in any case: --resume continues it.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-import signal
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from memeval.assembly import Surroundings
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
@@ -28,30 +22,26 @@ from memeval.claudecode import benches, flags, screen
 from memeval.claudecode.arms import find_plugin
 from memeval.claudecode.auth import Auth, make_auth
 from memeval.claudecode.client import ClaudeCode, find_client
+from memeval.claudecode.command import GRID_MODELS, Command, load_command, save_command
 from memeval.claudecode.conditions import INGESTS, REPLAY
 from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions
-from memeval.claudecode.grid import GRID_MODELS, Command, Machine, load_command, perform, save_command
+from memeval.claudecode.grid import perform
 from memeval.claudecode.leaks import check_apart
 from memeval.claudecode.preflight import client_version, probe_models
 from memeval.claudecode.process import Processes
-from memeval.claudecode.progress import make_progress
 from memeval.claudecode.sandbox import check_root, default_root
 from memeval.claudecode.scoring import check_embedder
 from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.staging import interpreter, outside_path, stage
-from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
+from memeval.claudecode.subject import Machine
+from memeval.errors import ConfigError
+from memeval.report.terminal import faults_reported, note, stopped_by_signals
 from memeval.results.files import ResultsDir
-from memeval.session import new_group
-from memoryd.errors import StoreError
+from memeval.run.checkpoint import new_group
+from memeval.run.plan import RunContext
+from memeval.run.progress import make_progress
 
-EXIT_CODES: dict[type[MemevalError], int] = {
-    ConfigError: 2,
-    DependencyError: 2,
-    UnknownRunError: 2,
-    BudgetError: 3,
-    StoppedError: 130,
-}
 _MORE_THAN_0 = click.FloatRange(0, min_open=True)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -113,63 +103,45 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on standard output.")
 def command(**values: Any) -> None:
     """Run benchmarks through Claude Code with memory off, built-in and plugin, and say whether memory pays."""
-    try:
+    with faults_reported():
         _main(values)
-    except MemevalError as error:
-        click.echo(f"Error: {error.message}", err=True)
-        if error.fix:
-            click.echo(f"  {error.fix}", err=True)
-        sys.exit(EXIT_CODES.get(type(error), 1))
-    except OSError as error:
-        if error.errno == errno.EPIPE:
-            raise  # a reader that has enough; click ends quietly
-        click.echo(f"Error: {error.filename or 'A file or connection'}: {error.strerror or error}.", err=True)
-        click.echo("  Check the path, your rights to it and the space on the disk; what was done is kept.", err=True)
-        sys.exit(1)
-    except StoreError as error:
-        click.echo(f"Error: {error.message}", err=True)
-        click.echo("  Check the path, your rights to it and the space on the disk; what was done is kept.", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo("Interrupted.", err=True)
-        sys.exit(130)
 
 
 def _main(values: Mapping[str, Any]) -> None:
     results = ResultsDir(values["results_dir"].expanduser())
-    around = _surroundings(values)
+    context = _run_context(values)
     if values["list_benchmarks"]:
-        screen.list_benchmarks(_family_options(values, around), as_json=values["as_json"])
+        screen.list_benchmarks(_family_options(values, context), as_json=values["as_json"])
         return
     if values["resume"]:
         flags.refuse_with_resume()
         group, asked = values["resume"], load_command(results, values["resume"])
         flags.resolved(asked.conditions.plugin_settings)
     else:
-        group, asked = values["run_id"] or new_group(), flags.command_of(values, _family_options(values, around))
+        group, asked = values["run_id"] or new_group(), flags.command_of(values, _family_options(values, context))
         flags.refuse_taken(results, group)
     budgets = flags.budgets_of(values["budgets"], asked.benchmarks)
-    options = FamilyOptions(around, None, asked.judge, asked.judge_model, asked.options)
+    options = FamilyOptions(context, None, asked.judge, asked.judge_model, asked.options)
     families = benches.opened(asked.benchmarks, options, asked.data, budgets)
     benches.check(families)
     if values["dry_run"]:
-        families = benches.with_tasks(families, asked.selection, screen.note)
+        families = benches.with_tasks(families, asked.selection, note)
         screen.show_plan(asked, families, as_json=values["as_json"])
         return
-    _perform(values, results, around, group, asked, families, budgets)
+    _perform(values, results, context, group, asked, families, budgets)
 
 
 def _perform(
     values: Mapping[str, Any],
     results: ResultsDir,
-    around: Surroundings,
+    context: RunContext,
     group: str,
     asked: Command,
     families: Mapping[str, Family],
     budgets: Mapping[str, Budget],
 ) -> None:
     processes = Processes()
-    with _stopped_by_signals(around.stop, processes):
+    with stopped_by_signals(context.stop, ending=processes.stop):
         auth = make_auth(values["auth"], values["base_url"])
         client = ClaudeCode(find_client(values["claude"]), processes)
         root = check_root(values["work_dir"] or default_root(os.environ))
@@ -181,7 +153,7 @@ def _perform(
             for need in family.needs():
                 if not need.here and not need.name.endswith((OPTIONAL, FETCHED)):
                     raise ConfigError(f"{name} needs {need.name}.", fix=need.fix)
-        families = benches.with_tasks(families, asked.selection, screen.note)
+        families = benches.with_tasks(families, asked.selection, note)
         flags.check_memory(results, asked, families)
         flags.count_paid(results, group, budgets)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
@@ -194,9 +166,9 @@ def _perform(
         screen.announce(group, asked)
         with make_progress() as progress:
             machine = Machine(
-                client, version, environment, plugin, root, results, around, progress, budgets, values["retry_failed"], cache
+                client, version, environment, plugin, root, results, context, budgets, values["retry_failed"], cache
             )
-            summary = perform(machine, group, asked, families)
+            summary = perform(machine, group, asked, families, progress)
     screen.show_summary(summary, as_json=values["as_json"])
     if not values["as_json"]:
         screen.show_files(results, summary)
@@ -211,38 +183,17 @@ def _cache() -> Path:
     return Path(os.environ.get("MEMEVAL_CACHE", "~/.cache/memeval")).expanduser()
 
 
-def _surroundings(values: Mapping[str, Any]) -> Surroundings:
+def _run_context(values: Mapping[str, Any]) -> RunContext:
     cache = _cache()
     place = cache / "datasets" if "MEMEVAL_CACHE" in os.environ else CACHE
-    sources = Sources(place, Downloader(DownloadLines(screen.note)), values["offline"])
-    return Surroundings(Catalog.default(), ModelCache(cache / "models"), Budget(None), Stop(), sources)
+    sources = Sources(place, Downloader(DownloadLines(note)), values["offline"])
+    return RunContext(Catalog.default(), ModelCache(cache / "models"), Budget(None), Stop(), sources)
 
 
-def _family_options(values: Mapping[str, Any], around: Surroundings) -> FamilyOptions:
+def _family_options(values: Mapping[str, Any], context: RunContext) -> FamilyOptions:
     return FamilyOptions(
-        around, None, values["judge"], values["judge_model"], flags.pairs(values["options"], "--option", typed=True)
+        context, None, values["judge"], values["judge_model"], flags.pairs(values["options"], "--option", typed=True)
     )
-
-
-@contextmanager
-def _stopped_by_signals(stop: Stop, processes: Processes) -> Iterator[None]:
-    """The first ^C or SIGTERM ends all sessions and then the run, tidily; the second at once."""
-    old = {}
-
-    def handle(number: int, frame: Any) -> None:
-        if stop.is_set:
-            raise KeyboardInterrupt
-        stop.set()
-        processes.stop()
-        click.echo("Stopping; sessions that are under way are ended and will be done again. Again to stop at once.", err=True)
-
-    try:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            old[one] = signal.signal(one, handle)
-        yield
-    finally:
-        for one, before in old.items():
-            signal.signal(one, before)
 
 
 if __name__ == "__main__":

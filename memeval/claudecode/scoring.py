@@ -9,15 +9,15 @@ from threading import Lock
 from typing import Any, cast
 
 from memeval import registry
-from memeval.assembly import make_embedder
 from memeval.claudecode import memories
 from memeval.claudecode.contract import Step
 from memeval.claudecode.sessions import Outcome
 from memeval.embedding import RememberingEmbedder
 from memeval.metrics import efficiency, relevancy
-from memeval.phases import evaluate
 from memeval.protocols import RetrievalMetric
 from memeval.results.codec import score_to_json
+from memeval.run import phases
+from memeval.run.plan import make_embedder
 from memeval.types import Retrieved, Score
 
 CUT_OFFS = (1, 5, 10)
@@ -49,9 +49,9 @@ def memory_scores(step: Step, outcome: Outcome, found: Sequence[Retrieved], embe
     if found and embedder:
         out.append(_entry("relevancy", _relevancy(step, found, embedder), "nothing was retrieved"))
     if found and step.payload.get("targets"):
-        gold = evaluate.gold_from_json(step.payload)
+        gold = phases.gold_from_json(step.payload)
         chosen = [cast(RetrievalMetric, registry.metric.get(name)) for name in METRICS]
-        out += evaluate.ranking_scores(found, gold, chosen, CUT_OFFS)
+        out += phases.ranking_scores(found, gold, chosen, CUT_OFFS)
     return out
 
 
@@ -80,10 +80,10 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
     return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
 
 
-def headline(scores: Sequence[Mapping[str, Any]]) -> float | None:
-    """The value of the main metric: the first one, if it is no metric of what was found."""
+def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The main metric with its value: the first one, if it has a value and is no metric of what was found."""
     first = next(iter(scores), None)
-    return None if first is None or not is_main(first["metric"]) else first["value"]
+    return {} if first is None or not is_main(first["metric"]) or first["value"] is None else {first["metric"]: first["value"]}
 
 
 def is_main(metric: str) -> bool:

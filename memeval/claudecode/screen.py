@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from memeval.claudecode import benches
+from memeval.claudecode.command import Command
 from memeval.claudecode.conditions import TRANSCRIPTS
 from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.estimate import Estimate, estimate
 from memeval.claudecode.families import FamilyOptions
-from memeval.claudecode.grid import Command, history_of
+from memeval.claudecode.subject import history_of
 from memeval.claudecode.verdict import lines_of
+from memeval.report.terminal import print_json, print_table
 from memeval.results.files import ResultsDir
-
-
-def print_json(value: Any) -> None:
-    """Indented."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
-
-
-def note(text: str) -> None:
-    """A line for people, beside the output."""
-    click.echo(text, err=True)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=200)
-    console.print(table)
 
 
 def list_benchmarks(options: FamilyOptions, *, as_json: bool) -> None:
@@ -51,7 +26,9 @@ def list_benchmarks(options: FamilyOptions, *, as_json: bool) -> None:
     if as_json:
         print_json({name: {"ready": not benches.missing(name, options), "needs": needs} for name, needs in found.items()})
         return
-    _table(("benchmark", "ready", "needs"), [(name, _ready(name, options), _told(needs)) for name, needs in found.items()])
+    print_table(
+        "", ("benchmark", "ready", "needs"), [(name, _ready(name, options), _told(needs)) for name, needs in found.items()]
+    )
 
 
 def _ready(name: str, options: FamilyOptions) -> str:
@@ -79,7 +56,7 @@ def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool
         print_json({"cells": rows, "total": asdict(total), "command": command.to_json()})
         return
     lines = [(cell.label, *_numbers(one)) for cell, one in cells]
-    _table(("cell", "sessions", "tokens in", "tokens out", "cost", "time"), [*lines, ("all", *_numbers(total))])
+    print_table("", ("cell", "sessions", "tokens in", "tokens out", "cost", "time"), [*lines, ("all", *_numbers(total))])
     click.echo("A rough upper estimate: cached input is counted at its full price. Nothing was run.")
 
 
@@ -113,7 +90,7 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
         arm = cell["arm"] + (f" #{cell['repeat']}" if cell["repeat"] > 1 else "")
         ended += f"; {counts['cached']} from the cache" if counts.get("cached") else ""
         rows.append((cell["benchmark"], arm, cell["model"], *shown, "–" if near is None else f"{near:.2f}", ended, cost))
-    _table(("benchmark", "arm", "model", "accuracy", "recency", "efficiency", "relevancy", "sessions", "cost"), rows)
+    print_table("", ("benchmark", "arm", "model", "accuracy", "recency", "efficiency", "relevancy", "sessions", "cost"), rows)
     for line in lines_of(summary):
         click.echo(line)
     for one in summary["variance"]:

@@ -15,7 +15,7 @@ from typing import Any
 from memeval import stats
 from memeval.claudecode.contract import OWN_FAULTS, Arm
 from memeval.claudecode.outcome import main_metric
-from memeval.reporting.runs import QuestionResult, RunResult, parse_run
+from memeval.report.runs import QuestionResult, RunResult, parse_run
 from memeval.stats import Comparison
 
 ALPHA = 0.05

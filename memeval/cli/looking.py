@@ -10,16 +10,16 @@ from typing import Any
 import click
 
 from memeval import registry
-from memeval.assembly import OF_RUNS, open_data
-from memeval.checkpoint import is_running
-from memeval.cli.output import print_json, print_mapping, print_table
-from memeval.cli.root import Context, pass_context, tell
+from memeval.cli.root import Context, pass_context
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.protocols import Benchmark
-from memeval.reporting.numbers import cost_so_far
+from memeval.report.numbers import cost_so_far
+from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
-from memeval.session import bare_plan
+from memeval.run.checkpoint import is_running
+from memeval.run.plan import OF_RUNS, open_data
+from memeval.run.provider_subject import bare_plan
 from memeval.types import Case, Phase, Question
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
@@ -126,8 +126,8 @@ def count_cases(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _open(ctx: Context, name: str, data: Path | None, *, offline: bool = False) -> Benchmark:
-    around = Context(ctx.results, ctx.catalog, ctx.cache_dir, ctx.offline or offline).surroundings()
-    return open_data(bare_plan(ctx.catalog, name, str(data) if data else ""), around)
+    context = Context(ctx.results, ctx.catalog, ctx.cache_dir, ctx.offline or offline).run_context()
+    return open_data(bare_plan(ctx.catalog, name, str(data) if data else ""), context)
 
 
 @click.command("show-question")

@@ -12,8 +12,7 @@ from click.core import ParameterSource
 from memeval.config import parse_yaml
 from memeval.errors import ConfigError
 from memeval.metrics.targets import VARIANTS
-from memeval.sampling import Selection, Shard
-from memeval.settings import GRANULARITIES, OPTIONS, READERS, Settings
+from memeval.run.settings import GRANULARITIES, OPTIONS, READERS, Selection, Settings, Shard
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

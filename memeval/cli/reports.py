@@ -7,18 +7,18 @@ from pathlib import Path
 import click
 
 from memeval import stats
-from memeval.cli.output import print_json, print_table
-from memeval.cli.root import Context, pass_context, tell
+from memeval.cli.root import Context, pass_context
 from memeval.errors import MemevalError
 from memeval.html.site import write_run, write_site
-from memeval.reporting.compare import compare, comparison_table, question_pairs, question_table
-from memeval.reporting.export import FORMATS, export
-from memeval.reporting.failures import THRESHOLD, failures, failures_table, summary
-from memeval.reporting.ledger import ledger_table
-from memeval.reporting.regress import ALPHA, baselines, load_baseline, regress, set_baseline
-from memeval.reporting.runs import load_run, load_runs
-from memeval.reporting.table import Table
-from memeval.reporting.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
+from memeval.report.compare import compare, comparison_table, question_pairs, question_table
+from memeval.report.export import FORMATS, export
+from memeval.report.failures import THRESHOLD, failures, failures_table, summary
+from memeval.report.ledger import ledger_table
+from memeval.report.regress import ALPHA, baselines, load_baseline, regress, set_baseline
+from memeval.report.runs import load_run, load_runs
+from memeval.report.table import Table
+from memeval.report.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
+from memeval.report.terminal import print_json, print_table, tell
 from memoryd.files import write_atomic
 
 

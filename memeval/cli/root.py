@@ -1,35 +1,24 @@
-"""The root command, its global options, and how faults become exit codes.
-
-Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call, setting or file · 3 stopped by the budget ·
-130 interrupted; what was done by then is kept.
-"""
+"""The root command and its global options. Exit codes: see `report.terminal`; regress ends with 1 for a significant drop."""
 
 from __future__ import annotations
 
-import errno
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from memeval.assembly import Surroundings
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
-from memeval.errors import BudgetError, ConfigError, MemevalError, StoppedError, UnknownRunError
+from memeval.errors import ConfigError
+from memeval.report.terminal import faults_reported, note
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import version
-from memoryd.errors import StoreError
-
-_RIGHTS = "Check the path, your rights to it and the space on the disk. What was done is kept; go on with --resume."
-EXIT_CODES: dict[type[MemevalError], int] = {ConfigError: 2, UnknownRunError: 2, BudgetError: 3, StoppedError: 130}
+from memeval.run.plan import RunContext
 
 
 @dataclass
@@ -41,71 +30,26 @@ class Context:
     cache_dir: Path | None
     offline: bool
 
-    def surroundings(self, budget: float | None = None, *, cache: bool = True) -> Surroundings:
+    def run_context(self, budget: float | None = None, *, cache: bool = True) -> RunContext:
         """What runs share; a budget counts for all runs of the command together."""
         if budget is not None and not budget >= 0:
             raise ConfigError(f"--budget-usd {budget:g} is no budget.", fix="Give a number of US dollars from 0.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
-        downloads = Downloader(DownloadLines(lambda text: click.echo(text, err=True)))
+        downloads = Downloader(DownloadLines(note))
         sources = Sources(self.cache_dir / "datasets" if self.cache_dir else CACHE, downloads, self.offline)
-        return Surroundings(self.catalog, ModelCache(folder), Budget(budget), Stop(), sources)
+        return RunContext(self.catalog, ModelCache(folder), Budget(budget), Stop(), sources)
 
 
 pass_context = click.make_pass_decorator(Context)
 
 
 class Root(click.Group):
-    """Turns foreseeable faults into a message, a fix and an exit code; never shows a traceback for them."""
+    """Ends commands as `terminal.faults_reported` says."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        try:
+        with faults_reported():
             return super().invoke(ctx)
-        except MemevalError as error:
-            tell(error)
-            ctx.exit(EXIT_CODES.get(type(error), 1))
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise  # a reader that has enough; click ends quietly
-            tell(MemevalError(f"{_place(error)}: {error.strerror or error}.", fix=_RIGHTS))
-            ctx.exit(1)
-        except StoreError as error:
-            tell(MemevalError(error.message, fix=_RIGHTS))
-            ctx.exit(1)
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            ctx.exit(130)
-
-
-def _place(error: OSError) -> str:
-    return str(error.filename or "A file or connection")
-
-
-def tell(error: MemevalError) -> None:
-    """The error and its fix on standard error."""
-    click.echo(f"Error: {error.message}", err=True)
-    if error.fix:
-        click.echo(f"  {error.fix}", err=True)
-
-
-@contextmanager
-def stopped_by_signals(stop: Stop) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the run tidily, the second at once."""
-    old = {}
-
-    def handle(number: int, frame: Any) -> None:
-        if stop.is_set:
-            raise KeyboardInterrupt
-        stop.set()
-        click.echo("Stopping; what is under way is finished first. Again to stop at once.", err=True)
-
-    try:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            old[one] = signal.signal(one, handle)
-        yield
-    finally:
-        for one, before in old.items():
-            signal.signal(one, before)
 
 
 @click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -9,19 +9,22 @@ from typing import Any
 
 import click
 
-from memeval import hypotheses, merging, session
-from memeval.assembly import Plan, Surroundings
-from memeval.checkpoint import ORDER, Run
-from memeval.claudecode import joining, screen
+from memeval.claudecode import merge as client_merge
+from memeval.claudecode import screen
 from memeval.cli import options
-from memeval.cli.output import print_table, with_interval
-from memeval.cli.progress import make_progress
-from memeval.cli.root import Context, pass_context, stopped_by_signals, tell
+from memeval.cli.root import Context, pass_context
 from memeval.errors import BudgetError, MemevalError, RunError, StoppedError
-from memeval.reporting.tally import headline
+from memeval.report.terminal import print_table, stopped_by_signals, tell, with_interval
 from memeval.results.files import read_result
-from memeval.runner import Work
-from memeval.settings import GRANULARITIES, Settings
+from memeval.run import engine, hypotheses
+from memeval.run.checkpoint import ORDER, Run, new_group
+from memeval.run.engine import Work
+from memeval.run.merge import merge
+from memeval.run.plan import RunContext
+from memeval.run.progress import headline, make_progress
+from memeval.run.provider_subject import ProviderSubject, check, refuse_client_run, subject_of
+from memeval.run.reuse import Source, inherited
+from memeval.run.settings import GRANULARITIES, Settings
 from memeval.types import Phase
 
 PHASES = click.Choice([str(phase) for phase in Phase])
@@ -42,17 +45,17 @@ PHASES = click.Choice([str(phase) for phase in Phase])
 @pass_context
 def evaluate_all(ctx: Context, /, **values: Any) -> None:
     """Run all phases for each benchmark with each provider; or go on with runs."""
-    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     if values["resume"]:
-        _resume(ctx, around, values)
+        _resume(ctx, context, values)
         return
     for name, flag in (("retry_failed", "--retry-failed"), ("force", "--force")):
         if values[name]:
             raise click.UsageError(f"{flag} is for a run that goes on; give --resume RUN.")
     if values["source"]:
-        _reuse(ctx, around, values)
+        _reuse(ctx, context, values)
         return
-    _start(ctx, around, _cells(values), values, _phases(values["phase"]))
+    _start(ctx, context, _cells(values), values, _work(values))
 
 
 @click.command("prepare", cls=options.SpreadCommand)
@@ -64,8 +67,8 @@ def evaluate_all(ctx: Context, /, **values: Any) -> None:
 @pass_context
 def prepare(ctx: Context, /, **values: Any) -> None:
     """Ingest only. The run's folder holds each case's state; `memeval run` uses it, here or on another machine."""
-    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
-    _start(ctx, around, _cells(values), values, (Phase.INGEST,))
+    context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
+    _start(ctx, context, _cells(values), values, Work(values["concurrency"], (Phase.INGEST,)))
 
 
 @click.command("run")
@@ -80,9 +83,9 @@ def prepare(ctx: Context, /, **values: Any) -> None:
 @pass_context
 def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     """Search and answer with what was prepared (a run id or the path of its folder), as a new run."""
-    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     with ctx.results.open(prepared) as store:
-        session.refuse_client_run(store)
+        refuse_client_run(store)
         old = Settings.from_json(store.meta("settings"))
     changes: dict[str, Any] = {
         **options.judge_settings(values),
@@ -95,9 +98,10 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     if values["model_options"]:
         changes["model_options"] = options.key_values(values["model_options"], "--model-option")
     new = Settings.from_json({**old.to_json(), **changes})
-    run_id = values["run_id"] or _cell_id(session.new_group(), new)
-    phases = tuple(Phase) if values["evaluate"] else ORDER[:3]
-    _run_new(ctx, around, run_id, new, phases, session.Source(prepared, Phase.SEARCH), values["concurrency"])
+    run_id = values["run_id"] or _cell_id(new_group(), new)
+    phases = ORDER if values["evaluate"] else ORDER[:3]
+    subject = check(new, context, Source(prepared, Phase.SEARCH), ctx.results)
+    _run_new(ctx, context, run_id, new, subject, Work(values["concurrency"], phases))
 
 
 @click.command("evaluate")
@@ -117,21 +121,21 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
 @pass_context
 def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
     """Judge and report: a run that has answers, or a file of hypotheses."""
-    around = ctx.surroundings(values["budget_usd"], cache=not values["no_cache"])
+    context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     if bool(run) == bool(values["hypothesis"]):
         raise click.UsageError("Name a run, or give --hypothesis FILE with --benchmark.")
     judge: dict[str, Any] = options.judge_settings(values)
     if values["hypothesis"]:
-        _evaluate_file(ctx, around, values, judge)
+        _evaluate_file(ctx, context, values, judge)
         return
     for name in ctx.results.group(str(run)):
-        opened, plan = session.reopen(ctx.results, name, around)
+        opened, subject = engine.reopen(ctx.results, name, subject_of(context))
         with opened:
-            plan = session.change_judge(opened, plan, judge, force=values["force"])
-            _perform(opened, plan, around, (Phase.EVALUATE, Phase.REPORT), values["concurrency"])
+            subject = subject.change_judge(opened, judge, force=values["force"])
+            _perform(opened, subject, context, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
 
 
-def _evaluate_file(ctx: Context, around: Surroundings, values: dict[str, Any], judge: dict[str, Any]) -> None:
+def _evaluate_file(ctx: Context, context: RunContext, values: dict[str, Any], judge: dict[str, Any]) -> None:
     if not values["benchmark"]:
         raise click.UsageError("--hypothesis needs --benchmark.")
     file: Path = values["hypothesis"]
@@ -142,31 +146,30 @@ def _evaluate_file(ctx: Context, around: Surroundings, values: dict[str, Any], j
         **judge,
     )
     system = values["system"] or file.stem
-    run_id = values["run_id"] or f"{session.new_group()}.{told.benchmark}.{hypotheses.as_id(system)}"
-    with hypotheses.start(ctx.results, run_id, told, around, file, system) as opened:
-        plan = session.plan_of(opened, around)
-        _perform(opened, plan, around, (Phase.EVALUATE, Phase.REPORT), values["concurrency"])
+    run_id = values["run_id"] or f"{new_group()}.{told.benchmark}.{hypotheses.as_id(system)}"
+    subject = hypotheses.HypothesesSubject(told, context, file, system)
+    _run_new(ctx, context, run_id, told, subject, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
 
 
 @click.command("merge")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--run-id", required=True, help="Id of the new run.")
 @pass_context
-def merge(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
-    """Join the shards of a run, and report.
+def merge_shards(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
+    """Merge the shards of a run, and report.
 
     RUNS are ids of runs, or of commands of run_bench.
     """
-    around = ctx.surroundings()
+    context = ctx.run_context()
     names = [name for run in runs for name in ctx.results.group(run)]
-    if commands := joining.commands_of(ctx.results, names):
-        summary, files = joining.join(ctx.results, commands, run_id, around)
+    if commands := client_merge.commands_of(ctx.results, names):
+        summary, files = client_merge.merge_commands(ctx.results, commands, run_id, context)
         screen.show_summary(summary, as_json=False)
         for file in files:
             click.echo(str(file))
         return
-    with merging.merge(ctx.results, names, run_id) as opened:
-        _tell(session.report(opened, session.plan_of(opened, around)))
+    with merge(ctx.results, names, run_id) as opened:
+        _tell(engine.report(opened, subject_of(context)(opened.settings)))
 
 
 def _cells(values: dict[str, Any]) -> list[tuple[str, str]]:
@@ -178,48 +181,47 @@ def _cells(values: dict[str, Any]) -> list[tuple[str, str]]:
     return [(benchmark, provider) for benchmark in values["benchmarks"] for provider in providers]
 
 
-def _phases(phase: str | None) -> tuple[Phase, ...]:
-    return (Phase(phase),) if phase else tuple(Phase)
+def _work(values: dict[str, Any]) -> Work:
+    return Work(values["concurrency"], (Phase(values["phase"]),) if values.get("phase") else ORDER)
 
 
-def _reuse(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
+def _reuse(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     """A new run from a phase of another one on."""
     source = _source(values)
     with ctx.results.open(source.run) as store:
-        session.refuse_client_run(store)
-        told = options.reusing(session.inherited(store, source.first), values)
+        refuse_client_run(store)
+        told = options.reusing(inherited(store, source.first), values)
     if source.first is Phase.ANSWER and not told.answering_model:
         raise click.UsageError("--phase answer needs --answering-model.")
-    run_id = values["run_id"] or _cell_id(session.new_group(), told)
-    _run_new(ctx, around, run_id, told, tuple(Phase), source, values["concurrency"])
+    run_id = values["run_id"] or _cell_id(new_group(), told)
+    _run_new(ctx, context, run_id, told, check(told, context, source, ctx.results), Work(values["concurrency"]))
 
 
-def _source(values: dict[str, Any]) -> session.Source:
+def _source(values: dict[str, Any]) -> Source:
     if not values["phase"] or values["phase"] == Phase.INGEST:
         raise click.UsageError("--from needs --phase: the first phase that is done anew (search or later).")
     chosen = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
     if any(values[name] for name in chosen):
         raise click.UsageError("With --from the questions are those of that run.")
-    return session.Source(values["source"], Phase(values["phase"]))
+    return Source(values["source"], Phase(values["phase"]))
 
 
 def _start(
     ctx: Context,
-    around: Surroundings,
+    context: RunContext,
     cells: Sequence[tuple[str, str]],
     values: dict[str, Any],
-    phases: tuple[Phase, ...],
+    work: Work,
 ) -> None:
-    """All cells; wrong settings of any are told before the first begins."""
-    group = values["run_id"] or session.new_group()
+    """All cells; wrong settings of any are reported before the first begins."""
+    group = values["run_id"] or new_group()
     wanted = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
-    for told in wanted:
-        session.check(told, around)
+    subjects = [check(told, context) for told in wanted]
     single = len(cells) == 1 and values["run_id"]
     with _each_on_its_own() as alone:
-        for told in wanted:
+        for told, subject in zip(wanted, subjects, strict=True):
             with alone(len(wanted) > 1):
-                _run_new(ctx, around, group if single else _cell_id(group, told), told, phases, None, values["concurrency"])
+                _run_new(ctx, context, group if single else _cell_id(group, told), told, subject, work)
 
 
 def _cell_id(group: str, told: Settings) -> str:
@@ -228,41 +230,40 @@ def _cell_id(group: str, told: Settings) -> str:
 
 def _run_new(
     ctx: Context,
-    around: Surroundings,
+    context: RunContext,
     run_id: str,
     told: Settings,
-    phases: tuple[Phase, ...],
-    source: session.Source | None,
-    concurrency: int | None,
+    subject: ProviderSubject,
+    work: Work,
 ) -> None:
-    with session.start(ctx.results, run_id, told, around, source) as opened:
-        _perform(opened, session.plan_of(opened, around), around, phases, concurrency)
+    with engine.start(ctx.results, run_id, told, subject) as opened:
+        _perform(opened, subject, context, work)
 
 
 WITH_RESUME = {"resume", "retry_failed", "phase", "force", "concurrency", "budget_usd", "no_cache"}
 
 
-def _resume(ctx: Context, around: Surroundings, values: dict[str, Any]) -> None:
+def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     if others := [flag for name, flag in options.given().items() if name not in WITH_RESUME]:
         raise click.UsageError(f"With --resume settings are those of the run; leave {others[0]} out.")
     names = ctx.results.group(values["resume"])
-    phases = _phases(values["phase"])
     for name in names:
-        session.count_spent(ctx.results, name, around.budget)
+        engine.count_spent(ctx.results, name, context.budget)
     with _each_on_its_own() as alone:
         for name in names:
             with alone(len(names) > 1):
-                _resume_one(ctx, around, name, phases, values)
+                _resume_one(ctx, context, name, values)
 
 
-def _resume_one(ctx: Context, around: Surroundings, name: str, phases: tuple[Phase, ...], values: dict[str, Any]) -> None:
-    opened, plan = session.reopen(ctx.results, name, around)
+def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, Any]) -> None:
+    opened, subject = engine.reopen(ctx.results, name, subject_of(context))
+    work = _work(values)
     with opened:
         if values["force"]:
-            opened.forget(phases[0])
+            opened.forget(work.phases[0])
         if values["retry_failed"]:
             click.echo(f"{opened.id}: {opened.forget_failed()} failed questions are tried again.", err=True)
-        _perform(opened, plan, around, phases, values["concurrency"])
+        _perform(opened, subject, context, work)
 
 
 @contextmanager
@@ -287,10 +288,10 @@ def _each_on_its_own() -> Iterator[Callable[[bool], AbstractContextManager[None]
         raise RunError(f"{len(failed)} of the runs did not end.", fix="Resume them once the cause is gone.")
 
 
-def _perform(opened: Run, plan: Plan, around: Surroundings, phases: tuple[Phase, ...], concurrency: int | None) -> None:
+def _perform(opened: Run, subject: ProviderSubject, context: RunContext, work: Work) -> None:
     click.echo(f"Run {opened.id}", err=True)
-    with stopped_by_signals(around.stop), make_progress(f"{plan.benchmark.name} × {plan.provider.name}:") as progress:
-        path = session.perform(opened, plan, around, progress, Work(concurrency, phases))
+    with stopped_by_signals(context.stop), make_progress() as progress:
+        path = engine.perform(opened, subject, context.stop, progress, work)
     if path is not None:
         _tell(path)
     else:
@@ -316,4 +317,4 @@ def _tell(path: Path) -> None:
     click.echo(str(path))
 
 
-COMMANDS = (evaluate_all, prepare, run_prepared, evaluate, merge)
+COMMANDS = (evaluate_all, prepare, run_prepared, evaluate, merge_shards)

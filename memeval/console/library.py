@@ -10,9 +10,9 @@ from threading import RLock
 from memeval.console.live import Progress, progress
 from memeval.errors import RunError, UnknownRunError
 from memeval.html.run_bench_page import CellView, cell_view, grouped
-from memeval.reporting.compare import QuestionPair, RunComparison, compare, question_pairs
-from memeval.reporting.ledger import result_files
-from memeval.reporting.runs import RunResult, light, read_run
+from memeval.report.compare import QuestionPair, RunComparison, compare, question_pairs
+from memeval.report.ledger import result_files
+from memeval.report.runs import RunResult, light, read_run
 from memeval.results.files import ResultsDir
 
 WHOLE_RUNS = 4

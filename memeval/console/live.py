@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.checkpoint import is_running
-from memeval.reporting.numbers import cost_so_far
-from memeval.reporting.tally import Tally
+from memeval.report.numbers import cost_so_far
 from memeval.results.store import RunStore, Status
+from memeval.run.checkpoint import is_running
+from memeval.run.progress import Ended, Tally
 from memeval.types import Phase
 
 PHASES = (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
@@ -89,5 +89,5 @@ def _note(store: RunStore) -> str:
             for score in record.payload.get("scores", [])
             if isinstance(score, dict) and isinstance(score.get("value"), int | float)
         }
-        tally.add(record.status, scores, 0.0)
+        tally.add(Ended(record.status, scores))
     return tally.text()

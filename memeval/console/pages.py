@@ -16,12 +16,12 @@ from memeval.html.claude_code import claude_code
 from memeval.html.questions import MARKS, anchor, mark, question_row
 from memeval.html.run_bench_page import read_summary, sections
 from memeval.html.run_page import charts, made, metrics, sentence, tiles
-from memeval.reporting.compare import OUTCOMES, comparison_table
-from memeval.reporting.ledger import ledger_table
-from memeval.reporting.primary import widest_metric
-from memeval.reporting.runs import QuestionResult, RunResult
-from memeval.reporting.table import Table
-from memeval.reporting.tables import leaderboard, types_table
+from memeval.report.compare import OUTCOMES, comparison_table
+from memeval.report.ledger import ledger_table
+from memeval.report.primary import widest_metric
+from memeval.report.runs import QuestionResult, RunResult
+from memeval.report.table import Table
+from memeval.report.tables import leaderboard, types_table
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.errors import InputError, NotFoundError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from memeval.html.markup import Html, el, esc, join
 from memeval.html.scales import Scale, decades, steps
-from memeval.reporting.numbers import dollars, percent, seconds, short
+from memeval.report.numbers import dollars, percent, seconds, short
 
 WIDTH = 520
 _COLOURS = 4

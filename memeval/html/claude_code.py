@@ -8,8 +8,8 @@ from typing import Any
 
 from memeval.html.markup import Html, el
 from memeval.html.page import table
-from memeval.reporting.numbers import NONE, is_number, percent
-from memeval.reporting.runs import RunResult
+from memeval.report.numbers import NONE, is_number, percent
+from memeval.report.runs import RunResult
 
 
 def claude_code(run: RunResult) -> Iterator[Html]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from memeval.html.charts import Bar, Dot, bars, scatter
 from memeval.html.markup import Html, el, esc, join
 from memeval.html.page import card, page, table
-from memeval.reporting.primary import widest_metric
-from memeval.reporting.runs import RunResult
-from memeval.reporting.tables import leaderboard
+from memeval.report.primary import widest_metric
+from memeval.report.runs import RunResult
+from memeval.report.tables import leaderboard
 from memeval.types import EMPTY
 
 SHOWN = 20

@@ -31,7 +31,7 @@ Child = object
 
 
 def esc(value: object) -> Html:
-    """A text as markup; what HTML can't hold, and what turns the reading direction around, is shown as U+FFFD."""
+    """A text as markup; what HTML can't hold, and what turns the reading direction context, is shown as U+FFFD."""
     if isinstance(value, Html):
         return value
     if value is None:

@@ -7,9 +7,9 @@ from hashlib import sha256
 
 from memeval.html.markup import Html, el, join
 from memeval.html.page import facts, table
-from memeval.reporting.failures import evidence_found
-from memeval.reporting.numbers import NONE, seconds, short
-from memeval.reporting.runs import Piece, QuestionResult, ScoreEntry
+from memeval.report.failures import evidence_found
+from memeval.report.numbers import NONE, seconds, short
+from memeval.report.runs import Piece, QuestionResult, ScoreEntry
 from memeval.types import Phase
 
 MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")

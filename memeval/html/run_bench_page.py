@@ -16,9 +16,9 @@ from memeval.html.claude_code import metric_text, trajectories
 from memeval.html.markup import Html, el, esc, join
 from memeval.html.page import page, table
 from memeval.html.questions import anchor, mark
-from memeval.reporting.numbers import NONE, dollars, interval, is_number, p_value, percent, points
-from memeval.reporting.primary import widest_metric
-from memeval.reporting.runs import Cell, RunResult, number
+from memeval.report.numbers import NONE, dollars, interval, is_number, p_value, percent, points
+from memeval.report.primary import widest_metric
+from memeval.report.runs import Cell, RunResult, number
 
 _NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost"})
 

@@ -11,11 +11,11 @@ from memeval.html.claude_code import claude_code
 from memeval.html.markup import Html, el, join
 from memeval.html.page import asset, card, facts, page, table, tile
 from memeval.html.questions import MARKS, mark, question_row
-from memeval.reporting.numbers import NONE, dollars, interval, percent, seconds
-from memeval.reporting.primary import widest_metric
-from memeval.reporting.runs import Cell, RunResult, number
-from memeval.reporting.table import Table
-from memeval.reporting.tables import PHASES, metrics_table, rankings_table, whole_table
+from memeval.report.numbers import NONE, dollars, interval, percent, seconds
+from memeval.report.primary import widest_metric
+from memeval.report.runs import Cell, RunResult, number
+from memeval.report.table import Table
+from memeval.report.tables import PHASES, metrics_table, rankings_table, whole_table
 
 _RANKED = re.compile(r"(?P<level>[\w-]+)\.(?P<metric>[\w-]+)@(?P<k>\d+)")
 _CURVES = ("recall_any", "recall_all", "recall_fraction", "ndcg")

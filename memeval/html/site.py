@@ -11,8 +11,8 @@ from memeval.html.claude_code import trajectories
 from memeval.html.index_page import index_page
 from memeval.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
 from memeval.html.run_page import run_page
-from memeval.reporting.ledger import result_files
-from memeval.reporting.runs import RunResult, light, read_run
+from memeval.report.ledger import result_files
+from memeval.report.runs import RunResult, light, read_run
 from memeval.results.files import ResultsDir
 from memoryd.files import write_atomic
 

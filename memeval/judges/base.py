@@ -7,7 +7,7 @@ from typing import Any
 
 from memeval.errors import ConfigError
 from memeval.overlap import says_nothing_known
-from memeval.protocols import Model
+from memeval.protocols import Judge, Model
 from memeval.types import Answer, Question, Score
 
 NO_GOLD = "skipped: the question has no gold answer"
@@ -25,7 +25,7 @@ def protocol_of(options: Mapping[str, Any]) -> str:
     return str(options.get("protocol") or str(options.get("benchmark") or "").split("-")[0])
 
 
-class TextJudge:
+class TextJudge(Judge):
     """A judge that is a pure function of texts. An abstention question is right if the answer abstains."""
 
     name = ""

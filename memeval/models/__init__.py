@@ -16,14 +16,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from memeval import registry
+from memeval.errors import ConfigError
 from memeval.protocols import Model
 from memeval.types import EMPTY
 
 
 def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
     """The model of that name. Raises ConfigError for an unknown kind, a missing key or a wrong option."""
-    factory = registry.model.get(name.split("/", 1)[0])
-    model: Model = factory(name, options)
+    model = registry.model.get(name.split("/", 1)[0])(name, options)
+    if not isinstance(model, Model):
+        raise ConfigError(
+            f"{type(model).__name__} is no model: it lacks a member of memeval.protocols.Model.", fix="Let it inherit from that."
+        )
     return model
 
 

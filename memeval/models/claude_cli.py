@@ -22,6 +22,7 @@ from typing import Any
 from memeval import registry
 from memeval.errors import DependencyError, ModelError
 from memeval.models.options import check_options
+from memeval.protocols import Model
 from memoryd.llm.claude_llm import usage_of
 from memoryd.types import Completion, Message
 
@@ -45,7 +46,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 
 
 @registry.model("claude-cli")
-class ClaudeCli:
+class ClaudeCli(Model):
     """One run of the client for each answer; several may run at once. Nothing of a run stays behind."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from memeval import registry
 from memeval.models.options import check_options
 from memeval.prompts import MEMORIES, QUESTION, tagged
+from memeval.protocols import Model
 from memeval.text import content_stems, estimate_tokens, sentences
 from memoryd.types import Completion, Message, Usage
 
@@ -46,7 +47,7 @@ class _Sentence:
 
 
 @registry.model("extractive")
-class Extractive:
+class Extractive(Model):
     """Options: `threshold` (0 to 1, the least score that is answered) and `sentences` (the most that are quoted)."""
 
     def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from memeval.errors import ModelError
 from memeval.models.prices import Price
+from memeval.protocols import Model
 from memeval.text import estimate_tokens
 from memeval.types import EMPTY
 from memoryd import errors as product
@@ -51,7 +52,7 @@ class Endpoint:
     body: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
-class OpenAICompatible:
+class OpenAICompatible(Model):
     """One model of one server. Safe for threads; the client and the library are loaded at the first call.
 
     `timeout` is the time in seconds without news from the server, `price` decides the cost where the response does not.

@@ -14,6 +14,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.errors import ConfigError, ModelError
+from memeval.protocols import Model
 from memeval.text import estimate_tokens
 from memoryd.types import Completion, Message, Usage
 
@@ -26,7 +27,7 @@ class Rule:
     reply: str
 
 
-class ScriptedModel:
+class ScriptedModel(Model):
     """Replies by rule. Tokens are estimates, the cost is 0."""
 
     def __init__(self, rules: Sequence[Rule] = (), default: str | None = None, name: str = "scripted") -> None:

@@ -38,7 +38,7 @@ _TIME = re.compile(
 class AqragProvider(ModelAided, EmbeddingProvider):
     """Options: `questions` (for each turn), `model`, `dsn` (Postgres), `questionWeight`, `contentWeight`, `wordWeight`."""
 
-    search_options = EmbeddingProvider.search_options | {"questionWeight", "contentWeight"}
+    capabilities = replace(EmbeddingProvider.capabilities.searching("questionWeight", "contentWeight"), model=True)
 
     def configure(self, options: Options) -> None:
         """Read the options."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memeval import registry
+from memeval.protocols import Capabilities
 from memeval.providers.local import LocalProvider
 from memeval.providers.options import Options
 from memeval.providers.pieces import Piece, cut
@@ -25,7 +26,7 @@ class NoneProvider(LocalProvider):
 class FullContextProvider(LocalProvider):
     """All sessions as one piece, in order. Option `maxTokens`: the newest that fit (0: no limit)."""
 
-    search_options = frozenset({"maxTokens"})
+    capabilities = Capabilities().searching("maxTokens")
 
     def configure(self, options: Options) -> None:
         """Read the options."""
@@ -57,7 +58,7 @@ class FullContextProvider(LocalProvider):
 class LastKProvider(LocalProvider):
     """The newest pieces, newest first. Option `last`: how many at most (0: as many as asked for)."""
 
-    search_options = frozenset({"last"})
+    capabilities = Capabilities().searching("last")
 
     def configure(self, options: Options) -> None:
         """Read the options."""
@@ -72,7 +73,9 @@ class LastKProvider(LocalProvider):
 
 @registry.provider("oracle")
 class OracleProvider(LocalProvider):
-    """The gold evidence: the ceiling of any retrieval. It is told the gold by `use_gold`."""
+    """The gold evidence: the ceiling of any retrieval."""
+
+    capabilities = Capabilities(gold=True)
 
     def configure(self, options: Options) -> None:
         """No options."""

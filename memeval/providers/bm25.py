@@ -16,7 +16,7 @@ from memeval.types import SearchRequest
 class Bm25Provider(IndexedProvider[Bm25]):
     """Options: `k1`, `b`."""
 
-    search_options = IndexedProvider.search_options | {"k1", "b"}
+    capabilities = IndexedProvider.capabilities.searching("k1", "b")
 
     def configure(self, options: Options) -> None:
         """Read the options."""

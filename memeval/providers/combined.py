@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.protocols import Model, Provider
-from memeval.providers.baselines import OracleProvider
-from memeval.providers.local import ModelAided
+from memeval.protocols import Capabilities, Model, Provider
 from memeval.providers.options import Options
 from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import Case, Retrieved, SearchRequest, Session
@@ -29,12 +27,14 @@ class _Part:
 
 
 @registry.provider("combined")
-class CombinedProvider:
+class CombinedProvider(Provider):
     """Takes turns between its parts: `share` pieces of each, in their order, until there are enough.
 
     Options: `parts`, a list of `{provider, share, options}`, each a local provider by its registered name; `model`, for the
     parts that can use one.
     """
+
+    capabilities = Capabilities(model=True, gold=True)
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
@@ -67,13 +67,13 @@ class CombinedProvider:
     def use_model(self, model: Model) -> None:
         """Let this model help the parts that can use one."""
         for part in self._parts:
-            if isinstance(part.provider, ModelAided):
+            if part.provider.capabilities.model:
                 part.provider.use_model(model)
 
     def use_gold(self, scope: str, case: Case) -> None:
         """Tell the parts that may know it."""
         for part in self._parts:
-            if isinstance(part.provider, OracleProvider):
+            if part.provider.capabilities.gold:
                 part.provider.use_gold(scope, case)
 
     def open(self, workdir: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memeval import registry
@@ -51,6 +52,8 @@ class Topics:
 @registry.provider("contextual-retrieval")
 class ContextualRetrievalProvider(ModelAided, HybridProvider):
     """Options: those of hybrid, and `model`."""
+
+    capabilities = replace(HybridProvider.capabilities, model=True)
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._topics: OrderedDict[str, Topics] = OrderedDict()

@@ -36,7 +36,7 @@ class MixedIndex:
 class EmbeddingProvider(IndexedProvider[MixedIndex]):
     """Turns are embedded one by one; a piece is as near as its nearest turn. Options: `embedder`, `embedCharacters`."""
 
-    search_options = IndexedProvider.search_options | {"denseWeight", "wordWeight"}
+    capabilities = IndexedProvider.capabilities.searching("denseWeight", "wordWeight")
     word_weight = 0.0
     dense_weight = 1.0
 

@@ -26,6 +26,7 @@ from typing import Any
 from memeval import registry
 from memeval.calls import Stop
 from memeval.errors import ConfigError, ProviderError
+from memeval.protocols import Capabilities, Provider
 from memeval.providers.docker import ComposeService
 from memeval.providers.http_client import JsonClient
 from memeval.providers.memoryd import text_embedder
@@ -58,12 +59,14 @@ class _Unit:
 
 
 @registry.provider("http")
-class HttpProvider:
+class HttpProvider(Provider):
     """A memory system that a YAML file describes.
 
     Options: `embedder` and `embedCharacters` (for those that take vectors), `batch` (units a call),
     `maxQuery` (characters, 0: all), `maxResults` (the most that a search asks for, 0: no bound).
     """
+
+    capabilities = Capabilities(stop=True, check=True, retries=True)
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         if spec.endpoints is None:

@@ -6,10 +6,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from memeval.errors import ProviderError
-from memeval.protocols import Model
+from memeval.protocols import Capabilities, Model, Provider
 from memeval.providers.notes import Notes
 from memeval.providers.options import Options
 from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
@@ -17,35 +17,14 @@ from memeval.providers.ranking import Scores, best
 from memeval.providers.sessions import SessionStore
 from memeval.providers.times import with_times
 from memeval.specs import ProviderSpec
-from memeval.types import Case, Retrieved, SearchRequest, Session
+from memeval.types import Retrieved, SearchRequest, Session
 
 INDEXES_KEPT = 6
 IndexT = TypeVar("IndexT")
 
 
-class ModelUser(Protocol):
-    """A provider that works better with a model: the runner makes the one that its option `model` names."""
-
-    def use_model(self, model: Model) -> None:
-        """Called before `open`."""
-        ...
-
-
-class GoldReader(Protocol):
-    """A provider that is told the gold (the oracle): the runner calls this for each case before the search phase."""
-
-    def use_gold(self, scope: str, case: Case) -> None:
-        """Called before the first search of the scope."""
-        ...
-
-
-class LocalProvider:
-    """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads.
-
-    `search_options` act at the search alone: a run may reuse the ingest of one that had other ones.
-    """
-
-    search_options: ClassVar[frozenset[str]] = frozenset()
+class LocalProvider(Provider):
+    """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads."""
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
@@ -119,7 +98,9 @@ class LocalProvider:
 
 
 class ModelAided(LocalProvider):
-    """A provider whose option `model` names a model that helps it; the runner makes it and hands it in by `use_model`."""
+    """A provider whose option `model` names a model that helps it."""
+
+    capabilities = Capabilities(model=True)
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self.model: Model | None = None
@@ -167,7 +148,7 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
     the question names gain).
     """
 
-    search_options = frozenset({"keyExpansion", "timeAware"})
+    capabilities = Capabilities().searching("keyExpansion", "timeAware")
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._indexes: OrderedDict[tuple[str, str], tuple[list[Piece], IndexT]] = OrderedDict()

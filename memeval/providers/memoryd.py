@@ -24,6 +24,7 @@ import numpy as np
 
 from memeval import registry
 from memeval.errors import ProviderError
+from memeval.protocols import Capabilities
 from memeval.providers.local import LocalProvider
 from memeval.providers.options import Options
 from memeval.providers.pieces import CONTEXT_CHARACTERS, GRANULARITIES, Piece, cut, in_context
@@ -132,7 +133,7 @@ class MemorydProvider(LocalProvider):
     writes keys for each memory, as `memoryd reindex --keys` does; `timeAware`: hits of a time that the question names gain.
     """
 
-    search_options = frozenset({"timeAware"})
+    capabilities = Capabilities(provenance=True).searching("timeAware")
 
     def configure(self, options: Options) -> None:
         """Read the options."""

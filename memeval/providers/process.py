@@ -32,6 +32,7 @@ from typing import IO, Any
 
 from memeval import registry
 from memeval.errors import DependencyError, ProviderError
+from memeval.protocols import Capabilities
 from memeval.providers.local import LocalProvider
 from memeval.providers.options import Options
 from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
@@ -152,6 +153,8 @@ class Program:
 @registry.provider("process")
 class ProcessProvider(LocalProvider):
     """Options: `command` (a list), `settings` (for the program), `environment`, `keyExpansion`, `startSeconds`, `callSeconds`."""
+
+    capabilities = Capabilities(provenance=True)
 
     def configure(self, options: Options) -> None:
         """Read the options. Raises DependencyError when the program is not there."""

@@ -22,7 +22,7 @@ class SemanticRecallProvider(EmbeddingProvider):
     resource (all sessions) or thread (the newest one only), `embedder`, `embedCharacters`.
     """
 
-    search_options = EmbeddingProvider.search_options | {"topK", "messageRange", "scope"}
+    capabilities = EmbeddingProvider.capabilities.searching("topK", "messageRange", "scope")
 
     def configure(self, options: Options) -> None:
         """Read the options."""

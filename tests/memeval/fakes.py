@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.checkpoint import Run
 from memeval.errors import ModelError, ProviderError
-from memeval.phases.ingest import case_tag
+from memeval.protocols import Capabilities, Model
+from memeval.run.checkpoint import Run
+from memeval.run.phases import case_tag
 from memeval.specs import BenchmarkSpec, ProviderSpec
 from memeval.types import Case, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
 from memoryd.types import Completion, Message, Usage
@@ -101,6 +102,8 @@ def tiny_case(number: int) -> Case:
 class NotesProvider:
     """Keeps turns in one JSON file for each scope and finds by common words."""
 
+    capabilities = Capabilities(provenance=True)
+
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self.name = spec.name
         self.fail_case = str({**spec.options, **options}.get("failCase", ""))
@@ -156,13 +159,17 @@ class NotesProvider:
         return None
 
 
-class Parrot:
+class Parrot(Model):
     """Repeats the best memory; costs a tenth of a cent."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        self.name = name
+        self._name = name
         self.fail = str(options.get("fail", ""))
         self.price = options.get("price", 0.001)
+
+    @property
+    def name(self) -> str:
+        return self._name
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
         return self.price
@@ -198,9 +205,9 @@ def _die_in_the_record() -> None:
 
 
 def main() -> None:
-    from memeval import session
     from memeval.cli import main as memeval
     from memeval.results import files
+    from memeval.run import provider_subject
 
     _die_in_the_record()
     write = files.write_atomic
@@ -211,13 +218,13 @@ def main() -> None:
         reached("report+")
 
     files.write_atomic = dying_write  # type: ignore[assignment]
-    report = session.result_of
+    report = provider_subject.result_of
 
-    def dying_report(*args: Any) -> Any:
+    def dying_report(*args: Any, **options: Any) -> Any:
         reached("build")
-        return report(*args)
+        return report(*args, **options)
 
-    session.result_of = dying_report  # type: ignore[assignment]
+    provider_subject.result_of = dying_report  # type: ignore[assignment]
     sys.argv[0] = "memeval"
     memeval()
 

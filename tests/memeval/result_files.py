@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memeval.phases.report import RunFacts, build_result
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, Status
+from memeval.run.result import RunFacts, build_result
 from memeval.types import Phase
 
 

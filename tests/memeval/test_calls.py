@@ -10,7 +10,8 @@ import pytest
 from memeval.cache import GuardedModel, ModelCache, call_key, paid_by
 from memeval.calls import Budget, RetryPolicy, Stop, with_retries
 from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
-from memeval.workers import for_each
+from memeval.protocols import Model
+from memeval.run.engine import for_each
 from memoryd.types import Completion, Message, Usage
 
 ASK = (Message("user", "hello"),)
@@ -38,7 +39,7 @@ class Flaky:
         return "done"
 
 
-class CountingModel:
+class CountingModel(Model):
     name = "counting"
 
     def __init__(self, cost: float | None = 0.25, *errors: Exception) -> None:

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from memeval.catalog import Catalog
-from memeval.checkpoint import Run
 from memeval.cli.app import build
 from memeval.cli.root import Context
 from memeval.results.files import ResultsDir
+from memeval.run.checkpoint import Run
 from tests.memeval.conftest import Invoke
 from tests.memeval.fakes import NotesProvider
 
@@ -262,8 +262,8 @@ def test_a_name_that_is_not_there_is_told_with_its_place_in_the_benchmark_s_file
 
 
 def test_a_download_says_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    around = Context(ResultsDir(folder), Catalog.default(environ={}), folder, offline=False).surroundings()
-    around.sources.downloader.progress("locomo10.json", 3_000_000, 3_000_000)
+    context = Context(ResultsDir(folder), Catalog.default(environ={}), folder, offline=False).run_context()
+    context.sources.downloader.progress("locomo10.json", 3_000_000, 3_000_000)
     assert capsys.readouterr().err == "locomo10.json: 3.0 MB of 3.0 MB, 100 %\n"
 
 

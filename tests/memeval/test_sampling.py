@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.errors import ConfigError
-from memeval.sampling import Ref, Selection, Shard, select
+from memeval.run.settings import Ref, Selection, Shard, select
 from memeval.types import QuestionType
 
 TYPES = (QuestionType.FACT_RECALL, QuestionType.TEMPORAL, QuestionType.ABSTENTION)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memeval.phases.ingest import scope_of
+from memeval.run.phases import scope_of
 
 TEMPLATE = "memeval-${benchmark}-${caseId}-${runId}"
 

@@ -18,7 +18,7 @@ from memeval.claudecode.contract import Need, SessionResult, Step, StepRecord, S
 from memeval.claudecode.families import FamilyOptions, family
 from memeval.claudecode.leaks import came_upon
 from memeval.errors import DataError
-from memeval.sampling import Selection
+from memeval.run.settings import Selection
 from memeval.types import Question, QuestionType, Score
 
 NAME = "sample-code"

@@ -8,7 +8,7 @@ from typing import Any
 
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, StepSequence
 from memeval.errors import ConfigError
-from memeval.sampling import Ref, Selection, select
+from memeval.run.settings import Ref, Selection, select
 from memeval.types import Question, Score
 
 RESOLVED = "accuracy"

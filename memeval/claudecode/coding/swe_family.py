@@ -30,7 +30,7 @@ from memeval.claudecode.replay import CLOSING
 from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, DependencyError
 from memeval.protocols import Benchmark
-from memeval.sampling import Selection
+from memeval.run.settings import Selection
 from memeval.specs import BenchmarkSpec, SourceType
 from memeval.types import Case, Score
 
@@ -62,8 +62,8 @@ class SweTasks:
     """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
-        self._around = options.around
-        self._spec: BenchmarkSpec = options.around.catalog.benchmark(name)
+        self._context = options.context
+        self._spec: BenchmarkSpec = options.context.catalog.benchmark(name)
         self._data = options.data
         own = {key: value for key, value in options.options.items() if key in OPTIONS}
         self._loading = {key: value for key, value in options.options.items() if key not in OPTIONS}
@@ -74,7 +74,7 @@ class SweTasks:
     @staticmethod
     def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
         """Names of the options, the loader's included."""
-        loading = known_options(options.around.catalog.benchmark(name))
+        loading = known_options(options.context.catalog.benchmark(name))
         return None if loading is None else loading | frozenset(OPTIONS)
 
     @property
@@ -94,9 +94,9 @@ class SweTasks:
     def _data_need(self) -> Need:
         """Looked for without fetching anything."""
         try:
-            replace(self._around.sources, offline=True).resolve(self._spec, self._data)
+            replace(self._context.sources, offline=True).resolve(self._spec, self._data)
         except (DataError, ConfigError) as error:
-            fetched = self._data is None and self._spec.source.type is not SourceType.LOCAL and not self._around.sources.offline
+            fetched = self._data is None and self._spec.source.type is not SourceType.LOCAL and not self._context.sources.offline
             return Need(f"data {FETCHED}" if fetched else "data", False, error.fix or error.message)
         return Need("data", True)
 
@@ -121,7 +121,7 @@ class SweTasks:
         """Resolved when the tests of SWE-bench pass; unscored where that can't be found out. ContextBench: and what was read."""
         assert step.question is not None
         looked = context.session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
-        if why := steps.failed_session(result) or came_upon(result, [self._data, self._around.sources.cache]):
+        if why := steps.failed_session(result) or came_upon(result, [self._data, self._context.sources.cache]):
             return steps.unscored(why)
         if self._options["grading"] == "none":
             return [*steps.unscored("grading is switched off"), *looked]
@@ -150,17 +150,17 @@ class SweTasks:
 
     @cached_property
     def _benchmark(self) -> Benchmark:
-        return open_benchmark(self._spec, self._data, options=self._loading, sources=self._around.sources)
+        return open_benchmark(self._spec, self._data, options=self._loading, sources=self._context.sources)
 
     @cached_property
     def _repositories(self) -> Repositories:
         clones = Path(self._options["checkouts"]).expanduser() if self._options["checkouts"] else None
-        sources = self._around.sources
+        sources = self._context.sources
         return Repositories(self._cache / "commits", clones, self._options["git_base"], sources.offline)
 
     @property
     def _cache(self) -> Path:
-        return self._around.sources.cache.expanduser() / "coding"
+        return self._context.sources.cache.expanduser() / "coding"
 
     @cached_property
     def _grader(self) -> Grader:

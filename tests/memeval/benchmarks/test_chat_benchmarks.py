@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memeval.errors import DataError
-from memeval.phases.answer import asked
+from memeval.run.phases import asked
 from memeval.types import QuestionType
 
 from .conftest import Open, lines, put

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memeval.errors import ConfigError, DataError
-from memeval.phases.evaluate import code_scores
+from memeval.run.phases import code_scores
 from memeval.types import QuestionType, Retrieved
 
 from .conftest import Open, lines, put

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memeval.claudecode.grid import Command, save_command
+from memeval.claudecode.command import Command, save_command
 from memeval.claudecode.run_bench import command
 from memeval.cli.app import build
 from memeval.results.files import ResultsDir

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memeval.checkpoint import Run
 from memeval.claudecode.contract import Arm
 from memeval.claudecode.priming import source_cell
 from memeval.errors import ConfigError
 from memeval.results.files import ResultsDir
-from memeval.settings import Settings
+from memeval.run.checkpoint import Run
+from memeval.run.settings import Settings
 
 
 def test_memory_comes_from_the_same_arm_and_where_there_is_one_from_the_same_benchmark(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from memeval.html import write_site
 from memeval.html.questions import anchor
-from memeval.reporting import parse_run
+from memeval.report import parse_run
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, write

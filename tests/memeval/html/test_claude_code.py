@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memeval.html.claude_code import claude_code
-from memeval.reporting.runs import RunResult
+from memeval.report.runs import RunResult
 
 TOLD = {
     "arm": "plugin",

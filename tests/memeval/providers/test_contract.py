@@ -49,7 +49,7 @@ def ready(provider: Provider, workdir: Path) -> Provider:
 def remember(provider: Provider, scope: str, sessions: list[Session]) -> None:
     provider.ingest(scope, sessions)
     provider.await_indexed(scope, 60)
-    if hasattr(provider, "use_gold"):
+    if provider.capabilities.gold:
         provider.use_gold(scope, Case(scope, tuple(sessions), (QUESTION,)))
 
 
@@ -97,7 +97,7 @@ def test_sessions_may_come_in_batches(maker: Maker, tmp_path: Path) -> None:
     remember(provider, "one", garden())
     for session in garden():
         remember(provider, "two", [session])
-    if hasattr(provider, "use_gold"):
+    if provider.capabilities.gold:
         provider.use_gold("two", Case("two", tuple(garden()), (QUESTION,)))
     whole, parts = provider.search("one", GARDEN), provider.search("two", GARDEN)
     assert [piece.text for piece in whole] == [piece.text for piece in parts]
@@ -136,7 +136,7 @@ def test_another_process_goes_on_with_the_state(maker: Maker, tmp_path: Path) ->
     before = provider.search("one", GARDEN)
     provider.close()
     again = ready(maker(), tmp_path)
-    if hasattr(again, "use_gold"):
+    if again.capabilities.gold:
         again.use_gold("one", Case("one", tuple(garden()), (QUESTION,)))
     again.await_indexed("one", 60)
     assert again.search("one", GARDEN) == before

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.errors import ConfigError, ProviderError
+from memeval.protocols import Model
 from memeval.providers import memoryd as memoryd_provider
 from memeval.providers.aqrag import AqragProvider, anticipate
 from memeval.providers.contextual_retrieval import ContextualRetrievalProvider
@@ -27,7 +28,7 @@ from tests.memeval.providers.material import EMBEDDING, START, garden, make, ses
 TOMATOES = SearchRequest("tomatoes in the garden", 3)
 
 
-class Scribe:
+class Scribe(Model):
     """A model that answers by a fixed rule and counts."""
 
     name = "scribe"

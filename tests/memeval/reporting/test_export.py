@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.errors import RunError
-from memeval.reporting import FORMATS, RunResult, Table, export, parse_run
+from memeval.report import FORMATS, RunResult, Table, export, parse_run
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, result
 

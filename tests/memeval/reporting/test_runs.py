@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memeval.errors import RunError
-from memeval.reporting import load_run, load_runs, parse_run, read_run
+from memeval.report import load_run, load_runs, parse_run, read_run
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, result, rewritten, write

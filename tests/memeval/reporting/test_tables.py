@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from memeval.errors import RunError
-from memeval.reporting import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
-from memeval.reporting.export import export
-from memeval.reporting.numbers import dollars, interval, p_value, percent, points, seconds
-from memeval.reporting.tables import phases_table, rankings_table, whole_table
+from memeval.report import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
+from memeval.report.export import export
+from memeval.report.numbers import dollars, interval, p_value, percent, points, seconds
+from memeval.report.tables import phases_table, rankings_table, whole_table
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, write

@@ -9,13 +9,13 @@ from importlib.metadata import EntryPoint
 import pytest
 from console_client import Console
 
-from memeval.checkpoint import Run
 from memeval.console.library import Library
 from memeval.console.live import progress
 from memeval.console.pages import PAGE, stream
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, Status
-from memeval.settings import Settings
+from memeval.run.checkpoint import Run
+from memeval.run.settings import Settings
 from memeval.types import Phase
 from memoryd.console import pages, plugins
 from memoryd.errors import NotFoundError
@@ -70,7 +70,7 @@ def test_a_run_shows_its_metrics_and_its_questions_page_by_page(folder):
 
 def test_a_link_to_one_question_finds_its_page(folder):
     from memeval.html.questions import anchor
-    from memeval.reporting import load_run
+    from memeval.report import load_run
 
     last = load_run(ResultsDir(folder), "run-a").questions[-1]
     text = unhurt(opened(folder).get("/results/run-a", at=anchor(last)))

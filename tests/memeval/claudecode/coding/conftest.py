@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from memeval.assembly import Surroundings
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
 from memeval.claudecode.families import FamilyOptions
+from memeval.run.plan import RunContext
 
 OptionsOf = Callable[..., FamilyOptions]
 
@@ -23,8 +23,8 @@ OptionsOf = Callable[..., FamilyOptions]
 def options_of(tmp_path: Path) -> OptionsOf:
     def make(data: Path | None = None, **options: Any) -> FamilyOptions:
         sources = Sources(cache=tmp_path / "datasets", offline=True)
-        around = Surroundings(Catalog.default(environ={}), ModelCache(tmp_path / "cache"), Budget(), Stop(), sources)
-        return FamilyOptions(around, data, options=options)
+        context = RunContext(Catalog.default(environ={}), ModelCache(tmp_path / "cache"), Budget(), Stop(), sources)
+        return FamilyOptions(context, data, options=options)
 
     return make
 

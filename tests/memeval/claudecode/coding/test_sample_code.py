@@ -12,7 +12,7 @@ from memeval.claudecode.coding import check, learning, sample
 from memeval.claudecode.coding.sample_family import SampleCode
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepRecord, ToolCall
 from memeval.errors import ConfigError, DataError
-from memeval.sampling import Selection, Shard
+from memeval.run.settings import Selection, Shard
 from tests.memeval.claudecode.coding.conftest import OptionsOf, git
 from tests.memeval.claudecode.coding.solver import Solver, play
 

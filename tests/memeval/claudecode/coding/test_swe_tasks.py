@@ -20,7 +20,7 @@ from memeval.claudecode.coding.repositories import Repositories
 from memeval.claudecode.coding.swe_family import SweTasks
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, ToolCall
 from memeval.errors import ConfigError, DataError
-from memeval.sampling import Selection
+from memeval.run.settings import Selection
 from tests.memeval.claudecode.coding.conftest import OptionsOf, git, write
 
 WRONG = "def double(x):\n    return x + x + 1\n"

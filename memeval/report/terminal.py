@@ -1,11 +1,18 @@
-"""What commands print: lines for people, JSON for programs. The importer of rich, with `progress`."""
+"""What commands print, how faults end them, and how the user stops them.
+
+Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call, setting, file, login or client · 3 stopped by the
+budget · 130 interrupted; what was done by then is kept.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -14,9 +21,79 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from memeval.calls import Stop
+from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
+from memoryd.errors import StoreError
+
 UNWRAPPED = 20
 """Cells of up to so many characters stay on one line."""
 _NUMBER = re.compile(r"[-–+]?[\d.,]*( |%|$|[–-])")
+
+
+EXIT_CODES: dict[type[MemevalError], int] = {
+    ConfigError: 2,
+    DependencyError: 2,
+    UnknownRunError: 2,
+    BudgetError: 3,
+    StoppedError: 130,
+}
+_RIGHTS = "Check the path, your rights to it and the space on the disk. What was done is kept; go on with --resume."
+
+
+@contextmanager
+def faults_reported() -> Iterator[None]:
+    """Turn faults that can be foreseen into a message, a fix and an exit code; never show a traceback for them."""
+    try:
+        yield
+    except MemevalError as error:
+        tell(error)
+        sys.exit(EXIT_CODES.get(type(error), 1))
+    except StoreError as error:
+        tell(MemevalError(error.message, fix=_RIGHTS))
+        sys.exit(1)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise  # a reader that has enough; click ends quietly
+        tell(MemevalError(f"{error.filename or 'A file or connection'}: {error.strerror or error}.", fix=_RIGHTS))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+
+
+def tell(error: MemevalError) -> None:
+    """Print the error and its fix on standard error."""
+    note(f"Error: {error.message}")
+    if error.fix:
+        note(f"  {error.fix}")
+
+
+def note(text: str) -> None:
+    """Print a line for people, beside the output."""
+    click.echo(text, err=True)
+
+
+@contextmanager
+def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the run tidily, the second at once. `ending` ends what would not heed the flag."""
+    old = {}
+
+    def handle(number: int, frame: Any) -> None:
+        if stop.is_set:
+            raise KeyboardInterrupt
+        stop.set()
+        if ending is not None:
+            ending()
+        under_way = "what is under way is ended and will be done again" if ending else "what is under way is finished first"
+        note(f"Stopping; {under_way}. Again to stop at once.")
+
+    try:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            old[one] = signal.signal(one, handle)
+        yield
+    finally:
+        for one, before in old.items():
+            signal.signal(one, before)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from memeval import stats
 from memeval.errors import ConfigError, RunError, UnknownRunError
-from memeval.reporting.compare import Row, RunComparison, compare
-from memeval.reporting.runs import RunResult, ledger_file, load_run
+from memeval.report.compare import Row, RunComparison, compare
+from memeval.report.runs import RunResult, ledger_file, load_run
 from memeval.results.files import ResultsDir
 from memoryd.files import write_atomic
 

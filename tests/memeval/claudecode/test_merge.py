@@ -11,26 +11,30 @@ from typing import Any, cast
 
 import pytest
 
-from memeval.assembly import Surroundings
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
-from memeval.claudecode import benches, grid, joining
+from memeval.claudecode import benches, merge, subject
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.coding import steps
 from memeval.claudecode.coding.sample_family import SampleCode
+from memeval.claudecode.command import Cell, Command, group_file, save_command
 from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
 from memeval.claudecode.families import FamilyOptions
-from memeval.claudecode.grid import Cell, Command, Machine, perform, save_command
+from memeval.claudecode.grid import perform
 from memeval.claudecode.memories import Given
 from memeval.claudecode.priming import make_primer
 from memeval.claudecode.sessions import Outcome, Place
 from memeval.claudecode.staging import Staged
+from memeval.claudecode.subject import Machine
 from memeval.errors import MemevalError, RunError
 from memeval.results.files import ResultsDir
-from memeval.sampling import Selection, Shard
+from memeval.run import engine
+from memeval.run.plan import RunContext
+from memeval.run.progress import Ended
+from memeval.run.settings import Selection, Shard
 from memeval.types import Phase, Score
 from memoryd.types import Usage
 from tests.memeval.claudecode.conftest import FakeWorld
@@ -74,7 +78,7 @@ class FakeSessions:
 
 class Quiet:
     def begin(self, label: str, total: int, done: int) -> None: ...
-    def step(self, label: str, result: SessionResult, value: float | None) -> None: ...
+    def advance(self, label: str, ended: Ended) -> None: ...
     def end(self, label: str) -> None: ...
 
 
@@ -90,7 +94,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.results = ResultsDir(folder / "results")
         sources = Sources(cache=folder / "datasets", offline=True)
-        self.around = Surroundings(Catalog.default(environ={}), ModelCache(None), Budget(None), Stop(), sources)
+        self.context = RunContext(Catalog.default(environ={}), ModelCache(None), Budget(None), Stop(), sources)
         self.machine = Machine(
             client=cast(ClaudeCode, None),
             client_version="2.1.332",
@@ -98,15 +102,14 @@ class Bench:
             plugin=Staged(folder, "d"),
             root=folder / "work",
             results=self.results,
-            around=self.around,
-            progress=Quiet(),
+            context=self.context,
         )
 
     def run(self, group: str, command: Command) -> dict[str, Any]:
-        options = FamilyOptions(self.around, None, options=command.options)
+        options = FamilyOptions(self.context, None, options=command.options)
         families = benches.with_tasks(benches.opened(command.benchmarks, options, {}), command.selection, lambda text: None)
         save_command(self.results, group, command)
-        return perform(self.machine, group, command, families)
+        return perform(self.machine, group, command, families, Quiet())
 
     def shards(self, command: Command, count: int) -> list[str]:
         names = []
@@ -117,7 +120,7 @@ class Bench:
         return names
 
     def join(self, names: Sequence[str], run_id: str = "joined") -> dict[str, Any]:
-        return joining.join(self.results, names, run_id, self.around)[0]
+        return merge.merge_commands(self.results, names, run_id, self.context)[0]
 
     def result(self, group: str, command: Command, arm: str) -> dict[str, Any]:
         cell = next(cell for cell in command.all_cells() if cell.arm == arm)
@@ -131,11 +134,11 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(grid, "SessionRunner", FakeSessions)
-    monkeypatch.setattr(grid, "provenance", lambda: {"memeval_version": "0.1.0", "git": None})
+    monkeypatch.setattr(subject, "SessionRunner", FakeSessions)
+    monkeypatch.setattr(engine, "provenance", lambda: {"memeval_version": "0.1.0", "git": None})
     monkeypatch.setattr(SampleCode, "prepare", lambda self, step, work: (work / step.folder).mkdir(parents=True, exist_ok=True))
     monkeypatch.setattr(SampleCode, "grade", grade)
-    monkeypatch.setattr("memeval.claudecode.cell.end_leftovers", lambda folder: None)  # it looks through all processes
+    monkeypatch.setattr("memeval.claudecode.subject.end_leftovers", lambda folder: None)  # it looks through all processes
     return Bench(tmp_path)
 
 
@@ -181,7 +184,7 @@ def test_a_shard_for_which_no_task_was_left_is_not_missed(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_history_that_two_shards_replayed_counts_once_and_is_told(bench: Bench) -> None:
-    families = benches.opened(["sample"], FamilyOptions(bench.around), {})
+    families = benches.opened(["sample"], FamilyOptions(bench.context), {})
     cases = list(families["sample"].sequences(Selection()))
     first = next(one for one in cases if sum(step.question is not None for step in one.steps) > 1)
     ids = tuple(step.question.id for step in first.steps if step.question is not None)[:2]
@@ -208,10 +211,10 @@ def test_joining_again_under_the_same_id_gives_the_same(bench: Bench) -> None:
 def test_an_id_of_another_command_is_no_id_for_the_joined_one(bench: Bench) -> None:
     for number in (1, 2):
         save_command(bench.results, f"s{number}", replace(CODE, selection=Selection(shard=Shard(number, 2))))
-    kept = grid.group_file(bench.results, "s1").read_text()
+    kept = group_file(bench.results, "s1").read_text()
     with pytest.raises(RunError, match="s1 is there already"):
         bench.join(["s1", "s2"], "s1")
-    assert grid.group_file(bench.results, "s1").read_text() == kept
+    assert group_file(bench.results, "s1").read_text() == kept
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_shards_of_different_commands_are_refused_with_the_field(
         save_command(bench.results, f"s{number}", change(part) if number == 2 else part)
     with pytest.raises(RunError, match=rf"s1 and s2 differ in {field}\."):
         bench.join(["s1", "s2"])
-    assert not grid.group_file(bench.results, "joined").exists()
+    assert not group_file(bench.results, "joined").exists()
 
 
 @pytest.mark.parametrize(
@@ -297,7 +300,7 @@ def test_a_cell_whose_sessions_all_ran_out_of_time_is_wrong_and_one_of_crashes_h
 
     command = replace(TALK, cells=(("off", MODEL),), selection=Selection(limit=3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grid, "SessionRunner", Failing)
+        patch.setattr(subject, "SessionRunner", Failing)
         bench.run("late", command)
         patch.setattr(Failing, "kind", ErrorKind.CRASH)
         bench.run("crashed", command)
@@ -306,7 +309,7 @@ def test_a_cell_whose_sessions_all_ran_out_of_time_is_wrong_and_one_of_crashes_h
 
 
 def test_an_option_goes_to_the_benchmarks_that_know_it_and_must_be_known_to_one(bench: Bench) -> None:
-    options = FamilyOptions(bench.around, options={"again": True})
+    options = FamilyOptions(bench.context, options={"again": True})
     both = benches.opened(["sample", "sample-code"], options, {})
     assert both["sample-code"].about()["options"]["again"] is True
     assert [one.id for one in both["sample"].sequences(Selection(limit=1))]
@@ -327,7 +330,7 @@ def test_shards_of_the_command_are_joined_by_memeval_merge(world: FakeWorld) -> 
     for group, more in (("whole", ()), ("s.1", ("--shard", "1/2")), ("s.2", ("--shard", "2/2"))):
         assert world.bench(*flags, *more, "--run-id", group).returncode == 0
     early = world.memeval("merge", "s.1", "--run-id", "early")
-    assert (early.returncode, "nothing to join" in early.stderr) == (1, True)
+    assert (early.returncode, "nothing to merge" in early.stderr) == (1, True)
     done = world.memeval("merge", "s.1", "s.2", "--run-id", "joined")
     assert done.returncode == 0, done.stderr
     summaries = [

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memeval.errors import RunError
-from memeval.reporting.numbers import is_number
+from memeval.report.numbers import is_number
 from memeval.results.files import ResultsDir, read_result
 from memeval.types import EMPTY
 

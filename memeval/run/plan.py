@@ -1,4 +1,8 @@
-"""From settings and specs to the parts of a run: the only place that turns names into objects."""
+"""From settings and specs to the parts of a run, and the questions that it asks.
+
+The only place that turns names into objects. Questions are kept with all that later phases need to measure them: the
+haystack is not at hand then.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,18 @@ from memeval.calls import Budget, Stop
 from memeval.catalog import Catalog
 from memeval.config import to_plain
 from memeval.embedding import RememberingEmbedder
-from memeval.errors import ConfigError, ProviderError
+from memeval.errors import ConfigError, DataError, ProviderError
 from memeval.judges import open_judge
-from memeval.metrics import VARIANTS
+from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
 from memeval.prompts import Prompt, find_prompt
-from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
-from memeval.settings import Settings
+from memeval.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
+from memeval.results.codec import question_to_json
+from memeval.results.store import QuestionRow
+from memeval.run.checkpoint import Run
+from memeval.run.settings import Ref, Settings, select
 from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType
-from memeval.types import Question, QuestionType
+from memeval.types import Case, Question, QuestionType
 
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
@@ -32,7 +39,7 @@ OF_RUNS = ("accuracy", "abstention", "recency", "efficiency", "relevancy", "late
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunContext:
     """What all runs of a command share."""
 
     catalog: Catalog
@@ -103,51 +110,62 @@ def _check_names(spec: BenchmarkSpec) -> None:
             raise ConfigError(f"{spec.origin.where(key)} has {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(known))}.")
 
 
-def open_data(plan: Plan, around: Surroundings) -> Benchmark:
+def open_data(plan: Plan, context: RunContext) -> Benchmark:
     """The benchmark with its data found or fetched."""
     data = Path(plan.settings.data) if plan.settings.data else None
-    return open_benchmark(plan.benchmark, data, options=plan.settings.benchmark_options, sources=around.sources)
+    return open_benchmark(plan.benchmark, data, options=plan.settings.benchmark_options, sources=context.sources)
 
 
-def make_provider(plan: Plan, around: Surroundings) -> Provider:
+def make_provider(plan: Plan, context: RunContext) -> Provider:
     """The provider, not yet opened; with the model that its option `model` names, if it uses one."""
     kind = registry.provider.get(plan.provider.effective_implementation)
+    can = capabilities_of(plan)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
+    if can.stop:
+        provider.use_stop(context.stop)
     name = {**plan.provider.options, **plan.settings.provider_options}.get("model")
-    if (use_stop := getattr(provider, "use_stop", None)) is not None:
-        use_stop(around.stop)
-    use_model = getattr(provider, "use_model", None)
-    if use_model is not None and isinstance(name, str) and name:
-        use_model(make_model(name, plan.settings.model_options, around))
+    if can.model and isinstance(name, str) and name:
+        provider.use_model(make_model(name, plan.settings.model_options, context))
     return provider
 
 
-def make_model(name: str, options: Mapping[str, Any], around: Surroundings) -> Model:
+def capabilities_of(plan: Plan) -> Capabilities:
+    """What the provider's class declares. Raises ConfigError when it declares nothing."""
+    name = plan.provider.effective_implementation
+    try:
+        return cast(Capabilities, registry.provider.get(name).capabilities)
+    except AttributeError:
+        raise ConfigError(
+            f"The class of provider {name!r} declares no capabilities.",
+            fix="Give it `capabilities = Capabilities(…)` of memeval.protocols; docs/providers.md says which there are.",
+        ) from None
+
+
+def make_model(name: str, options: Mapping[str, Any], context: RunContext) -> Model:
     """A model behind cache, budget and retries."""
-    return GuardedModel(open_model(name, options), around.cache, around.budget, around.stop)
+    return GuardedModel(open_model(name, options), context.cache, context.budget, context.stop)
 
 
-def make_judges(plan: Plan, around: Surroundings) -> list[Judge]:
+def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
     """The judges in order. Raises ConfigError, also when one needs a model and none is named."""
     name = plan.settings.judge_model
-    model = make_model(name, plan.settings.judge_model_options, around) if name else None
+    model = make_model(name, plan.settings.judge_model_options, context) if name else None
     return [open_judge(judge, model, _judge_options(plan, judge)) for judge in plan.judges]
 
 
-def check_parts(plan: Plan, around: Surroundings, *, searches: bool = True) -> None:
+def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:
     """Make everything once, so that a missing key, prompt or option is told before any work. Raises ConfigError.
 
     A run that does not search (it takes what another one found) needs no key of the provider.
     """
-    provider = make_provider(plan, around)
-    check = getattr(provider, "check", None)
-    if searches and check is not None:
-        check()
+    provider = make_provider(plan, context)
+    if searches and provider.capabilities.check:
+        provider.check()
     if plan.settings.embedder:
         make_embedder(plan.settings.embedder)
     if plan.settings.answering_model:
-        make_model(plan.settings.answering_model, plan.settings.model_options, around)
-        make_judges(plan, around)
+        make_model(plan.settings.answering_model, plan.settings.model_options, context)
+        make_judges(plan, context)
         for kind in QuestionType:
             answer_prompt(plan, Question("", "", kind))
 
@@ -233,3 +251,50 @@ def _without_headers(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_without_headers(item) for item in value]
     return value
+
+
+def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> None:
+    """One pass over the data; what is chosen is kept in one transaction. Raises DataError, ConfigError."""
+    rows: list[QuestionRow] = []
+    refs: list[Ref] = []
+    cases = 0
+    for case in benchmark.cases():
+        stop.check()
+        cases += 1
+        for question in case.questions:
+            refs.append(Ref(case.id, question.id, question.type, question.category))
+            rows.append(QuestionRow(len(rows), case.id, question.id, question_payload(plan, question, case)))
+    if not refs:
+        raise DataError(f"{plan.benchmark.name}: the data hold no questions.", fix="Name another file with --data.")
+    _check_unique(refs, plan.benchmark.name)
+    chosen = select(refs, plan.settings.selection)
+    about = {"cases": cases, "questions": len(refs), "data_hash": benchmark.data_hash()}
+    run.plan((rows[position] for position in chosen), about)
+
+
+def question_payload(plan: Plan, question: Question, case: Case) -> dict[str, Any]:
+    """The question, its targets at each level, and when each of them was said."""
+    aims = [targets(plan.variant, question, case, level) for level in plan.benchmark.retrieval.levels]
+    wanted = {item for aim in aims for item in aim.ids}
+    return {
+        "question": question_to_json(question),
+        "targets": [aim.to_json() for aim in aims],
+        "dates": _dates(case, wanted),
+    }
+
+
+def _dates(case: Case, wanted: set[str]) -> dict[str, str]:
+    dates = {session.id: session.at.isoformat() for session in case.sessions if session.at and session.id in wanted}
+    for session in case.sessions:
+        for turn in session.turns:
+            if turn.id in wanted and (at := turn.at or session.at):
+                dates[turn.id] = at.isoformat()
+    return dates
+
+
+def _check_unique(refs: list[Ref], benchmark: str) -> None:
+    seen: set[tuple[str, str]] = set()
+    for ref in refs:
+        if (ref.case_id, ref.question_id) in seen:
+            raise DataError(f"{benchmark}: question {ref.question_id!r} of case {ref.case_id!r} occurs twice.")
+        seen.add((ref.case_id, ref.question_id))

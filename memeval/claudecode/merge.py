@@ -1,6 +1,6 @@
-"""Shards of a run_bench command, joined: cells, learning and comparisons are those of a command that was never cut up.
+"""Shards of a run_bench command, merged: cells, learning and comparisons are those of a command that was never divided.
 
-All is checked before anything is written, and joining can be done again under the same id after it was interrupted.
+All is checked before anything is written, and a merge can be done again under the same id after it was interrupted.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memeval.assembly import Surroundings
-from memeval.checkpoint import ORDER, Run, is_complete
 from memeval.claudecode import benches
+from memeval.claudecode.command import Cell, Command, group_file, load_command, save_command
 from memeval.claudecode.contract import Arm, Family, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions
-from memeval.claudecode.grid import Cell, Command, group_file, load_command, save_command, write_summary
-from memeval.claudecode.outcome import step_records, write_result
+from memeval.claudecode.grid import write_summary
+from memeval.claudecode.outcome import CellReport, step_records
 from memeval.claudecode.sandbox import short_hash
 from memeval.errors import ConfigError, RunError, UnknownRunError
-from memeval.merging import check_shards
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
-from memeval.sampling import Shard
-from memeval.settings import Settings
+from memeval.run.checkpoint import ORDER, Run, is_complete
+from memeval.run.engine import report
+from memeval.run.merge import check_judged, check_several, check_shards, create_merged, difference
+from memeval.run.plan import RunContext
+from memeval.run.settings import Settings, Shard
 from memeval.types import Phase
 from memoryd.types import Usage
 
@@ -35,7 +36,7 @@ _ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedCell:
+class MergedCell:
     """A cell, its whole plan, and the runs of those shards that have a part of it, in order."""
 
     cell: Cell
@@ -55,14 +56,15 @@ def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
     return list(groups)
 
 
-def join(results: ResultsDir, groups: Sequence[str], run_id: str, around: Surroundings) -> tuple[dict[str, Any], list[Path]]:
-    """Summary and result files of the joined command. Raises RunError unless these are all shards of one, and complete."""
-    if len(groups) < 2:
-        raise RunError("There is nothing to join.", fix="Name all shards.")
+def merge_commands(
+    results: ResultsDir, groups: Sequence[str], run_id: str, context: RunContext
+) -> tuple[dict[str, Any], list[Path]]:
+    """Summary and result files of the merged command. Raises RunError unless these are all shards of one, and complete."""
+    check_several(groups)
     commands = {group: load_command(results, group) for group in groups}
     whole = _whole(commands)
     _check_free(results, run_id, whole)
-    options = FamilyOptions(around, None, whole.judge, whole.judge_model, whole.options)
+    options = FamilyOptions(context, None, whole.judge, whole.judge_model, whole.options)
     families = benches.with_tasks(benches.opened(whole.benchmarks, options, whole.data), whole.selection, _ignore)
     shards = {name: str(one.selection.shard or "") for name, one in commands.items()}
     check_shards(shards | _empty_shards(commands, whole, families))
@@ -82,7 +84,7 @@ def _ignore(text: str) -> None:
 
 
 def _check_free(results: ResultsDir, run_id: str, whole: Command) -> None:
-    """What another command is kept under is no id for the joined one."""
+    """What another command is kept under is no id for the merged one."""
     if group_file(results, run_id).exists() and _decides(load_command(results, run_id), shard=True) != _decides(whole):
         raise RunError(f"Command {run_id} is there already.", fix="Give another --run-id.")
 
@@ -91,8 +93,8 @@ def _whole(commands: Mapping[str, Command]) -> Command:
     """What was asked for, but for the shard. Data are taken from where some shard had them and they still are."""
     name, first = next(iter(commands.items()))
     for other, command in commands.items():
-        if field := _difference(_decides(first), _decides(command)):
-            raise RunError(f"Commands {name} and {other} differ in {field}.", fix="Join shards of one command only.")
+        if field := difference(_decides(first), _decides(command)):
+            raise RunError(f"Commands {name} and {other} differ in {field}.", fix="Merge shards of one command only.")
     data = {benchmark: path for one in commands.values() for benchmark, path in one.data.items() if Path(path).exists()}
     return replace(first, selection=replace(first.selection, shard=None), data=data)
 
@@ -114,22 +116,9 @@ def _empty_shards(commands: Mapping[str, Command], whole: Command, families: Map
     return empty
 
 
-def _difference(one: Any, other: Any, path: str = "") -> str:
-    """Name of the first field that differs, with dots; empty when there is none."""
-    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
-        return path if one != other else ""
-    for key in dict.fromkeys((*one, *other)):
-        inner = f"{path}.{key}".removeprefix(".")
-        if (key in one) != (key in other):
-            return inner
-        if found := _difference(one[key], other[key], inner):
-            return found
-    return ""
-
-
 def _cells(
     results: ResultsDir, commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]
-) -> Iterator[JoinedCell]:
+) -> Iterator[MergedCell]:
     for name, family in families.items():
         every = tuple(family.sequences(whole.selection))
         parts = {group: _chosen(family, command) for group, command in commands.items()}
@@ -139,7 +128,7 @@ def _cells(
                 stores = {group: stack.enter_context(_opened(results, group, run)) for group, run in runs.items()}
                 _check_stores(cell, family, stores, parts)
             _check_cuts(cell, every, [parts[group] for group in runs])
-            yield JoinedCell(cell, every, tuple(runs.values()))
+            yield MergedCell(cell, every, tuple(runs.values()))
 
 
 def _chosen(family: Family, command: Command) -> tuple[StepSequence, ...]:
@@ -170,11 +159,11 @@ def _check_stores(
         if own["data"] != family.about().get("data_hash"):
             raise RunError(
                 f"Command {group} had other data of {cell.benchmark}: benchmark.data_hash differs from what is here.",
-                fix="Join on a machine that has the same data.",
+                fix="Merge on a machine that has the same data.",
             )
-        if name and (field := _difference(facts, own)):
+        if name and (field := difference(facts, own)):
             raise RunError(
-                f"Commands {name} and {group} differ in {field} ({cell.label}).", fix="Join shards of one command only."
+                f"Commands {name} and {group} differ in {field} ({cell.label}).", fix="Merge shards of one command only."
             )
         name, facts = group, own
         _check_complete(group, store, _keys(parts[group]))
@@ -193,16 +182,13 @@ def _facts(store: RunStore) -> dict[str, Any]:
 
 
 def _check_complete(group: str, store: RunStore, expected: set[tuple[str, str]]) -> None:
-    asked = {(row.case_id, row.question_id) for row in store.questions()}
-    judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE)}
     run = store.path.parent.name
-    if missing := len(expected - judged):
-        raise RunError(f"Run {run} has {missing} tasks to go.", fix=_finish(group))
+    check_judged(store, expected, of="tasks", fix=_finish(group))
     if not all(is_complete(store, phase) for phase in ORDER[:4]):
         raise RunError(f"Run {run} is not complete.", fix=_finish(group))
-    if asked != expected:
+    if {(row.case_id, row.question_id) for row in store.questions()} != expected:
         raise RunError(
-            f"Run {run} has other tasks than its shard has here.", fix="Join with the version that the shards ran with."
+            f"Run {run} has other tasks than its shard has here.", fix="Merge with the version that the shards ran with."
         )
 
 
@@ -223,25 +209,21 @@ def _check_cuts(cell: Cell, every: Sequence[StepSequence], parts: Sequence[Seque
         )
 
 
-# Joining
+# Merging
 
 
-def _fill(results: ResultsDir, run_id: str, whole: Command, joined: JoinedCell) -> None:
+def _fill(results: ResultsDir, run_id: str, whole: Command, merged: MergedCell) -> None:
     """The cell's run with all records; nothing to do when an earlier try got there."""
     with ExitStack() as stack:
-        stores = [stack.enter_context(results.open(name)) for name in joined.runs]
-        target = joined.cell.run_id(run_id)
+        stores = {name: stack.enter_context(results.open(name)) for name in merged.runs}
+        target = merged.cell.run_id(run_id)
         if target in results.run_ids():
             with results.open(target) as known:
-                if known.meta("plan") is not None and known.meta("merged_from") == list(joined.runs):
+                if known.meta("plan") is not None and known.meta("merged_from") == list(merged.runs):
                     return
-        run = stack.enter_context(
-            Run.create(results, target, _settings(stores[0], whole), _about(run_id, target, joined, stores))
-        )
-        with run.store.transaction():
-            for store in reversed(stores):  # of a history that several had, the first one's record stays
-                run.store.copy_from(store, ORDER[:4])
-            run.store.set_meta("plan", stores[0].meta("plan"))
+        first, *_ = stores.values()
+        about = _about(run_id, target, merged, list(stores.values()))
+        create_merged(results, target, _settings(first, whole), about, stores).close()
 
 
 def _settings(store: RunStore, whole: Command) -> Settings:
@@ -250,7 +232,7 @@ def _settings(store: RunStore, whole: Command) -> Settings:
     return Settings.from_json({**told, "selection": selection, "data": whole.data.get(told["benchmark"], "")})
 
 
-def _about(run_id: str, target: str, joined: JoinedCell, stores: Sequence[RunStore]) -> dict[str, Any]:
+def _about(run_id: str, target: str, merged: MergedCell, stores: Sequence[RunStore]) -> dict[str, Any]:
     first = stores[0]
     sandboxes = [store.meta("sandboxes") for store in stores]
     return {
@@ -258,7 +240,6 @@ def _about(run_id: str, target: str, joined: JoinedCell, stores: Sequence[RunSto
         "resumed_with": [one for store in stores for one in store.meta("resumed_with", [])],
         "sandboxes": str(Path(sandboxes[0]).parent / short_hash(target)),
         "shard_sandboxes": sandboxes,
-        "merged_from": list(joined.runs),
         "claudecode": {**first.meta("claudecode"), "group": run_id, "repeated_histories": _repeated(stores)},
     }
 
@@ -277,7 +258,7 @@ def _repeated(stores: Sequence[RunStore]) -> dict[str, Any]:
 
 
 def _write(
-    results: ResultsDir, run_id: str, whole: Command, families: Mapping[str, Family], cells: Sequence[JoinedCell]
+    results: ResultsDir, run_id: str, whole: Command, families: Mapping[str, Family], cells: Sequence[MergedCell]
 ) -> list[Path]:
     without: dict[Cell, list[StepRecord]] = {}
     for one in cells:
@@ -288,5 +269,5 @@ def _write(
     for one in cells:
         baseline = [] if one.cell.arm is Arm.OFF else without.get(one.cell.baseline, [])
         with Run.resume(results, one.cell.run_id(run_id)) as run:
-            files.append(write_result(run, families[one.cell.benchmark], one.sequences, whole.version, baseline))
+            files.append(report(run, CellReport(families[one.cell.benchmark], one.sequences, whole.version, baseline)))
     return files

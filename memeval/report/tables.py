@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memeval.reporting.numbers import NONE, dollars, interval, percent, seconds
-from memeval.reporting.primary import primary_metric, widest_metric
-from memeval.reporting.runs import Cell, RunResult, number
-from memeval.reporting.table import Table
+from memeval.report.numbers import NONE, dollars, interval, percent, seconds
+from memeval.report.primary import primary_metric, widest_metric
+from memeval.report.runs import Cell, RunResult, number
+from memeval.report.table import Table
 
 _COUNTS = ("total", "scored", "failed", "unscored", "skipped")
 _LEADERS = ("session.recall_any@1", "session.recall_all@5", "turn.recall_fraction@10")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from memeval.errors import RunError
-from memeval.reporting.runs import RunResult
+from memeval.report.runs import RunResult
 
 _PREFERRED = tuple(
     re.compile(pattern)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memeval.reporting.numbers import NONE, dollars, percent
-from memeval.reporting.primary import best_name
-from memeval.reporting.runs import number
-from memeval.reporting.table import Table
+from memeval.report.numbers import NONE, dollars, percent
+from memeval.report.primary import best_name
+from memeval.report.runs import number
+from memeval.report.table import Table
 from memeval.results.files import ResultsDir
 
 

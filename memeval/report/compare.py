@@ -12,10 +12,10 @@ from itertools import combinations
 
 from memeval import stats
 from memeval.errors import RunError
-from memeval.reporting.numbers import NONE, interval, p_value, percent, points
-from memeval.reporting.primary import primary_metric
-from memeval.reporting.runs import RunResult
-from memeval.reporting.table import Table
+from memeval.report.numbers import NONE, interval, p_value, percent, points
+from memeval.report.primary import primary_metric
+from memeval.report.runs import RunResult
+from memeval.report.table import Table
 
 OUTCOMES = ("win", "loss", "tie", "left out")
 

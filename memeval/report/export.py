@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memeval.errors import RunError
-from memeval.reporting.runs import QuestionResult, RunResult
-from memeval.reporting.table import write_csv
-from memeval.reporting.tables import metrics_table, phases_table, run_heading, types_table, whole_table
+from memeval.report.runs import QuestionResult, RunResult
+from memeval.report.table import write_csv
+from memeval.report.tables import metrics_table, phases_table, run_heading, types_table, whole_table
 
 
 def export(run: RunResult, form: str) -> str:

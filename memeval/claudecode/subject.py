@@ -1,38 +1,267 @@
-"""One cell (benchmark × arm × model × repeat) as a run of the platform: its sequences in their sandboxes, each step a checkpoint.
+"""A cell of run_bench (benchmark × arm × model × repeat) as the subject of a run: its sequences in their sandboxes.
 
-Records in run.db: for a replay a part of the case's ingest record; for a question or task its search record (what memory
-gave), answer record (the session) and evaluate record (scores), all in one transaction. A step without records is done again.
+Each step is a checkpoint. Records in run.db: for a replay a part of the case's ingest record; for a question or task its search
+record (what memory gave), answer record (the session) and evaluate record (scores), all in one transaction. A step without
+records is done again. So one stage does all four phases.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Semaphore
 from typing import Any
 
-from memeval.calls import Stop
-from memeval.checkpoint import Run
+from memeval.calls import Budget, Stop
 from memeval.claudecode import memories, scoring
+from memeval.claudecode.arms import ArmSetup
+from memeval.claudecode.client import ClaudeCode
+from memeval.claudecode.command import Cell, Command
 from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
-from memeval.claudecode.contract import Arm, ErrorKind, Family, SessionResult, Step, StepKind, StepSequence
+from memeval.claudecode.contract import (
+    OWN_FAULTS,
+    Arm,
+    ErrorKind,
+    Family,
+    SessionResult,
+    Step,
+    StepKind,
+    StepRecord,
+    StepSequence,
+)
+from memeval.claudecode.families import FamilyOptions, options_of
 from memeval.claudecode.leftovers import end_leftovers
-from memeval.claudecode.progress import Progress
+from memeval.claudecode.outcome import CellReport
+from memeval.claudecode.priming import Primer, make_primer, source_cell
 from memeval.claudecode.replay import stable_id, write_log
 from memeval.claudecode.sandbox import Sandbox, State, short_hash
 from memeval.claudecode.session_cache import SessionCache, remembered, session_key
-from memeval.claudecode.sessions import Outcome, Place, SessionRunner
+from memeval.claudecode.sessions import Outage, Outcome, Place, SessionRunner
+from memeval.claudecode.staging import Staged
 from memeval.claudecode.trajectory import trajectory
-from memeval.errors import DataError, DependencyError
-from memeval.results.codec import retrieved_to_json, usage_to_json
-from memeval.results.store import Key, Status
+from memeval.errors import ConfigError, DataError, DependencyError
+from memeval.results.codec import question_to_json, retrieved_to_json, usage_to_json
+from memeval.results.files import ResultsDir
+from memeval.results.store import Key, QuestionRow, Status
+from memeval.run.checkpoint import Run
+from memeval.run.engine import Stage, Work, for_each
+from memeval.run.plan import RunContext
+from memeval.run.progress import Ended, Progress
+from memeval.run.result import without_secrets
+from memeval.run.settings import Selection, Settings
 from memeval.types import EMPTY, Phase, Retrieved, Score
-from memeval.workers import for_each
 from memoryd.types import Usage
 
 IMPORTED = "history"
 """Part of the ingest record for a history that was imported at once."""
+_ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a command runs on."""
+
+    client: ClaudeCode
+    client_version: str
+    environment: Mapping[str, str]
+    plugin: Staged
+    root: Path
+    results: ResultsDir
+    context: RunContext
+    budgets: Mapping[str, Budget] = field(default_factory=lambda: EMPTY)
+    retry_failed: bool = False
+    cache: SessionCache = SessionCache(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSubject:
+    """One cell. All cells of a command share `slots` and `outage`; `without` are records of the same model without memory."""
+
+    machine: Machine
+    group: str
+    command: Command
+    cell: Cell
+    family: Family
+    sequences: Sequence[StepSequence]
+    slots: Semaphore
+    outage: Outage
+    without: Sequence[StepRecord] = ()
+
+    @property
+    def report(self) -> CellReport:
+        """What its result is made with."""
+        return CellReport(self.family, self.sequences, self.command.version, self.without)
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark."""
+        return self.report.benchmark
+
+    @property
+    def results_version(self) -> str:
+        """As the command names it."""
+        return self.report.results_version
+
+    @property
+    def run_id(self) -> str:
+        """Id of its run."""
+        return self.cell.run_id(self.group)
+
+    def settings(self) -> Settings:
+        """What is kept with its run."""
+        command, cell = self.command, self.cell
+        own = options_of(cell.benchmark, FamilyOptions(self.machine.context, options=command.options))
+        return Settings(
+            benchmark=cell.benchmark,
+            provider=f"claude-code-{cell.arm}",
+            answering_model=cell.model,
+            judge=command.judge,
+            judge_model=command.judge_model,
+            data=command.data.get(cell.benchmark, ""),
+            seed=command.seed,
+            selection=command.selection,
+            benchmark_options=own.options,
+        )
+
+    def about(self) -> Mapping[str, Any]:
+        """Benchmark, conditions, what sets the arm apart, and where its sandboxes are."""
+        arm, command = self.cell.arm, self.command
+        conditions = command.conditions.to_json()
+        return {
+            "benchmark_about": dict(self.family.about()),
+            "sandboxes": str(self.machine.root / short_hash(self.run_id)),
+            "claudecode": {
+                "group": self.group,
+                "arm": str(arm),
+                "model": self.cell.model,
+                "repeat": self.cell.repeat,
+                "client_version": self.machine.client_version,
+                "conditions": conditions | {"plugin_settings": without_secrets(conditions["plugin_settings"])},
+                "differences": ArmSetup(arm).differences(history_of(arm, command.conditions)),
+                "memory_from": command.memory_from or None,
+            },
+        }
+
+    def check_unchanged(self, run: Run) -> None:
+        """Raises DataError when the data are other ones."""
+        if run.store.meta("benchmark_about").get("data_hash") != self.family.about().get("data_hash"):
+            raise DataError(
+                f"The data of {self.family.name} are not those that the run began with.", fix="Restore them, or start a new run."
+            )
+
+    def plan(self, run: Run) -> None:
+        """Keep what is to be asked, with its place in the whole benchmark. Raises ConfigError when that is nothing."""
+        whole = list(self.family.sequences(Selection()))
+        places = {(sequence.id, step.id): number for number, (sequence, step) in enumerate(_asked(whole))}
+        rows = [_row(places[sequence.id, step.id], sequence, step) for sequence, step in _asked(self.sequences)]
+        if not rows:
+            raise ConfigError(f"The selection leaves no task of {self.family.name}.", fix="Loosen its flags.")
+        run.plan(rows, {"cases": len(whole), "questions": len(places)})
+
+    def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
+        """All sequences; what is done of one is not done again."""
+        if phase is not Phase.INGEST:
+            return None
+        workers = work.concurrency or self.command.conditions.workers
+        done = len(run.store.keys(Phase.EVALUATE)) + sum(bool(key.part) for key in run.store.keys(Phase.INGEST))
+        return Stage(self.cell.label, self._steps(), done, self.sequences, lambda: self._running(run, progress), workers)
+
+    @contextmanager
+    def _running(self, run: Run, progress: Progress) -> Iterator[Callable[[StepSequence], None]]:
+        work = self._work(run, progress)
+        yield lambda sequence: _run_sequence(work, sequence)
+
+    def _work(self, run: Run, progress: Progress) -> CellWork:
+        machine, cell, command = self.machine, self.cell, self.command
+        budgets = tuple(budget for name, budget in machine.budgets.items() if name in ("", cell.benchmark))
+        setup = ArmSetup(cell.arm, machine.plugin.folder)
+        sessions = SessionRunner(
+            machine.client,
+            setup,
+            cell.model,
+            machine.environment,
+            command.conditions,
+            budgets,
+            machine.context.stop,
+            self.slots,
+            self.outage,
+        )
+        return CellWork(
+            run=run,
+            family=self.family,
+            sessions=sessions,
+            conditions=command.conditions,
+            arm=cell.arm,
+            client_version=machine.client_version,
+            folder=Path(run.store.meta("sandboxes")),
+            stop=machine.context.stop,
+            progress=progress,
+            label=cell.label,
+            repeat=cell.repeat,
+            primed=self._primer(),
+            cache=machine.cache if command.cache else SessionCache(None),
+            decides=self._decides(),
+        )
+
+    def _primer(self) -> Primer | None:
+        results, source, arm = self.machine.results, self.command.memory_from, self.cell.arm
+        if not source or arm is Arm.OFF:
+            return None
+        return make_primer(results, source_cell(results, source, self.cell.benchmark, arm), self.sequences)
+
+    def _decides(self) -> dict[str, Any]:
+        """What the sessions of the cell have in common, as far as it decides what comes of them."""
+        conditions, arm = self.command.conditions, self.cell.arm
+        setup = ArmSetup(arm)
+        shared = {
+            "client": self.machine.client_version,
+            "where": {name: value for name, value in self.machine.environment.items() if _ADDRESS.fullmatch(name)},
+            "model": self.cell.model,
+            "arm": {"variables": setup.variables, "flags": setup.flags[:1]},
+            "limits": [conditions.max_turns, conditions.timeout],
+        }
+        if arm.has_plugin:
+            return shared | {"plugin": self.machine.plugin.digest, "settings": dict(conditions.plugin_settings)}
+        return shared
+
+    def _steps(self) -> int:
+        arm = self.cell.arm
+        imported = self.command.conditions.ingest == TRANSCRIPTS and not arm.has_builtin
+        total = 0
+        for sequence in self.sequences:
+            replays = sum(step.session is not None for step in sequence.steps)
+            total += sum(step.question is not None for step in sequence.steps)
+            total += 0 if arm is Arm.OFF else min(1, replays) if imported else replays
+        return total
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """The result as it is now."""
+        return self.report.result(run)
+
+    def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
+        """What each session did with memory."""
+        return self.report.attachments(run, file)
+
+
+def _asked(sequences: Sequence[StepSequence]) -> Iterator[tuple[StepSequence, Step]]:
+    return ((sequence, step) for sequence in sequences for step in sequence.steps if step.question is not None)
+
+
+def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
+    assert step.question is not None
+    gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {})}
+    return QuestionRow(position, sequence.id, step.question.id, {"question": question_to_json(step.question), **gold})
+
+
+def history_of(arm: Arm, conditions: Conditions) -> str:
+    """How the history of a conversation reaches this arm's memory."""
+    if arm is Arm.OFF:
+        return "none: nothing of it could be remembered"
+    return "imported from session logs" if conditions.ingest == TRANSCRIPTS and not arm.has_builtin else "replayed in sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +291,6 @@ class CellWork:
     def session_id(self, sequence: StepSequence, step: Step) -> str:
         """The same for the same step in every arm and every run: it decides ids of memories."""
         return stable_id(self.family.name, sequence.id, step.id, str(self.repeat))
-
-
-def run_cell(work: CellWork, sequences: Sequence[StepSequence]) -> None:
-    """Run what has no record yet. Raises StoppedError, BudgetError, ModelError, DataError; what was done is kept."""
-    for_each(sequences, partial(_run_sequence, work), work.conditions.workers, work.stop, "claude-code")
 
 
 def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
@@ -272,7 +496,7 @@ class _Chain:
             "trajectory": trajectory(self._sequence, step, outcome, ()),
         }
         self._work.run.done(Key(Phase.INGEST, self._sequence.id, part=step.id), payload, result.seconds)
-        self._work.progress.step(self._work.label, result, None)
+        self._work.progress.advance(self._work.label, _ended(result))
 
     def _close_history(self) -> None:
         """The case's ingest record: sums over its parts."""
@@ -322,8 +546,16 @@ class _Chain:
             self._work.run.done(key(Phase.ANSWER), answer, result.seconds, status=status, error=error)
             evaluated = {"scores": scores, "usage": usage_to_json(judged)}
             self._work.run.done(key(Phase.EVALUATE), evaluated, status=status, error=f"[answer] {error}" if error else "")
-        self._work.progress.step(self._work.label, result, scoring.headline(scores))
+        self._work.progress.advance(self._work.label, _ended(result, scoring.headline(scores)))
 
 
 def _cut(piece: Retrieved) -> Retrieved:
     return replace(piece, text=piece.text[:4000])
+
+
+def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> Ended:
+    """For the progress. A crash or a limit is no wrong answer; to run out of time or turns is."""
+    status = Status.DONE if result.ok else Status.SKIPPED if result.error is ErrorKind.UNPREPARED else Status.FAILED
+    usage = result.usage
+    excused = str(result.error) not in OWN_FAULTS
+    return Ended(status, scores, usage.cost_usd, usage.input_tokens + usage.output_tokens, excused)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memeval.reporting.primary import primary_metric
-from memeval.reporting.runs import QuestionResult, RunResult
-from memeval.reporting.table import Table
+from memeval.report.primary import primary_metric
+from memeval.report.runs import QuestionResult, RunResult
+from memeval.report.table import Table
 
 THRESHOLD = 0.5
 """A value below it is a failure: for yes/no metrics a no, for F1 less than half right."""

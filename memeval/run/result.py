@@ -5,6 +5,7 @@ The form is described in results/SCHEMA.md. Whatever depends on the clock lies u
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,7 +16,8 @@ from memeval.metrics import Outcome, abstention, accuracy, latency
 from memeval.metrics.accuracy import Cell
 from memeval.overlap import says_nothing_known
 from memeval.results.codec import usage_from_json, usage_to_json
-from memeval.results.store import QuestionRow, Record, Status
+from memeval.results.store import Key, QuestionRow, Record, Status
+from memeval.run.checkpoint import Run
 from memeval.types import EMPTY, Phase, QuestionType
 from memoryd.types import Usage
 
@@ -25,6 +27,7 @@ RESAMPLES = 2000
 LAST = ("efficiency", "relevancy")
 """Metrics that are no success: they come last, and what failed is not 0 in them."""
 Fetch = Callable[[Phase, QuestionRow], Record | None]
+_SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,35 @@ class RunFacts:
     about: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     cases: Sequence[Record] = ()
     ranked: Sequence[str] = ()
+
+
+def result_of(run: Run, about: Mapping[str, Any], *, answered: bool, ranked: Sequence[str] = ()) -> dict[str, Any]:
+    """The result of a run as it is now, also of one that is not complete."""
+    store = run.store
+
+    def fetch(phase: Phase, row: QuestionRow) -> Record | None:
+        return store.get(Key(phase, row.case_id, row.question_id))
+
+    cases = list(store.whole_records(Phase.INGEST))
+    return build_result(RunFacts(run.id, run.settings.seed, answered, about, cases, ranked), store.questions(), fetch)
+
+
+def about_run(run: Run) -> dict[str, Any]:
+    """What the result of every subject says of its run."""
+    meta = run.store.meta
+    return {
+        "source_run": meta("source_run"),
+        "hypotheses": meta("hypotheses"),
+        "merged_from": meta("merged_from"),
+        "provenance": meta("provenance"),
+        "resumed_with": meta("resumed_with", []),
+        "times": {"created_at": meta("created_at"), "finished_at": meta("finished_at")},
+    }
+
+
+def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they may be shown: the values of those that look like secrets are hidden."""
+    return {key: "***" if _SECRET.search(key) else value for key, value in options.items()}
 
 
 def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> dict[str, Any]:

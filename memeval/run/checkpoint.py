@@ -7,6 +7,7 @@ All state is in run.db. A record is written in one transaction and is result and
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -17,10 +18,15 @@ from memeval.errors import RunError
 from memeval.files import RunLock
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
-from memeval.settings import Settings
+from memeval.run.settings import Settings
 from memeval.types import EMPTY, Phase
 
 ORDER = tuple(Phase)
+
+
+def new_group() -> str:
+    """An id for the runs of one command: time in UTC and a little chance."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def now() -> str:
@@ -191,7 +197,10 @@ class Run:
             shutil.rmtree(self.state, ignore_errors=True)
 
     def forget_failed(self) -> int:
-        """Remove failed records, and what was built on them, so that they are tried again; how many questions."""
+        """Remove failed records, and what was built on them, so that they are tried again; how many questions.
+
+        A case of which a part failed is done again as a whole: what came after it was remembered without it.
+        """
         questions: set[tuple[str, str]] = set()
         with self.store.transaction():
             cases = {key.case_id for key in self.store.keys(Phase.INGEST, Status.FAILED)}
@@ -202,7 +211,14 @@ class Run:
                     questions.add((key.case_id, key.question_id))
                     for later in ORDER[place:4]:
                         self.store.delete_one(Key(later, key.case_id, key.question_id))
-            if questions:
+            cases = {
+                record.key.case_id
+                for record in self.store.records(Phase.INGEST)
+                if record.payload.get("status") not in (None, str(Status.DONE))
+            }
+            for key in [key for phase in ORDER[:4] for key in self.store.keys(phase) if key.case_id in cases]:
+                self.store.delete_one(key)
+            if questions or cases:
                 self.reopen()
         return len(questions)
 

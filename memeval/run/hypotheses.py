@@ -8,18 +8,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from memeval import assembly
-from memeval.assembly import Surroundings
-from memeval.checkpoint import Run
 from memeval.errors import ConfigError, DataError
-from memeval.planning import choose_questions
 from memeval.results.codec import answer_to_json
-from memeval.results.files import ResultsDir
-from memeval.results.provenance import provenance
 from memeval.results.store import Key, QuestionRow, Status
-from memeval.settings import Settings
+from memeval.run.checkpoint import Run
+from memeval.run.plan import RunContext, choose_questions, make_judges, make_plan
+from memeval.run.provider_subject import ProviderSubject
+from memeval.run.settings import Settings
 from memeval.types import Answer, Phase
 from memoryd.types import Usage
 
@@ -58,27 +57,27 @@ def _line(line: bytes, where: str) -> tuple[str, str]:
     return data["question_id"], data["hypothesis"]
 
 
-def start(results: ResultsDir, run_id: str, settings: Settings, around: Surroundings, file: Path, system: str) -> Run:
-    """A new run whose answers are those of the file. Raises DataError when a line is about no question of the benchmark."""
-    plan = assembly.make_plan(settings, around.catalog)
-    assembly.make_judges(plan, around)
-    given = read_hypotheses(file)
-    benchmark = assembly.open_data(plan, around)
-    about = {
-        "benchmark_spec": plan.benchmark_json(),
-        "provider_spec": plan.provider_json(),
-        "provenance": provenance(),
-        "hypotheses": {"system": system, "file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()},
-    }
-    run = Run.create(results, run_id, settings, about)
-    try:
+class HypothesesSubject(ProviderSubject):
+    """Answers of another program, as if a provider had led to them. Raises ConfigError, and DataError for a broken file."""
+
+    def __init__(self, settings: Settings, context: RunContext, file: Path, system: str) -> None:
+        plan = make_plan(settings, context.catalog)
+        make_judges(plan, context)
+        super().__init__(plan, context)
+        self._file = file
+        self._system = system
+        self._given = read_hypotheses(file)
+
+    def about(self) -> Mapping[str, Any]:
+        """The file with its hash, too."""
+        digest = hashlib.sha256(self._file.read_bytes()).hexdigest()
+        return {**super().about(), "hypotheses": {"system": self._system, "file": self._file.name, "sha256": digest}}
+
+    def plan(self, run: Run) -> None:
+        """Choose the questions and record their answers. Raises DataError when a line is about no question of the benchmark."""
         with run.store.transaction():
-            choose_questions(run, plan, benchmark, around.stop)
-            _fill(run, given, system)
-    except BaseException:
-        run.close()
-        raise
-    return run
+            choose_questions(run, self._plan, self.data(), self._context.stop)
+            _fill(run, self._given, self._system)
 
 
 def _fill(run: Run, given: dict[str, str], system: str) -> None:

@@ -1,0 +1,215 @@
+"""One engine for every kind of subject: a memory system behind an API, or sessions of a client.
+
+A subject chooses the questions, says which work each phase has, does one item of it, and describes its result. The engine opens
+or creates the run, leaves out what has a record, works in threads, shows progress, and writes the result file.
+
+Phases come one after another; within one, work that has a record is left out and every item ends in a record, also a failed
+one. What ends a run early is a fault that no question is to blame for: the user's stop, the budget, broken data, a fault in
+the program. All else that was done by then is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from contextvars import copy_context
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from memeval.calls import Budget, Stop
+from memeval.results.files import ResultsDir
+from memeval.results.provenance import provenance, version
+from memeval.results.store import RunStore
+from memeval.run.checkpoint import ORDER, Run, now
+from memeval.run.progress import Progress
+from memeval.run.settings import Settings
+from memeval.types import Phase
+from memoryd.files import write_atomic
+
+Item = TypeVar("Item")
+AnySubject = TypeVar("AnySubject", bound="Subject")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How to run. `concurrency` None: what fits the subject."""
+
+    concurrency: int | None = None
+    phases: tuple[Phase, ...] = ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The work of a phase: `items` that are left of `total`. `label` is shown with the progress.
+
+    `open` prepares it and gives the function that does one item; it is not called when nothing is `pending`.
+    """
+
+    label: str
+    total: int
+    done: int
+    items: Iterable[Any]
+    open: Callable[[], AbstractContextManager[Callable[[Any], None]]]
+    threads: int = 1
+    pending: bool = True
+
+
+class Reported(Protocol):
+    """What the result of a run is made with."""
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark, for the result's file."""
+        ...
+
+    @property
+    def results_version(self) -> str:
+        """Version whose folder gets the result; empty for this package's own."""
+        ...
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """The result as it is now, also of a run that is not complete."""
+        ...
+
+    def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
+        """Further files that belong to the result `file`, by path in the results folder."""
+        ...
+
+
+class Subject(Reported, Protocol):
+    """What a run measures."""
+
+    def about(self) -> Mapping[str, Any]:
+        """What is kept with a new run besides its settings."""
+        ...
+
+    def check_unchanged(self, run: Run) -> None:
+        """Raises RunError or DataError when a run would not go on to measure what it began with."""
+        ...
+
+    def plan(self, run: Run) -> None:
+        """Choose the questions of a new run. Raises DataError, ConfigError."""
+        ...
+
+    def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
+        """The work of a phase; None when this subject has none, or did it in an earlier one."""
+        ...
+
+
+def start(results: ResultsDir, run_id: str, settings: Settings, subject: Subject) -> Run:
+    """Create a run. Raises RunError when the id is taken."""
+    return Run.create(results, run_id, settings, {**subject.about(), "provenance": provenance()})
+
+
+def reopen(results: ResultsDir, run: str, make: Callable[[Settings], AnySubject]) -> tuple[Run, AnySubject]:
+    """Open an existing run with its subject, made from its settings. Raises RunError when it has changed since."""
+    opened = Run.resume(results, run)
+    try:
+        subject = make(opened.settings)
+        subject.check_unchanged(opened)
+        _note_change_of_code(opened.store)
+    except BaseException:
+        opened.close()
+        raise
+    return opened, subject
+
+
+def _note_change_of_code(store: RunStore) -> None:
+    here = provenance()
+    seen = [store.meta("provenance"), *store.meta("resumed_with", [])]
+    if seen[-1] != here:
+        store.set_meta("resumed_with", [*seen[1:], here])
+
+
+def perform(run: Run, subject: Subject, stop: Stop, progress: Progress, work: Work | None = None) -> Path | None:
+    """Do the phases that are asked for; the path of the result if the report is one.
+
+    Raises MemevalError when the run ends early.
+    """
+    work = work or Work()
+    if not run.planned:
+        subject.plan(run)
+    for phase in ORDER[:4]:
+        if phase not in work.phases:
+            continue
+        run.require(phase)
+        if (stage := subject.stage(run, phase, work, progress)) is not None:
+            _do(stage, phase, stop, progress)
+    if Phase.REPORT not in work.phases:
+        return None
+    run.require(Phase.REPORT)
+    return report(run, subject)
+
+
+def _do(stage: Stage, phase: Phase, stop: Stop, progress: Progress) -> None:
+    progress.begin(stage.label, stage.total, stage.done)
+    if stage.pending:
+        with stage.open() as do:
+            for_each(stage.items, do, stage.threads, stop, f"memeval-{phase}")
+    progress.end(stage.label)
+
+
+def report(run: Run, subject: Reported) -> Path:
+    """Build the result and write it, its attachments first; the same files again if the report was begun before."""
+    store = run.store
+    with store.transaction():
+        if store.meta("finished_at") is None:
+            finished = now()
+            stamp = re.sub(r"[^0-9TZ]", "", finished)
+            number = subject.results_version.removeprefix("v") or version()
+            store.set_meta("finished_at", finished)
+            store.set_meta("result_file", run.results.choose_file(number, subject.benchmark, stamp).as_posix())
+    file = Path(store.meta("result_file"))
+    for path, data in subject.attachments(run, file).items():
+        write_atomic(run.results.root / path, data, private=False)
+    return run.results.write(file, subject.result(run))
+
+
+def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
+    """Count what a run has paid already, so that a budget holds over all its starts."""
+    with results.open(run) as store:
+        for phase in ORDER[:4]:
+            whole = {(key.case_id, key.question_id) for key in store.keys(phase) if not key.part}
+            for record in store.records(phase):
+                batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
+                cost = record.payload.get("usage", {}).get("cost_usd")
+                if cost and not batch_of_a_whole:
+                    budget.add(cost)
+
+
+def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, stop: Stop, name: str = "memeval") -> None:
+    """Do the work for each item, in the caller's thread if there is to be one only.
+
+    At most `threads` + 1 items are taken at once, since one can be a large case. The first error is raised after the
+    work that is under way has ended; the flag ends it with StoppedError.
+    """
+    if threads <= 1:
+        for item in items:
+            stop.check()
+            work(item)
+        return
+    waiting: set[Future[None]] = set()
+    with ThreadPoolExecutor(threads, thread_name_prefix=name) as pool:
+        try:
+            for item in items:
+                stop.check()
+                waiting.add(pool.submit(copy_context().run, work, item))
+                if len(waiting) > threads:
+                    waiting = _settled(waiting)
+            while waiting:
+                waiting = _settled(waiting)
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+
+
+def _settled(waiting: set[Future[None]]) -> set[Future[None]]:
+    """Wait for at least one; raise what it raised."""
+    done, rest = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        future.result()
+    return rest

@@ -1,0 +1,115 @@
+"""Shards of one run, merged: the result is that of a run that was never divided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from memeval.errors import RunError
+from memeval.results.files import ResultsDir
+from memeval.results.store import RunStore
+from memeval.run.checkpoint import ORDER, Run, is_complete
+from memeval.run.settings import Settings
+from memeval.types import Phase
+
+_KEPT = ("benchmark_spec", "provider_spec", "provenance", "provider_provenance", "judges")
+
+
+def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
+    """A new run with the questions and records of all. Raises RunError unless they are all shards of one run, and complete."""
+    check_several(runs)
+    with ExitStack() as stack:
+        stores = {name: stack.enter_context(results.open(name)) for name in runs}
+        if cells := [name for name, store in stores.items() if store.meta("claudecode") is not None]:
+            raise RunError(f"Run {cells[0]} is one of run_bench.", fix="Name shards of run_bench only, or none.")
+        settings = _common_settings(stores)
+        for name, store in stores.items():
+            for phase in ORDER[:4]:
+                if not is_complete(store, phase):
+                    raise RunError(f"Phase {phase} of shard {name} is not complete.", fix="Finish all shards, then merge them.")
+        first = next(iter(stores.values()))
+        about = {key: value for key in _KEPT if (value := first.meta(key)) is not None}
+        return create_merged(results, run_id, settings, about, stores)
+
+
+def create_merged(
+    results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any], stores: Mapping[str, RunStore]
+) -> Run:
+    """The merged run, open. Of a record that several shards have, the first one's is kept."""
+    run = Run.create(results, run_id, settings, {**about, "merged_from": list(stores)})
+    try:
+        with run.store.transaction():
+            for store in reversed(list(stores.values())):
+                run.store.copy_from(store, ORDER[:4])
+            run.store.set_meta("plan", next(iter(stores.values())).meta("plan"))
+    except BaseException:
+        run.close()
+        raise
+    return run
+
+
+def check_several(names: Sequence[str]) -> None:
+    """Raises RunError when there is but one."""
+    if len(names) < 2:
+        raise RunError("There is nothing to merge.", fix="Name all shards.")
+
+
+def check_judged(store: RunStore, expected: set[tuple[str, str]], *, of: str, fix: str) -> None:
+    """Raises RunError unless every expected question is evaluated."""
+    judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE)}
+    if missing := len(expected - judged):
+        raise RunError(f"Run {store.path.parent.name} has {missing} {of} to go.", fix=fix)
+
+
+def difference(one: Any, other: Any, path: str = "") -> str:
+    """Name of the first field that differs, with dots; empty when there is none."""
+    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+        return path if one != other else ""
+    for key in dict.fromkeys((*one, *other)):
+        inner = f"{path}.{key}".removeprefix(".")
+        if (key in one) != (key in other):
+            return inner
+        if found := difference(one[key], other[key], inner):
+            return found
+    return ""
+
+
+def check_shards(shards: Mapping[str, str | None]) -> None:
+    """Raises RunError unless runs, by name with their `i/n`, are all shards of one run and each is there once."""
+    if whole := [name for name, shard in shards.items() if not shard]:
+        raise RunError(f"Run {whole[0]} is no shard.", fix="Merge runs that were started with --shard i/n.")
+    owners: dict[str, str] = {}
+    for name, shard in shards.items():
+        first, other = next(iter(owners.items()), (str(shard), name))
+        if str(shard).partition("/")[2] != first.partition("/")[2]:
+            raise RunError(
+                f"Runs {other} and {name} overlap: they are shards {first} and {shard}.", fix="Merge shards of one division only."
+            )
+        if str(shard) in owners:
+            raise RunError(f"Runs {owners[str(shard)]} and {name} are both shard {shard}.", fix="Name each shard once.")
+        owners[str(shard)] = name
+    count = int(next(iter(owners)).partition("/")[2])
+    if missing := sorted({f"{number}/{count}" for number in range(1, count + 1)} - set(owners)):
+        raise RunError(f"Shard {missing[0]} is missing.", fix="Name all shards.")
+
+
+def _common_settings(stores: Mapping[str, RunStore]) -> Settings:
+    """The settings of all but the shard. Raises RunError naming what differs or is missing."""
+    found = {name: store.meta("settings") for name, store in stores.items()}
+    plans = {name: store.meta("plan") for name, store in stores.items()}
+    if unplanned := [name for name in stores if found[name] is None or plans[name] is None]:
+        raise RunError(f"Run {unplanned[0]} did not get far enough.", fix="Finish it first.")
+    for store in stores.values():
+        asked = {(row.case_id, row.question_id) for row in store.questions()}
+        check_judged(store, asked, of="questions", fix="Finish it, then merge the shards.")
+    shards = {name: data["selection"].pop("shard") for name, data in found.items()}
+    first, *others = found
+    for name in others:
+        if field := difference(found[first], found[name]):
+            raise RunError(f"Runs {first} and {name} differ in {field.partition('.')[0]}.", fix="Merge shards of one run only.")
+        if plans[name] != plans[first]:
+            raise RunError(f"Runs {first} and {name} are of different data.", fix="Merge shards of one run only.")
+    check_shards(shards)
+    data = found[first]
+    return Settings.from_json({**data, "selection": {**data["selection"], "shard": None}})

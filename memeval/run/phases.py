@@ -1,0 +1,260 @@
+"""Four of the five phases as functions: values in, a value out. They see protocols only; a subject records what they return.
+
+Ingest    a case's sessions reach the provider, in time order and in batches, without anything that gives gold away
+Search    the provider is asked for what bears on a question
+Answer    the answering model reads what was found; reader `direct` takes its reply as it is, reader `con` (chain of note,
+          LongMemEval) gives the memories as JSON, has it write notes, and takes what follows the last line `Answer:`
+Evaluate  retrieval metrics of what was found, judgements of what was answered
+
+A score is named `<level>.<metric>@<k>` for rankings (`session.recall_all@5`), else as the judge or metric calls it.
+Each has a status: `scored`; `unscored` (it should have a value, but the judge could not tell); `skipped` (the protocol
+asks for none); `failed` (the work before it failed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from memeval.embedding import RememberingEmbedder
+from memeval.errors import ModelError
+from memeval.metrics import Targets, efficiency, recency, relevancy
+from memeval.metrics.context import context_scores, line_sets
+from memeval.metrics.official import ranking, scorer
+from memeval.metrics.targets import user_side
+from memeval.prompts import Prompt, format_memories
+from memeval.prompts.memories import shown_date
+from memeval.protocols import Judge, Model, Provider, RetrievalMetric
+from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_to_json, usage_to_json
+from memeval.specs import IngestionMode
+from memeval.text import estimate_tokens
+from memeval.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
+from memoryd.types import Usage
+
+BULK = 50
+"""Sessions in one call, so that a checkpoint is never far away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sessions of one call; with `wait`, indexing is awaited after it."""
+
+    part: str
+    sessions: tuple[Session, ...]
+    wait: bool
+
+
+def case_tag(benchmark: str, case_id: str) -> str:
+    """A case's name for systems under test: a digest, for the end of LongMemEval's ids (`_abs`) tells that there is no answer."""
+    return sha256(f"{benchmark}|{case_id}".encode()).hexdigest()[:16]
+
+
+def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
+    """The provider's name for a case of a run: the template filled in, in characters that any system takes."""
+    values = {"runId": run_id, "benchmark": benchmark, "caseId": case_tag(benchmark, case_id)}
+    raw = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
+    safe = re.sub(r"[^A-Za-z0-9_-]+", "-", raw)
+    unique = "${runId}" in template and "${caseId}" in template
+    if safe == raw and len(safe) <= 100 and unique:
+        return safe
+    return f"{safe[:80]}-{sha256(f'{raw}|{run_id}|{case_id}'.encode()).hexdigest()[:12]}"
+
+
+def visible(session: Session) -> Session:
+    """A session as a system under test may see it: no source id, no metadata, which can hold gold."""
+    return replace(session, source_id="", turns=tuple(replace(turn, metadata=EMPTY) for turn in session.turns))
+
+
+def batches(sessions: Sequence[Session], mode: IngestionMode, *, user_only: bool = False) -> Iterator[Batch]:
+    """The calls for a case. Sessions without a time keep their place behind the one before them."""
+    seen = [visible(user_side(session) if user_only else session) for session in in_time_order(sessions)]
+    size = BULK if mode is IngestionMode.BULK else 1
+    for number, start in enumerate(range(0, len(seen), size), start=1):
+        yield Batch(f"{number:06d}", tuple(seen[start : start + size]), mode is IngestionMode.SESSION_BASED)
+
+
+def in_time_order(sessions: Sequence[Session]) -> list[Session]:
+    """Sorted by time as far as it is known; sessions that can't be compared stay as the benchmark has them."""
+    if any(session.at is None for session in sessions):
+        return list(sessions)
+    if len({session.at.tzinfo is None for session in sessions if session.at}) > 1:
+        return list(sessions)
+    return sorted(sessions, key=lambda session: session.at.timestamp() if session.at else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """`depth` pieces are asked for; the texts of the first `kept` are recorded, of the others where they come from."""
+
+    depth: int
+    kept: int
+    granularity: str
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def search(provider: Provider, scope: str, question: Question, plan: SearchPlan) -> dict[str, Any]:
+    """What was found, as the record's payload. Raises ProviderError."""
+    request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
+    pieces = provider.search(scope, request)[: plan.depth]
+    return {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
+
+
+def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:
+    data = retrieved_to_json(piece)
+    if not with_text:
+        data["text"], data["metadata"] = "", {}
+    return data
+
+
+def found(payload: Mapping[str, Any]) -> list[Retrieved]:
+    """The pieces of a record, best first."""
+    return [retrieved_from_json(item) for item in payload["retrieved"]]
+
+
+PromptFor = Callable[[Question], Prompt]
+_FINAL = re.compile(r"^\W*answer\W*:\s*", re.IGNORECASE | re.MULTILINE)
+
+
+def answer(model: Model, prompt_for: PromptFor, question: Question, pieces: Sequence[Retrieved], reader: str) -> Answer:
+    """The hypothesis. Raises ModelError, also for an empty reply."""
+    prompt = prompt_for(question)
+    values = {
+        "question": asked(question),
+        "memories": format_memories(pieces, as_json=reader == "con", by_time=prompt.by_time),
+        "date": shown_date(question.at) or "not known",
+        "speakers": str(question.metadata.get("speakers", "")),
+    }
+    made = model.complete(prompt.render(values))
+    text = final_answer(made.text) if reader == "con" else made.text.strip()
+    if not text:
+        raise ModelError(f"{made.model} gave an empty answer.", fix="Try again, or another model.")
+    return Answer(text, made.model, prompt.hash, made.usage, made.seconds)
+
+
+def asked(question: Question) -> str:
+    """The question as the model reads it: with the replies to choose from, where the benchmark has some (`options`)."""
+    options = question.metadata.get("options") or ()
+    return "\n".join([question.text, "", *map(str, options)]) if options else question.text
+
+
+def final_answer(text: str) -> str:
+    """What follows the last `Answer:` line; the whole reply when there is none."""
+    return _FINAL.split(text)[-1].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What a ranking is measured against: targets by level, and when each evidence id was said."""
+
+    targets: tuple[Targets, ...]
+    dates: Mapping[str, datetime] = field(default_factory=lambda: EMPTY)
+
+
+def ranking_scores(
+    pieces: Sequence[Retrieved],
+    gold: Gold,
+    metrics: Sequence[RetrievalMetric],
+    cut_offs: Sequence[int],
+    granularity: str = "turn",
+) -> Iterator[dict[str, Any]]:
+    """Scores of all metrics at all levels and cut-offs, then recency."""
+    for target in gold.targets:
+        score = scorer(pieces, target, granularity)
+        for metric in metrics:
+            if target.variant == "locomo_official" and metric.name != "recall_fraction":
+                continue  # that script has no other
+            for k in cut_offs:
+                name = f"{target.level}.{metric.name}@{k}"
+                value = None if target.skipped else score(metric, k)
+                yield _entry(name, value, target.skipped or _why_unscored(value))
+        yield _recency(pieces, target, gold, granularity)
+
+
+def _recency(pieces: Sequence[Retrieved], target: Targets, gold: Gold, granularity: str) -> dict[str, Any]:
+    name = f"{target.level}.recency"
+    if skipped := target.skipped or ("" if target.ids else "no evidence that can be resolved"):
+        return _entry(name, None, skipped)
+    fresh = recency(ranking(pieces, target, granularity), target.ids, gold.dates)
+    return _entry(name, fresh, "" if fresh is not None else "dates not known")
+
+
+def _why_unscored(value: float | None) -> str:
+    return "" if value is not None else "the provider does not tell sources"
+
+
+def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
+    status = "scored" if value is not None else "skipped"
+    return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
+
+
+def code_scores(question: Question, pieces: Sequence[Retrieved], cut_offs: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Scores by file, line and block of a task whose needed code is known (ContextBench), at each cut-off."""
+    gold = [(str(file), int(start), int(end)) for file, start, end in question.metadata.get("gold_blocks", ())]
+    code = question.metadata.get("code") or {}
+    if not gold or not code or (pieces and not any(piece.turns for piece in pieces)):
+        return
+    for k in cut_offs:
+        for score in context_scores(_lines(question, pieces[:k], code), gold, f"@{k}"):
+            yield _entry(score.metric, score.value, "")
+
+
+def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
+    """Lines by file of the blocks that were found; block n of a file has the lines after those of the blocks before it."""
+    size = int(question.metadata["block_lines"])
+    blocks = []
+    for turn in (turn for piece in pieces for turn in piece.turns):
+        session, _, number = turn.rpartition(":")
+        if session in code and number.isdecimal():
+            file, last = code[session]
+            blocks.append((str(file), (int(number) - 1) * size + 1, min(int(number) * size, int(last))))
+    return line_sets(blocks)
+
+
+def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
+    """Scores of all judges. Raises ModelError when a judge's model fails and the judge does not handle it."""
+    for judge in judges:
+        for score in judge.score(question, answer):
+            data = score_to_json(score)
+            data["status"] = score_status(score)
+            if not score.usage.calls and not score.usage.cached_calls:
+                del data["usage"]
+            yield data
+
+
+def score_status(score: Score) -> str:
+    """Scored, or why not: `skipped` when the protocol asks for none, which the reason says, else the judge said nothing clear."""
+    if score.value is not None:
+        return "scored"
+    return "skipped" if score.reason.startswith("skipped") else "unscored"
+
+
+def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
+    """Share of the answering model's tokens that what was found takes."""
+    value = efficiency(estimate_tokens(memories), answer.usage.input_tokens + answer.usage.output_tokens)
+    return _entry("efficiency", value, "the model does not tell tokens")
+
+
+def relevancy_score(embedder: RememberingEmbedder, question: Question, pieces: Sequence[Retrieved]) -> dict[str, Any]:
+    """How near the pieces with a text are to the question."""
+    texts = [piece.text for piece in pieces if piece.text]
+    value = relevancy(embedder.embed_query(question.text), embedder.embed(texts)) if texts else None
+    return _entry("relevancy", value, "nothing was retrieved")
+
+
+def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What judging cost."""
+    total = Usage()
+    for score in scores:
+        if "usage" in score:
+            total += Usage(**score["usage"])
+    return usage_to_json(total)
+
+
+def gold_from_json(payload: Mapping[str, Any]) -> Gold:
+    """The gold that was kept with a question."""
+    aims = tuple(map(Targets.from_json, payload["targets"]))
+    return Gold(aims, {name: datetime.fromisoformat(at) for name, at in payload["dates"].items()})

@@ -1,0 +1,200 @@
+"""Progress of runs: live bars on a terminal, a plain line every ten seconds elsewhere. Both go to standard error."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol, TextIO
+
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from memeval import stats
+from memeval.report.numbers import percent
+from memeval.report.terminal import console
+from memeval.results.store import Status
+from memeval.types import EMPTY
+
+NORMAL_95 = 1.96
+EVERY_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One item of work that ended. A failure counts as 0 in the metric unless it is `excused`: a crash is no wrong answer."""
+
+    status: Status = Status.DONE
+    scores: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    cost_usd: float | None = 0.0
+    tokens: int = 0
+    excused: bool = False
+
+
+class Progress(Protocol):
+    """Who wants to know how a run goes. Called from several threads."""
+
+    def begin(self, label: str, total: int, done: int) -> None:
+        """Work begins; `done` of `total` items are there from an earlier start."""
+
+    def advance(self, label: str, ended: Ended) -> None:
+        """An item ended."""
+
+    def end(self, label: str) -> None:
+        """The work ended."""
+
+
+class Tally:
+    """What is known so far: done, failed, the first metric with its interval, cost, tokens."""
+
+    def __init__(self, total: int, done: int) -> None:
+        self.total = total
+        self.done = self.first = done
+        self.failed = self.skipped = 0
+        self.cost: float | None = 0.0
+        self.tokens = 0
+        self._metric = ""
+        self._count = 0
+        self._sum = self._squares = 0.0
+        self._graded = False
+
+    def add(self, ended: Ended) -> None:
+        """Count an item."""
+        self.done += 1
+        self.failed += ended.status is Status.FAILED
+        self.skipped += ended.status is Status.SKIPPED
+        self.cost = None if self.cost is None or ended.cost_usd is None else self.cost + ended.cost_usd
+        self.tokens += ended.tokens
+        self._metric = self._metric or headline(ended.scores)
+        if self._metric in ended.scores:
+            self._count_value(ended.scores[self._metric])
+        elif ended.status is Status.FAILED and not ended.excused:
+            self._count_value(0.0)
+
+    def _count_value(self, value: float) -> None:
+        self._count += 1
+        self._sum += value
+        self._squares += value * value
+        self._graded = self._graded or value not in (0.0, 1.0)
+
+    def text(self) -> str:
+        """For people."""
+        counts = {"failed": self.failed, "could not be prepared": self.skipped}
+        parts = [f"{count} {what}" for what, count in counts.items() if count]
+        if self._metric and self._count:
+            parts.append(f"{self._metric} {percent(self._sum / self._count)}{self._interval()}")
+        if self.cost is None:
+            parts.append("cost unknown")
+        elif self.cost:
+            parts.append(f"{self.cost:.4f} US$")
+        if self.tokens:
+            parts.append(f"{self.tokens / 1000:,.0f}k tokens")
+        return ", ".join(parts)
+
+    def _interval(self) -> str:
+        """Wilson's for yes/no values; for graded ones mean ± 1.96 standard errors, which is quick (the report's is better)."""
+        if not self._graded:
+            interval = stats.wilson(self._sum, self._count)
+            return f" [{percent(interval.low)}, {percent(interval.high)}]" if interval else ""
+        if self._count < 2:
+            return ""
+        mean = self._sum / self._count
+        spread = max(0.0, self._squares - self._count * mean * mean) / (self._count - 1)
+        reach = NORMAL_95 * math.sqrt(spread / self._count)
+        return f" [{percent(max(0.0, mean - reach))}, {percent(min(1.0, mean + reach))}]"
+
+
+def headline(scores: Mapping[str, float]) -> str:
+    """The metric that is shown while a run goes on: the first of a judge, else of the ranking."""
+    judged = [name for name in scores if "." not in name and name not in ("efficiency", "relevancy")]
+    ranked = [name for name in scores if name.endswith(("recall_all@5", "recall_fraction@5"))]
+    return next(iter([*judged, *ranked, *scores]), "")
+
+
+class LiveProgress:
+    """Bars with time left, what was scored, and cost."""
+
+    def __init__(self) -> None:
+        self._bars = Bars(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"), console=console(stderr=True),
+        )  # fmt: skip
+        self._tasks: dict[str, tuple[TaskID, Tally]] = {}
+        self._lock = Lock()
+
+    def __enter__(self) -> LiveProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def begin(self, label: str, total: int, done: int) -> None:
+        """Add a bar."""
+        self._tasks[label] = (self._bars.add_task(label, total=total, completed=done, note=""), Tally(total, done))
+
+    def advance(self, label: str, ended: Ended) -> None:
+        """Move it."""
+        with self._lock:
+            task, tally = self._tasks[label]
+            tally.add(ended)
+            self._bars.update(task, completed=tally.done, note=tally.text())
+
+    def end(self, label: str) -> None:
+        """Fill it."""
+        task, tally = self._tasks[label]
+        self._bars.update(task, completed=tally.total)
+
+
+class PlainProgress:
+    """A line when work begins and ends, and every ten seconds between."""
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream or sys.stderr
+        self._clock = clock
+        self._tallies: dict[str, tuple[float, Tally]] = {}
+        self._last_line = clock()
+        self._lock = Lock()
+
+    def __enter__(self) -> PlainProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.flush()
+
+    def begin(self, label: str, total: int, done: int) -> None:
+        """Say what there is to do."""
+        self._last_line = self._clock()
+        self._tallies[label] = (self._last_line, Tally(total, done))
+        self._say(f"{label}: {total} to do" + (f", {done} done before" if done else ""))
+
+    def advance(self, label: str, ended: Ended) -> None:
+        """Say how far it is, when it is time."""
+        with self._lock:
+            started, tally = self._tallies[label]
+            tally.add(ended)
+            if self._clock() - self._last_line >= EVERY_SECONDS:
+                self._last_line = self._clock()
+                rate = (tally.done - tally.first) / max(1e-9, self._last_line - started)
+                left = f"{(tally.total - tally.done) / rate:.0f} s" if rate else "?"
+                self._say(f"{label}: {tally.done}/{tally.total}, {left} left{_and(tally)}")
+
+    def end(self, label: str) -> None:
+        """Say how it ended."""
+        started, tally = self._tallies[label]
+        self._say(f"{label}: {tally.done}/{tally.total} in {self._clock() - started:.1f} s{_and(tally)}")
+
+    def _say(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)  # noqa: T201
+
+
+def _and(tally: Tally) -> str:
+    return f", {tally.text()}" if tally.text() else ""
+
+
+def make_progress() -> LiveProgress | PlainProgress:
+    """Live on a terminal."""
+    return LiveProgress() if sys.stderr.isatty() else PlainProgress()

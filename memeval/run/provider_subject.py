@@ -1,0 +1,509 @@
+"""A memory system behind an API as the subject of a run: each phase over its cases or questions, with retries."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memeval import embedding
+from memeval.cache import paid_by
+from memeval.calls import RetryPolicy, with_retries
+from memeval.catalog import Catalog
+from memeval.embedding import RememberingEmbedder
+from memeval.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
+from memeval.metrics import total_usage
+from memeval.prompts import format_memories
+from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
+from memeval.results.codec import answer_from_json, answer_to_json, question_from_json, usage_from_json, usage_to_json
+from memeval.results.files import ResultsDir
+from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
+from memeval.run import phases, reuse
+from memeval.run import plan as plans
+from memeval.run.checkpoint import Run
+from memeval.run.engine import Stage, Work
+from memeval.run.plan import Plan, RunContext
+from memeval.run.progress import Ended, Progress
+from memeval.run.result import about_run, result_of, without_secrets
+from memeval.run.settings import OPTIONS, Settings
+from memeval.specs import ProviderSpec, ProviderType
+from memeval.types import EMPTY, Case, Phase, Question, Retrieved
+from memoryd.types import Usage
+
+MODEL_THREADS = 4
+LOCAL_CASES = 2
+"""Default number of model or network calls at once; a local provider works in one thread."""
+
+
+def check(
+    settings: Settings, context: RunContext, source: reuse.Source | None = None, results: ResultsDir | None = None
+) -> ProviderSubject:
+    """The subject of a new run, after making each part once: what is missing is reported before any work. Raises ConfigError.
+
+    With a `source` in `results` it takes that run's earlier phases. Raises RunError when the two don't fit.
+    """
+    plan = plans.make_plan(settings, context.catalog)
+    plans.check_parts(plan, context, searches=source is None or source.first is Phase.SEARCH)
+    adopt = reuse.adoption(results, plan, source) if source is not None and results is not None else None
+    return ProviderSubject(plan, context, adopt)
+
+
+def subject_of(context: RunContext) -> Callable[[Settings], ProviderSubject]:
+    """Makes the subject of an existing run from its settings; see `engine.reopen`."""
+    return lambda settings: ProviderSubject(plans.make_plan(settings, context.catalog), context)
+
+
+def bare_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
+    """A plan just to read a benchmark's data."""
+    return Plan(Settings(benchmark, "none", data=data), catalog.benchmark(benchmark), ProviderSpec("none", ProviderType.LOCAL))
+
+
+def refuse_client_run(store: RunStore) -> None:
+    """Raises RunError for a run whose subject is a client."""
+    if (client := store.meta("claudecode")) is not None:
+        raise RunError(
+            f"Run {store.path.parent.name} is one of run_bench.",
+            fix=f"Go on with it by: python -m memeval.claudecode.run_bench --resume {client['group']}",
+        )
+
+
+class ProviderSubject:
+    """One benchmark with one provider. `adopt` names the run whose first phases a new run takes."""
+
+    def __init__(self, plan: Plan, context: RunContext, adopt: Mapping[str, str] | None = None) -> None:
+        self._plan = plan
+        self._context = context
+        self._adopt = adopt
+        self._data: Benchmark | None = None
+
+    results_version = ""
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark."""
+        return self._plan.benchmark.name
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return f"{self.benchmark} × {self._plan.provider.name}"
+
+    def about(self) -> Mapping[str, Any]:
+        """The resolved files of benchmark and provider."""
+        specs = {"benchmark_spec": self._plan.benchmark_json(), "provider_spec": self._plan.provider_json()}
+        return specs | ({"adopt": self._adopt} if self._adopt else {})
+
+    def check_unchanged(self, run: Run) -> None:
+        """Raises RunError when the files of benchmark or provider say something else now."""
+        refuse_client_run(run.store)
+        reuse.check_specs(run.store, self._plan, f"run {run.id}")
+
+    def plan(self, run: Run) -> None:
+        """Choose the questions, or take them over."""
+        if run.store.meta("hypotheses"):
+            raise RunError(
+                f"Run {run.id} ended before its hypotheses were read.", fix="Evaluate the file again under another --run-id."
+            )
+        if (wanted := run.store.meta("adopt")) is not None:
+            reuse.adopt(run, self._plan, wanted)
+        else:
+            plans.choose_questions(run, self._plan, self.data(), self._context.stop)
+
+    def data(self) -> Benchmark:
+        """The benchmark, opened once."""
+        if self._data is None:
+            self._data = plans.open_data(self._plan, self._context)
+        return self._data
+
+    def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
+        """The phase over the cases or questions that are left; no answers without an answering model."""
+        if phase is Phase.ANSWER and not self._plan.settings.answering_model:
+            return None
+        label = f"{self.label}: {phase}"
+        doing = _Phases(run, self._plan, self._context, self.data, work, progress, label)
+        if phase is Phase.INGEST:
+            return doing.ingest()
+        rows = run.pending(phase)
+        total = len(run.store.questions())
+        opens, threads = {
+            Phase.SEARCH: (doing.search, doing.provider_threads),
+            Phase.ANSWER: (doing.answer, doing.model_threads),
+            Phase.EVALUATE: (doing.evaluate, doing.judge_threads),
+        }[phase]
+        return Stage(label, total, total - len(rows), rows, lambda: opens(rows), threads, bool(rows))
+
+    def change_judge(self, run: Run, changes: Mapping[str, Any], *, force: bool) -> ProviderSubject:
+        """The same with another judge: settings that are not empty. Judgements are kept unless one changes.
+
+        That needs `force`, else it is a ConfigError.
+        """
+        old = run.settings
+        new = replace(old, **{name: value for name, value in changes.items() if value})
+        judged = bool(run.store.keys(Phase.EVALUATE))
+        if judged and new != old and not force:
+            raise ConfigError(f"Run {run.id} is judged already, by another judge.", fix="Give --force to judge it again.")
+        with run.store.transaction():
+            if judged and (force or new != old):
+                run.forget(Phase.EVALUATE)
+            run.store.set_meta("settings", new.to_json())
+        return ProviderSubject(replace(self._plan, settings=new), self._context)
+
+    def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
+        """None."""
+        return {}
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """The result as it is now."""
+        answered = bool(self._plan.settings.answering_model or run.store.meta("hypotheses"))
+        return result_of(run, self._about(run), answered=answered, ranked=plans.ranked_names(self._plan))
+
+    def _about(self, run: Run) -> dict[str, Any]:
+        meta, plan = run.store.meta, self._plan
+        told = meta("provider_provenance", {})
+        system = (meta("hypotheses") or {}).get("system")
+        return {
+            "benchmark": {"name": plan.benchmark.name, **meta("plan", {}), "spec": plan.benchmark_json()},
+            "provider": {"name": system or plan.provider.name, "spec": plan.provider_json(), "told": told},
+            "settings": self._shown_settings(),
+            "models": {
+                "answering": plan.settings.answering_model or None,
+                "judge": plan.settings.judge_model or None,
+                "judges": meta("judges", []),
+            },
+            "prompts": self._prompts(run.store.questions()),
+            "index_backend": told.get("index_backend"),
+            **about_run(run),
+        }
+
+    def _prompts(self, rows: Sequence[QuestionRow]) -> dict[str, Any]:
+        """Name and hash of the answer prompt by question type; those of judges are with the judges."""
+        if not self._plan.settings.answering_model:
+            return {"answer": {}}
+        first = {row.payload["question"]["type"]: row for row in reversed(rows)}
+        prompts = {kind: plans.answer_prompt(self._plan, _question(row)) for kind, row in first.items()}
+        return {"answer": {kind: {"name": one.name, "hash": one.hash} for kind, one in sorted(prompts.items())}}
+
+    def _shown_settings(self) -> dict[str, Any]:
+        """Settings, filled in, without what is private: the folder of the data, and options that look like secrets."""
+        plan = self._plan
+        data = plan.settings.to_json()
+        data.update(variant=plan.variant, granularity=plan.granularity, search_k=plan.search_k, judge=",".join(plan.judges))
+        if "semantic" in plan.judges:
+            data["embedder"] = plan.settings.embedder or embedding.DEFAULT
+        data["data"] = Path(data["data"]).name
+        for name in OPTIONS:
+            data[name] = without_secrets(data[name])
+        return data
+
+
+class _Phases:
+    """The phases of one run. Every item ends in a record, also a failed one."""
+
+    def __init__(
+        self,
+        run: Run,
+        plan: Plan,
+        context: RunContext,
+        data: Callable[[], Benchmark],
+        work: Work,
+        progress: Progress,
+        label: str,
+    ) -> None:
+        self._run = run
+        self._plan = plan
+        self._context = context
+        self._data = data
+        self._concurrency = work.concurrency
+        self._progress = progress
+        self._label = label
+        self._embedder: RememberingEmbedder | None = None
+        limits = plan.provider.rate_limit
+        retries = 0 if plans.capabilities_of(plan).retries else limits.retries
+        self._policy = RetryPolicy(retries, limits.backoff, limits.backoff_max)
+
+    # Ingest
+
+    def ingest(self) -> Stage:
+        """Over the cases that are not in memory to the end."""
+        left = self._run.pending_cases()
+        total = len({row.case_id for row in self._run.store.questions()})
+        cases = (case for case in self._data().cases() if case.id in left)
+        return Stage(self._label, total, total - len(left), cases, self._ingesting, self._ingest_threads, bool(left))
+
+    @contextmanager
+    def _ingesting(self) -> Iterator[Callable[[Case], None]]:
+        self._check_data()
+        with self._provider() as provider:
+            yield lambda case: self._ingest_case(provider, case)
+        if missing := self._run.pending_cases():
+            raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data that the run began with.")
+
+    def _check_data(self) -> None:
+        """A run that goes on must see the data that it began with."""
+        planned = self._run.store.meta("plan")["data_hash"]
+        if self._data().data_hash() != planned:
+            raise DataError("The data are not those that the run began with.", fix="Restore them, or start a new run.")
+
+    def _ingest_case(self, provider: Provider, case: Case) -> None:
+        scope = self._scope(case.id)
+        key = Key(Phase.INGEST, case.id)
+        timeout = self._plan.settings.index_timeout
+        parts: list[Record] = []
+        waited, usage = 0.0, Usage()
+        try:
+            self._clear_once(provider, case.id)
+            for batch in phases.batches(
+                case.sessions, self._plan.benchmark.ingestion, user_only=self._plan.variant == "official"
+            ):
+                parts.append(self._ingest_batch(provider, scope, case.id, batch, timeout))
+            if not (parts and batch.wait):
+                started = time.perf_counter()
+                with paid_by(self._payer(key)) as account:
+                    self._retried(lambda: provider.await_indexed(scope, timeout))
+                waited, usage = time.perf_counter() - started, account.usage
+        except (ProviderError, ModelError) as error:
+            self._failed(key, error)
+            return
+        usage = total_usage([*(usage_from_json(record.payload["usage"]) for record in parts), usage])
+        payload = {
+            "batches": len(parts),
+            "sessions": len(case.sessions),
+            "turns": sum(len(session.turns) for session in case.sessions),
+            "provider": _summed(record.payload["provider"] for record in parts),
+            "usage": usage_to_json(usage),
+        }
+        self._finish(key, payload, sum(record.seconds for record in parts) + waited, cost=usage.cost_usd)
+
+    def _clear_once(self, provider: Provider, case_id: str) -> None:
+        """A case that is ingested anew by force begins empty."""
+        if self._run.store.meta("clear_first") and self._run.store.get(Key(Phase.INGEST, case_id, part="000001")) is None:
+            self._retried(lambda: provider.clear(self._scope(case_id)))
+
+    def _ingest_batch(self, provider: Provider, scope: str, case_id: str, batch: phases.Batch, timeout: float) -> Record:
+        key = Key(Phase.INGEST, case_id, part=batch.part)
+        if (there := self._run.store.get(key)) is not None:
+            return there
+        started = time.perf_counter()
+        with paid_by(self._payer(key)) as account:
+            told = self._retried(lambda: provider.ingest(scope, batch.sessions))
+            if batch.wait:
+                self._retried(lambda: provider.await_indexed(scope, timeout))
+        payload = {"provider": dict(told or {}), "usage": usage_to_json(account.usage)}
+        return self._run.done(key, payload, time.perf_counter() - started)
+
+    # Search
+
+    @contextmanager
+    def search(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
+        """Ask the provider for what bears on each question."""
+        with self._provider() as provider:
+            if provider.capabilities.gold:
+                self._give_gold(provider, rows)
+            yield lambda row: self._search_one(provider, row)
+
+    def _give_gold(self, provider: Provider, pending: Sequence[QuestionRow]) -> None:
+        by_case: dict[str, list[Question]] = defaultdict(list)
+        for row in pending:
+            by_case[row.case_id].append(_question(row))
+        for case_id, questions in by_case.items():
+            provider.use_gold(self._scope(case_id), Case(case_id, (), tuple(questions)))
+
+    def _search_one(self, provider: Provider, row: QuestionRow) -> None:
+        key = Key(Phase.SEARCH, row.case_id, row.question_id)
+        if self._inherit_failure(key, Key(Phase.INGEST, row.case_id)):
+            return
+        wanted = phases.SearchPlan(self._plan.search_k, self._plan.settings.top_k, self._plan.granularity)
+        started = time.perf_counter()
+        try:
+            with paid_by(self._payer(key)) as account:
+                payload = self._retried(lambda: phases.search(provider, self._scope(row.case_id), _question(row), wanted))
+        except (ProviderError, ModelError) as error:
+            self._failed(key, error)
+            return
+        if account.usage != Usage():
+            payload["usage"] = usage_to_json(account.usage)
+        self._finish(key, payload, time.perf_counter() - started, cost=account.usage.cost_usd)
+
+    # Answer
+
+    @contextmanager
+    def answer(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
+        """Have the answering model read what was found."""
+        settings = self._plan.settings
+        model = plans.make_model(settings.answering_model, settings.model_options, self._context)
+        yield lambda row: self._answer_one(model, row)
+
+    def _answer_one(self, model: Model, row: QuestionRow) -> None:
+        key = Key(Phase.ANSWER, row.case_id, row.question_id)
+        before = Key(Phase.SEARCH, row.case_id, row.question_id)
+        if self._inherit_failure(key, before):
+            return
+        started = time.perf_counter()
+        try:
+            with paid_by(self._payer(key)):
+                made = phases.answer(
+                    model,
+                    lambda question: plans.answer_prompt(self._plan, question),
+                    _question(row),
+                    self._found(before)[: self._plan.settings.top_k],
+                    self._plan.settings.reader,
+                )
+        except (ProviderError, ModelError) as error:
+            self._failed(key, error)
+            return
+        cost = made.usage.cost_usd
+        self._finish(key, answer_to_json(made), made.seconds or time.perf_counter() - started, cost=cost)
+
+    def _found(self, key: Key) -> list[Retrieved]:
+        record = self._run.store.get(key)
+        return phases.found(record.payload) if record is not None and record.status is Status.DONE else []
+
+    # Evaluate
+
+    @contextmanager
+    def evaluate(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
+        """Measure what was found and judge what was answered."""
+        answered = bool(self._run.store.keys(Phase.ANSWER))
+        judges = plans.make_judges(self._plan, self._context) if answered else []
+        self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
+        metrics = plans.ranking_metrics(self._plan)
+        name = self._plan.settings.embedder
+        self._embedder = plans.make_embedder(name) if name else None
+        yield lambda row: self._evaluate_one(row, judges, metrics)
+
+    def _evaluate_one(self, row: QuestionRow, judges: Sequence[Judge], metrics: Sequence[RetrievalMetric]) -> None:
+        key = Key(Phase.EVALUATE, row.case_id, row.question_id)
+        question = _question(row)
+        started = time.perf_counter()
+        scores: list[dict[str, Any]] = []
+        searched = self._run.store.get(Key(Phase.SEARCH, row.case_id, row.question_id))
+        answered = self._run.store.get(Key(Phase.ANSWER, row.case_id, row.question_id))
+        pieces: list[Retrieved] = []
+        if searched is not None and searched.status is Status.DONE:
+            pieces = phases.found(searched.payload)
+            cut_offs = self._plan.benchmark.retrieval.k
+            scores += phases.ranking_scores(pieces, _gold(row), metrics, cut_offs, self._plan.granularity)
+            scores += phases.code_scores(question, pieces, cut_offs)
+            if self._embedder is not None:
+                scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.settings.top_k]))
+        try:
+            if answered is not None and answered.status is Status.DONE:
+                hypothesis = answer_from_json(answered.payload, answered.seconds)
+                with paid_by(self._payer(key)):
+                    scores += phases.answer_scores(question, hypothesis, judges)
+                if pieces:
+                    shown = format_memories(pieces[: self._plan.settings.top_k], as_json=self._plan.settings.reader == "con")
+                    scores.append(phases.efficiency_score(hypothesis, shown))
+        except (ProviderError, ModelError) as error:
+            self._failed(key, error, {"scores": scores, "usage": phases.total_usage(scores)})
+            return
+        usage = phases.total_usage(scores)
+        self._finish(
+            key,
+            {"scores": scores, "usage": usage},
+            time.perf_counter() - started,
+            scores={s["metric"]: s["value"] for s in scores if s["value"] is not None},
+            cost=usage["cost_usd"],
+        )
+
+    # Records
+
+    def _inherit_failure(self, key: Key, before: Key) -> bool:
+        """What was not ingested can't be searched, what was not searched can't be answered: it fails with the same error."""
+        earlier = self._run.store.get(before)
+        if earlier is None or earlier.status is not Status.FAILED:
+            return False
+        error = earlier.error if earlier.error.startswith("[") else f"[{before.phase}] {earlier.error}"
+        self._run.done(key, status=Status.FAILED, error=error)
+        self._progress.advance(self._label, Ended(Status.FAILED))
+        return True
+
+    def _failed(self, key: Key, error: MemevalError, payload: Mapping[str, Any] = EMPTY) -> None:
+        """Record a failure of the system or a model; all other errors end the run."""
+        self._run.done(key, payload, status=Status.FAILED, error=f"{type(error).__name__}: {error}")
+        self._progress.advance(self._label, Ended(Status.FAILED))
+
+    def _finish(
+        self,
+        key: Key,
+        payload: Mapping[str, Any],
+        seconds: float,
+        *,
+        scores: Mapping[str, float] = EMPTY,
+        cost: float | None = 0.0,
+    ) -> None:
+        self._run.done(key, payload, seconds)
+        self._progress.advance(self._label, Ended(scores=scores, cost_usd=cost))
+
+    def _payer(self, key: Key) -> str:
+        return "/".join((self._run.id, key.phase, key.case_id, key.question_id, key.part))
+
+    def _scope(self, case_id: str) -> str:
+        template = self._plan.provider.scoping.run_id_format
+        return phases.scope_of(template, self._run.store.meta("scope_run"), self._plan.benchmark.name, case_id)
+
+    def _retried(self, call: Callable[[], Any]) -> Any:
+        return with_retries(call, self._policy, self._context.stop)
+
+    @contextmanager
+    def _provider(self) -> Iterator[Provider]:
+        provider = plans.make_provider(self._plan, self._context)
+        self._run.state.mkdir(parents=True, exist_ok=True)
+        try:
+            provider.open(self._run.state)
+            self._note(provider)
+            yield provider
+            self._note(provider)
+        finally:
+            provider.close()
+
+    def _note(self, provider: Provider) -> None:
+        """Keep what the provider reports of itself, such as the index that it uses in fact."""
+        if provider.capabilities.provenance:
+            self._run.store.set_meta("provider_provenance", dict(provider.provenance()))
+
+    @property
+    def _ingest_threads(self) -> int:
+        """A local provider writes one case while it embeds another; searches are one by one, so that their times are true."""
+        return self._concurrency or (LOCAL_CASES if plans.is_local(self._plan) else MODEL_THREADS)
+
+    @property
+    def provider_threads(self) -> int:
+        """For searches."""
+        return self._concurrency or (1 if plans.is_local(self._plan) else MODEL_THREADS)
+
+    @property
+    def model_threads(self) -> int:
+        """For answers."""
+        return self._concurrency or MODEL_THREADS
+
+    @property
+    def judge_threads(self) -> int:
+        """For judgements, which are quick without a model."""
+        return self.model_threads if self._plan.settings.judge_model else 1
+
+
+def _question(row: QuestionRow) -> Question:
+    return question_from_json(row.payload["question"])
+
+
+def _gold(row: QuestionRow) -> phases.Gold:
+    return phases.gold_from_json(row.payload)
+
+
+def _about_judge(judge: Judge) -> dict[str, Any]:
+    return {"name": judge.name, "prompt_hashes": dict(judge.prompt_hashes())}
+
+
+def _summed(payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sums of the numbers that a provider tells with each batch; of other values the last one."""
+    out: dict[str, Any] = {}
+    for payload in payloads:
+        for key, value in payload.items():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            out[key] = out.get(key, 0) + value if number else value
+    return out

@@ -1,0 +1,124 @@
+"""A run that takes the first phases of another one: what it inherits, and whether the two fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from memeval.errors import RunError
+from memeval.results.files import ResultsDir
+from memeval.results.store import RunStore
+from memeval.run.checkpoint import ORDER, Run, is_complete, is_running
+from memeval.run.plan import Plan, capabilities_of
+from memeval.types import Phase
+
+DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
+    Phase.INGEST: ("benchmark", "provider", "data", "variant", "provider_options", "benchmark_options", "selection"),
+    Phase.SEARCH: ("search_k", "granularity", "top_k"),
+    Phase.ANSWER: ("answering_model", "answer_prompt", "reader", "model_options"),
+    Phase.EVALUATE: ("judge", "judge_model", "judge_prompt", "judge_model_options", "embedder"),
+})  # fmt: skip
+"""Settings that decide what a phase does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Another run, whose records up to (without) phase `first` are taken."""
+
+    run: str
+    first: Phase
+
+
+def adoption(results: ResultsDir, plan: Plan, source: Source) -> dict[str, str]:
+    """What a new run keeps to take over from its source. Raises RunError when the two don't fit."""
+    folder = results.find(source.run).resolve()
+    _check_source(plan, folder, source.first)
+    return {"folder": str(folder), "first": str(source.first)}
+
+
+def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
+    """Take over from the source run; after a crash this is done again. Raises RunError when it does not fit any more."""
+    folder, first = Path(wanted["folder"]), Phase(wanted["first"])
+    _check_source(plan, folder, first)
+    with RunStore(folder / "run.db") as source:
+        run.adopt(source, folder, first)
+
+
+def check_specs(store: RunStore, plan: Plan, run: str) -> None:
+    """Raises RunError when the files of benchmark or provider say something else than when the run began."""
+    for name, here in (("benchmark", plan.benchmark_json()), ("provider", plan.provider_json())):
+        if _comparable(store.meta(f"{name}_spec")) != _comparable(here):
+            raise RunError(
+                f"The file of {name} {here['name']} has changed since {run} began.",
+                fix="Undo the change, or start a new run.",
+            )
+
+
+def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a server listens may change between two starts."""
+    return {key: value for key, value in spec.items() if key != "connection"}
+
+
+def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
+    """The settings of a run that decide its phases before `first`. Raises RunError when it never got its settings."""
+    told = store.meta("settings")
+    if told is None:
+        raise RunError(f"Run {store.path.parent.name} ended before it began.", fix="Name another run.")
+    return {name: told[name] for phase in ORDER[: ORDER.index(first)] for name in DECIDES[phase]}
+
+
+def _check_source(plan: Plan, folder: Path, first: Phase) -> None:
+    """Raises RunError unless the phases before `first` of the run in the folder are those that the plan asks for."""
+    with RunStore(folder / "run.db") as source:
+        _check_settings(plan, source, folder.name, first)
+        check_specs(source, plan, f"run {folder.name}")
+        for phase in ORDER[: ORDER.index(first)]:
+            if not is_complete(source, phase):
+                raise RunError(f"Phase {phase} of run {folder.name} is not complete.", fix=f"memeval eval --resume {folder.name}")
+        if source.meta("hypotheses") and first in (Phase.SEARCH, Phase.ANSWER):
+            raise RunError(f"Run {folder.name} holds answers of another program only.", fix="Take --phase evaluate.")
+    if first is Phase.SEARCH:
+        _check_state(folder)
+
+
+def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> None:
+    ours = plan.settings.to_json()
+    for key, theirs in inherited(source, first).items():
+        if key == "data":
+            continue  # its questions are taken, wherever the file lies now
+        if key == "provider_options" and first is Phase.SEARCH:
+            theirs, here = _ingest_options(plan, theirs), _ingest_options(plan, ours[key])
+        elif key == "top_k" and first is Phase.ANSWER:
+            here = max(theirs, ours[key])
+        else:
+            here = ours[key]
+        if _plain(theirs) != _plain(here):
+            raise RunError(
+                f"Run {name} has --{key.replace('_', '-')} {_plain(theirs)}, not {_plain(here)}.",
+                fix=f"--phase {first} reuses what it did before that; leave that flag out, or begin with an earlier phase.",
+            )
+
+
+def _ingest_options(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A provider's options without those that act at the search alone."""
+    late = capabilities_of(plan).search_options
+    return {key: value for key, value in {**plan.provider.options, **given}.items() if key not in late}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON gives it back."""
+    return json.dumps(value, sort_keys=True, default=list)
+
+
+def _check_state(folder: Path) -> None:
+    """A search needs what the provider keeps, and nobody who writes there meanwhile."""
+    if not (folder / "state").is_dir():
+        raise RunError(
+            f"Run {folder.name} keeps no state to search in.", fix="Name a run that ingested, not one that was merged."
+        )
+    if is_running(folder):
+        raise RunError(f"A runner works on run {folder.name}.", fix="Wait until it has ended.")
