@@ -52,7 +52,7 @@ def _open(machine: Machine, subject: ClientSubject) -> Run:
     """The cell's run, new or as it was left."""
     if subject.run_id not in machine.results.run_ids():
         return engine.start(machine.results, subject.run_id, subject.settings(), subject)
-    run, _ = engine.reopen(machine.results, subject.run_id, lambda settings: subject)
+    run, _ = engine.reopen(machine.results, subject.run_id, lambda run: subject)
     if machine.retry_failed:
         run.forget_failed()
     return run

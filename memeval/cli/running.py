@@ -169,7 +169,7 @@ def merge_shards(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
             click.echo(str(file))
         return
     with merge(ctx.results, names, run_id) as opened:
-        _tell(engine.report(opened, subject_of(context)(opened.settings)))
+        _tell(engine.report(opened, subject_of(context)(opened)))
 
 
 def _cells(values: dict[str, Any]) -> list[tuple[str, str]]:

@@ -104,11 +104,11 @@ def start(results: ResultsDir, run_id: str, settings: Settings, subject: Subject
     return Run.create(results, run_id, settings, {**subject.about(), "provenance": provenance()})
 
 
-def reopen(results: ResultsDir, run: str, make: Callable[[Settings], AnySubject]) -> tuple[Run, AnySubject]:
-    """Open an existing run with its subject, made from its settings. Raises RunError when it has changed since."""
+def reopen(results: ResultsDir, run: str, make: Callable[[Run], AnySubject]) -> tuple[Run, AnySubject]:
+    """Open an existing run with its subject. Raises RunError when it has changed since."""
     opened = Run.resume(results, run)
     try:
-        subject = make(opened.settings)
+        subject = make(opened)
         subject.check_unchanged(opened)
         _note_change_of_code(opened.store)
     except BaseException:

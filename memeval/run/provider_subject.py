@@ -52,9 +52,14 @@ def check(
     return ProviderSubject(plan, context, adopt)
 
 
-def subject_of(context: RunContext) -> Callable[[Settings], ProviderSubject]:
-    """Makes the subject of an existing run from its settings; see `engine.reopen`."""
-    return lambda settings: ProviderSubject(plans.make_plan(settings, context.catalog), context)
+def subject_of(context: RunContext) -> Callable[[Run], ProviderSubject]:
+    """Makes the subject of an existing run; see `engine.reopen`. It raises RunError for a run of another kind of subject."""
+
+    def make(run: Run) -> ProviderSubject:
+        refuse_client_run(run.store)
+        return ProviderSubject(plans.make_plan(run.settings, context.catalog), context)
+
+    return make
 
 
 def bare_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
@@ -99,7 +104,6 @@ class ProviderSubject:
 
     def check_unchanged(self, run: Run) -> None:
         """Raises RunError when the files of benchmark or provider say something else now."""
-        refuse_client_run(run.store)
         reuse.check_specs(run.store, self._plan, f"run {run.id}")
 
     def plan(self, run: Run) -> None:
