@@ -218,8 +218,17 @@ def refreshed(text: str) -> str:
     return BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match['name']]()}{match[3]}", text)
 
 
+HELP = ROOT / "memoryd" / "cli" / "help.txt"
+
+
+def root_help() -> str:
+    """What `memoryd --help` prints without loading anything."""
+    return command_help(app(), ("memoryd",)) + "\n"
+
+
 def main() -> None:
-    """Rewrite the blocks of all documents."""
+    """Rewrite the blocks of all documents, and the help of the root command."""
+    HELP.write_text(root_help(), "utf-8")
     for path in documents():
         old = path.read_text("utf-8")
         new = refreshed(old)

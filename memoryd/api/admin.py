@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from memoryd import __version__
-from memoryd.api.parameters import Nothing, count, request, text
+from memoryd.api.parameters import Nothing, count, path, request, text
 from memoryd.api.registry import Caller, Tool, operation
 from memoryd.api.sessions import run_totals
 from memoryd.clock import to_iso
@@ -147,7 +147,7 @@ def log(runtime: Runtime, request: ReadLog, caller: Caller) -> Log:
 class ReadSessions:
     """What to read."""
 
-    transcript: str = text(help="A session log (.jsonl); default: all known sessions.", person_only=True)
+    transcript: str = path(help="A session log (.jsonl); default: all known sessions.", person_only=True)
 
 
 class Waiting(TypedDict):

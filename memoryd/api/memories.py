@@ -695,13 +695,13 @@ class UpdateMemory:
 
     id: str = memory_id()
     content: str = text("The new statement.", model_limit=MAX_TEXT, help="New wording; without it the file opens in $EDITOR.")
-    kind: Kind | None = kind_parameter(help="")
-    polarity: Polarity | None = polarity_parameter(help="")
+    kind: Kind | None = kind_parameter()
+    polarity: Polarity | None = polarity_parameter()
     tags: tuple[str, ...] | None = tags_parameter(default=None, help="Replaces all tags; may be repeated.")
     asked_as: tuple[str, ...] | None = asked_as_parameter(default=None)
     confidence: float | None = share("How sure it is, 0..1.")
     valid_to: datetime | None = moment("When it stopped being true, ISO 8601.")
-    scope: Scope | None = choice(Scope, "Who it is for.")
+    scope: Scope | None = choice(Scope, "Who it is for.", help="For you everywhere, or for the project.")
     pinned: bool | None = flag(
         default=None, flags=("--pin/--unpin",), help="Keep it from fading, merging and removal.", in_tool=False
     )
@@ -848,7 +848,7 @@ def _hide(runtime: Runtime, item: MemoryItem, caller: Caller) -> MemoryItem:
 class Restore:
     """Which memory."""
 
-    id: str = memory_id()
+    id: str = memory_id(argument=True)
 
 
 class RestoredMemory(TypedDict):

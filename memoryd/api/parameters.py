@@ -132,6 +132,11 @@ class Id(Text):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilePath(Text):
+    """A path on this machine; a command makes it absolute, as the daemon works elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice(Parameter):
     """One member of an enum."""
 
@@ -429,6 +434,11 @@ def _field(make: Callable[..., Parameter], default: Any, required: bool, **about
 def text(description: str = "", *, default: str | None = "", required: bool = False, **about: Any) -> Any:
     """A text: `limit` characters, `model_limit` for a model; `words` takes all words of a command."""
     return _field(Text, default, required, description=description, **about)
+
+
+def path(*, required: bool = False, **about: Any) -> Any:
+    """A path as text, empty when an optional one is absent."""
+    return _field(FilePath, "", required, **about)
 
 
 def memory_id(*, required: bool = True, **about: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from memoryd.api.parameters import Nothing, request, text
+from memoryd.api.parameters import Nothing, path, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.errors import InputError, NotFoundError
 from memoryd.project import name_of
@@ -24,7 +24,7 @@ MOST_MOVED = 1_000_000
 class Switch:
     """A session, or a project: by name, by a folder of it, or that of the caller's folder."""
 
-    folder: str = text(help="A folder of the project (default: this one).", argument=True)
+    folder: str = path(help="A folder of the project (default: this one).", argument=True)
     session: str | None = text(default=None, help="One session instead of a project.")
     project: str = text(help="The project with this id or name, wherever you are.")
 

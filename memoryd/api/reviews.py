@@ -151,7 +151,7 @@ class Confirmed(TypedDict):
 
 @operation(Confirm, Confirmed, command="confirm", person_only=True)
 def confirm(runtime: Runtime, request: Confirm, caller: Caller) -> Confirmed:
-    """Keep memories on the person's word: candidates become active, and each counts as confirmed.
+    """Keep memories on your word: candidates become active, and each counts as confirmed by you.
 
     Who said it stays as it is: a finding of the agent that was confirmed is still no wish of the user.
     """

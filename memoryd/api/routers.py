@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from memoryd.api.parameters import Nothing, flag, request, text
+from memoryd.api.parameters import Nothing, flag, path, request
 from memoryd.api.registry import Caller, operation
 from memoryd.errors import ConfigError, InputError
 from memoryd.files import write_atomic
@@ -32,8 +32,8 @@ class RouterState(Used):
 class TrainRouter:
     """What to learn from, and where to write it."""
 
-    labels: str = text(help="JSON with labelled queries, instead of those that come with memoryd.")
-    out: str = text(help="Write it there, where it is not used, instead of into the home folder.")
+    labels: str = path(help="JSON with labelled queries, instead of those that come with memoryd.")
+    out: str = path(help="Write it there, where it is not used, instead of into the home folder.")
     feedback: bool = flag(
         default=True, flags=("--feedback/--no-feedback",), help="Also learn from prompts whose memories were of use (default)."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from memoryd.api.parameters import flag, request, text
+from memoryd.api.parameters import flag, path, request, text
 from memoryd.api.registry import Caller, operation
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Export:
     """Where to."""
 
-    path: str = text(required=True, help="A .tar.gz or .jsonl file.")
+    path: str = path(required=True, argument=True, help="A .tar.gz or .jsonl file.")
     project: str = text(help="Only this project.")
     force: bool = flag(help="Overwrite the file if it exists.")
 
@@ -42,14 +42,14 @@ def export(runtime: Runtime, request: Export, caller: Caller) -> Exported:
 class ImportFile:
     """An export."""
 
-    path: str = text(required=True, help="A file that `export` wrote.")
+    path: str = path(required=True, help="A file that `export` wrote.")
 
 
 @request
 class ImportFolder:
     """A folder of Claude Code's projects."""
 
-    folder: str = text(required=True, help="The projects folder.")
+    folder: str = path(required=True, help="The projects folder.")
 
 
 class Imported(TypedDict):
@@ -88,6 +88,6 @@ def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) 
     from memoryd.transfer import importing
 
     found = importing.find_transcripts(Path(request.folder))
-    for path in found:
-        runtime.state.enqueue(str(path), path.stem, "", "import")
-    return {"queued": len(found), "sessions": [path.stem for path in found]}
+    for file in found:
+        runtime.state.enqueue(str(file), file.stem, "", "import")
+    return {"queued": len(found), "sessions": [file.stem for file in found]}

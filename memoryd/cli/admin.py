@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,16 +10,13 @@ from typing import Any
 
 import click
 
-from memoryd import doctor as checks
+from memoryd.api import admin, transfer
+from memoryd.api import projects as project_operations
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.clock import SystemClock
 from memoryd.config import OLD_READERS, READERS, with_flags
-from memoryd.daydream.draft import dry_run, requests
-from memoryd.daydream.extractors import ENDPOINT, make_extractor
-from memoryd.daydream.model_extract import print_prompt as as_text
-from memoryd.embed import make_embedder
 from memoryd.errors import InputError
-from memoryd.llm import UnansweredError, request_id
 from memoryd.types import Message
 
 POLL_SECONDS = 0.3
@@ -84,6 +82,8 @@ def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
 @click.pass_context
 def doctor(ctx: click.Context) -> None:
     """Check everything and say how to mend what is wrong. Exit code 1 when something is."""
+    from memoryd import doctor as checks
+
     context: Context = ctx.obj
     results = checks.run_checks(context.settings)
     if context.fault is not None:
@@ -98,7 +98,7 @@ def doctor(ctx: click.Context) -> None:
 
 
 @click.command()
-@click.option("--transcript", type=click.Path(path_type=Path), help="A session log (.jsonl); default: all known sessions.")
+@takes(admin.daydream, "transcript")
 @click.option("--reader", type=click.Choice(READERS), help="Overrule the setting (with --dry-run).")
 @click.option("--extractor", "reader", type=click.Choice([*READERS, *OLD_READERS]), help="The old name of --reader.")
 @click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; write nothing, need no daemon.")
@@ -112,7 +112,7 @@ def doctor(ctx: click.Context) -> None:
 def daydream(
     context: Context,
     /,
-    transcript: Path | None,
+    transcript: str | None,
     reader: str | None,
     dry: bool,
     record: Path | None,
@@ -130,20 +130,25 @@ def daydream(
         return
     if reader:
         raise InputError("--reader works with a dry run only.", fix="Set 'reader' in config.toml to change it for good.")
-    context.call("daydream", transcript=str(transcript.absolute()) if transcript else None)
+    context.call("daydream", transcript=transcript)
     result = _wait_for_daydreams(context)
     if not context.show(result):
         context.output.line(f"done; {len(result['failing'])} failing")
 
 
-def _named(transcript: Path | None) -> Path:
+def _named(transcript: str | None) -> Path:
     if transcript is None:
         raise InputError("This needs --transcript FILE.", fix="Name a session's .jsonl file.")
-    return transcript
+    return Path(transcript)
 
 
-def _print_prompts(context: Context, /, transcript: Path | None, replay: Path | None) -> None:
+def _print_prompts(context: Context, /, transcript: str | None, replay: Path | None) -> None:
     """With answers to replay, up to the first request that has none: the later ones depend on it."""
+    from memoryd.daydream.draft import requests
+    from memoryd.daydream.extractors import ENDPOINT, make_extractor
+    from memoryd.daydream.model_extract import print_prompt as as_text
+    from memoryd.llm import UnansweredError, request_id
+
     path, settings = _named(transcript), with_flags(context.settings, reader=ENDPOINT)
     reader = make_extractor(settings, replay=replay) if replay else None
     found: list[list[Message]] = []
@@ -162,7 +167,11 @@ def _print_prompts(context: Context, /, transcript: Path | None, replay: Path | 
         context.output.line("Nothing would be sent.")
 
 
-def _dry_run(context: Context, /, transcript: Path | None, reader: str | None, record: Path | None, replay: Path | None) -> None:
+def _dry_run(context: Context, /, transcript: str | None, reader: str | None, record: Path | None, replay: Path | None) -> None:
+    from memoryd.daydream.draft import dry_run
+    from memoryd.daydream.extractors import make_extractor
+    from memoryd.embed import make_embedder
+
     path, settings = _named(transcript), with_flags(context.settings, reader=reader)
     embedder = make_embedder(settings) if settings.rank != "bm25" else None
     chosen = make_extractor(settings, record=record, replay=replay, embedder=embedder)
@@ -235,8 +244,7 @@ def reindex(context: Context, /, wait: bool, keys: bool) -> None:
 
 
 @click.command()
-@click.option("--session", help="Only this session.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
+@takes(admin.log, "session", "limit")
 @json_option
 @pass_context
 def log(context: Context, /, session: str | None, limit: int) -> None:
@@ -297,42 +305,43 @@ def _import_from_claude(context: Context, /, folder: str, memory: bool, transcri
 
 
 @click.command()
-@click.argument("target", type=click.Path(path_type=Path))
-@click.option("--project", help="Only this project.")
-@click.option("--force", is_flag=True, default=None, help="Overwrite TARGET if it exists.")
+@takes(transfer.export, target="path", project="project", force="force")
 @json_option
 @pass_context
-def export(context: Context, /, target: Path, project: str | None, force: bool | None) -> None:
+def export(context: Context, /, target: str, **options: Any) -> None:
     """Write all memories into TARGET (.tar.gz or .jsonl)."""
-    result = context.call("export", timeout=LONG, path=str(target.absolute()), project=project, force=force)
+    result = context.call("export", timeout=LONG, path=target, **options)
     if not context.show(result):
         context.output.line(f"{result['memories']} memories, {result['bytes']} bytes: {result['path']}")
 
 
-def _switch(name: str, help_text: str) -> Callable[..., None]:
-    def run(context: Context, folder: Path | None, session: str | None, project: str | None) -> None:
-        if folder is not None and not folder.is_dir():
-            raise InputError(f"There is no folder {folder}.", fix="Check the path, or name a project: --project NAME")
-        result = context.call(name, folder=str(folder.absolute()) if folder else None, session=session, project=project)
-        if not context.show(result):
-            context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}")
-
-    run.__doc__ = help_text
-    return run
-
-
-def _switch_command(name: str, help_text: str) -> click.Command:
-    command = click.command(name)(pass_context(_switch(name, help_text)))
-    command.params += [
-        click.Argument(["folder"], required=False, type=click.Path(path_type=Path)),
-        click.Option(["--session"], help="One session instead of a project."),
-        click.Option(["--project"], help="The project with this id or name, wherever you are."),
-    ]
-    return json_option(command)
+def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
+    folder = options["folder"]
+    if folder is not None and not Path(folder).is_dir():
+        raise InputError(
+            f"There is no folder {os.path.relpath(folder)}.", fix="Check the path, or name a project: --project NAME"
+        )
+    result = context.call(name, **options)
+    if not context.show(result):
+        context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}")
 
 
-off = _switch_command("off", "Switch memory off for a project (default: this folder's): nothing is read, nothing is handed out.")
-on = _switch_command("on", "Switch memory on again.")
+@click.command()
+@takes(project_operations.off)
+@json_option
+@pass_context
+def off(context: Context, /, **options: Any) -> None:
+    """Switch memory off for a project (default: this folder's): nothing is read, nothing is handed out."""
+    _switch(context, "off", options)
+
+
+@click.command()
+@takes(project_operations.on)
+@json_option
+@pass_context
+def on(context: Context, /, **options: Any) -> None:
+    """Switch memory on again."""
+    _switch(context, "on", options)
 
 
 @click.group(invoke_without_command=True)

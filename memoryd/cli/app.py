@@ -1,30 +1,82 @@
-"""All commands under one root."""
+"""All commands under one root. A command's module is loaded when it is typed."""
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from memoryd.cli import admin, console, dreams, graph, memories, processes, review, router, sessions, settings
-from memoryd.cli.root import Root, cli
+import click
+
+from memoryd.api.registry import Operation, operations
+from memoryd.cli.root import Context, Root, cli, json_option, pass_context
 
 BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
+MODULES = {
+    "memories": "overview search remember show edit forget list related timeline governance handoff",
+    "review": "review",
+    "graph": "graph",
+    "router": "router",
+    "dreams": "dream proposals undo journal why",
+    "admin": "status doctor daydream reindex log import export off on projects",
+    "sessions": "sessions",
+    "settings": "config setup",
+    "console": "console",
+    "processes": "daemon mcp hook completion",
+}
+_MODULE_OF = {name: module for module, names in MODULES.items() for name in names.split()}
 
 
-def app() -> Root:
-    """The root command with every command registered."""
-    for module in (memories, review, graph, router, dreams, admin, sessions, settings, console, processes):
-        for command in module.COMMANDS:
-            cli.add_command(command)
+def command_names() -> list[str]:
+    """The names of all commands: those written by hand, and those made from an operation."""
+    return sorted([*_MODULE_OF, *(entry.command for entry in operations().values() if entry.command)])
+
+
+def load_command(name: str) -> click.Command | None:
+    """The command of this name."""
+    if module := _MODULE_OF.get(name):
+        found: tuple[click.Command, ...] = import_module(f"memoryd.cli.{module}").COMMANDS
+        return next(command for command in found if command.name == name)
+    made = next((entry for entry in operations().values() if entry.command == name), None)
+    return None if made is None else _made(made)
+
+
+def _made(operation: Operation[Any, Any]) -> click.Command:
+    """A command that takes the parameters of an operation and prints its answer."""
+    from memoryd.cli.options import takes
+
+    def run(context: Context, /, **params: Any) -> None:
+        result = context.call(operation.name, **params)
+        if not context.show(result):
+            context.output.answer(result)
+
+    command = click.command(operation.command, help=operation.summary)
+    return command(takes(operation)(json_option(pass_context(run))))
+
+
+def lazy_app() -> Root:
+    """The root command; it loads each command when it is asked for."""
+    cli.load_from(command_names, load_command)
     return cli
 
 
+def app() -> Root:
+    """The root command with every command registered, for the documents."""
+    root = lazy_app()
+    for name in command_names():
+        command = load_command(name)
+        assert command is not None, name
+        root.add_command(command)
+    return root
+
+
 def main() -> None:
-    """Entry point of the `memoryd` script."""
+    """Run the command that was typed."""
     _open_streams()
     try:
-        app()(prog_name="memoryd", standalone_mode=True)
+        lazy_app()(prog_name="memoryd", standalone_mode=True)
     except SystemExit as end:
         sys.exit(_flushed(end.code))
     except OSError as error:  # standard output: a full disk, or a reader that has gone away

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from memoryd.api import dreams
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 
 LONG = 3600.0
@@ -93,12 +95,12 @@ def _show_proposal(context: Context, /, proposal: Mapping[str, Any]) -> None:
 
 
 @click.command()
-@click.option("--diff", is_flag=True, help="Also the lines of each file that would go and come.")
+@takes(dreams.proposals, "lines")
 @json_option
 @pass_context
-def proposals(context: Context, /, diff: bool) -> None:
+def proposals(context: Context, /, lines: bool | None) -> None:
     """List what waits for your consent, and contradictions that only you can settle."""
-    result = context.call("proposals", lines=diff or None)
+    result = context.call("proposals", lines=lines)
     if context.show(result):
         return
     for proposal in result["proposals"]:
@@ -117,7 +119,7 @@ def proposals(context: Context, /, diff: bool) -> None:
 
 @click.command()
 @click.argument("id", required=False)
-@click.option("--only", multiple=True, metavar="MEMORY", help="Of a journal entry only this memory's change. May be repeated.")
+@takes(dreams.undo, "only")
 @json_option
 @pass_context
 def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
@@ -136,13 +138,12 @@ def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
 
 @click.command()
 @click.argument("id", required=False)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--diff", is_flag=True, help="Of an entry: also the lines of each file that went and came.")
+@takes(dreams.journal, "limit", "lines")
 @json_option
 @pass_context
-def journal(context: Context, /, id: str | None, limit: int, diff: bool) -> None:
+def journal(context: Context, /, id: str | None, limit: int, lines: bool | None) -> None:
     """List what dreams did, newest first, or show one entry with every change and its reason."""
-    result = context.call("journal", id=id, limit=limit, lines=diff or None)
+    result = context.call("journal", id=id, limit=limit, lines=lines)
     if context.show(result):
         return
     if id:
@@ -166,7 +167,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 @click.command()
-@click.argument("id")
+@takes(dreams.why)
 @json_option
 @pass_context
 def why(context: Context, /, id: str) -> None:

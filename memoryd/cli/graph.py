@@ -7,20 +7,16 @@ from typing import Any
 
 import click
 
-from memoryd.cli.memories import project_option
+from memoryd.api import graph as operations
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.types import LinkType
 
-TYPES = click.Choice([type.value for type in LinkType], case_sensitive=False)
 WIDTH = 60
 
 
 @click.command("graph")
 @click.argument("id_or_name", required=False)
-@click.option("--depth", default=1, show_default=True, type=click.IntRange(1, 2), help="So many edges away.")
-@click.option("--type", "types", multiple=True, type=TYPES, help="Only edges of this type; may be repeated.")
-@click.option("--most", default=60, show_default=True, type=click.IntRange(2, 200), help="At most so many nodes.")
-@project_option
+@takes(operations.graph, "depth", "types", "most", "project")
 @json_option
 @pass_context
 def graph(context: Context, /, id_or_name: str | None, **options: Any) -> None:

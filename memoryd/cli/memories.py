@@ -8,47 +8,25 @@ from typing import Any
 
 import click
 
+from memoryd.api import memories, views
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.codec import is_id
 from memoryd.errors import BrokenFileError, InputError
 from memoryd.files import write_atomic
-from memoryd.stores import memory_file
-from memoryd.types import Backend, Kind, LinkType, Polarity, Scope, Source, Status
-
-KINDS = click.Choice([kind.value for kind in Kind])
-SCOPES = click.Choice([scope.value for scope in Scope])
-project_option = click.option("--project", help="Project id or name; 'all' for every project (default: this folder's).")
-kinds_option = click.option("--kind", "kinds", multiple=True, type=KINDS, help="Only this kind; may be repeated.")
-SOURCES = click.Choice([source.value for source in Source])
-sources_option = click.option("--source", "sources", multiple=True, type=SOURCES, help="Only from this source; may be repeated.")
-status_option = click.option("--status", type=click.Choice([*(s.value for s in Status), "all"]), help="Default: active.")
-tags_option = click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated.")
-after_option = click.option("--after", help="Recorded at or after this time.")
-before_option = click.option("--before", help="Recorded before this time.")
+from memoryd.types import Status
 
 
 @click.command()
-@click.argument("query", nargs=-1, required=True)
-@click.option("-k", default=8, show_default=True, type=click.IntRange(1, 50), help="At most this many.")
-@project_option
-@kinds_option
-@sources_option
-@tags_option
-@click.option("--session", help="Only from this session.")
-@status_option
-@after_option
-@before_option
-@click.option("--as-of", help="What memory held at that time.")
-@click.option("--valid-at", help="What was true at that time.")
-@click.option("--old", "include_old", is_flag=True, help="Superseded memories too.")
-@click.option("--backend", type=click.Choice([b.value for b in Backend]), help="Overrule the router.")
+@takes(memories.recall, "query", "k", "project", "kinds", "sources", "tags", "session", "status", "after", "before")
+@takes(memories.recall, "as_of", "valid_at", "include_old", "backend")
 @click.option("--explain", is_flag=True, help="Say which way it was found and how each score came about.")
-@click.option("--weak", is_flag=True, default=None, help="Also what lies below the floor.")
+@takes(memories.recall, "weak")
 @json_option
 @pass_context
-def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters: Any) -> None:
+def search(context: Context, /, explain: bool, **filters: Any) -> None:
     """Find the memories that answer a question."""
-    result = context.call("recall", query=" ".join(query), **filters)
+    result = context.call("recall", **filters)
     if context.show(result):
         return
     _handoffs(context, result.get("handoffs", []))
@@ -72,18 +50,12 @@ def search(context: Context, /, query: tuple[str, ...], explain: bool, **filters
 
 
 @click.command()
-@click.argument("content", nargs=-1, required=True)
-@click.option("--kind", type=KINDS, default=Kind.NOTE.value, show_default=True)
-@click.option("--polarity", type=click.Choice([p.value for p in Polarity]), help="Show it under know, do or don't.")
-@click.option("--scope", type=SCOPES, help="For you everywhere, or for the project (default).")
-@click.option("--tag", "tags", multiple=True, help="May be repeated.")
-@click.option("--pin", "pinned", is_flag=True, default=None, help="Never decayed, merged or removed.")
-@project_option
+@takes(memories.remember, "content", "kind", "polarity", "scope", "tags", "asked_as", "valid_from", "pinned", "project")
 @json_option
 @pass_context
-def remember(context: Context, /, content: tuple[str, ...], **fields: Any) -> None:
+def remember(context: Context, /, **fields: Any) -> None:
     """Keep a statement."""
-    result = context.call("remember", content=" ".join(content), **fields)
+    result = context.call("remember", **fields)
     if not context.show(result):
         context.output.line(f"{result['status']}  {result['id']}  {result['path']}")
         _tell_secrets(context, result)
@@ -124,12 +96,7 @@ def _evidence(context: Context, /, found: dict[str, Any]) -> None:
 
 @click.command()
 @click.argument("id")
-@click.option("--content", help="New wording; without it the file opens in $EDITOR.")
-@click.option("--kind", type=KINDS)
-@click.option("--polarity", type=click.Choice([p.value for p in Polarity]))
-@click.option("--scope", type=SCOPES)
-@click.option("--tag", "tags", multiple=True, help="Replaces all tags; may be repeated.")
-@click.option("--pin/--unpin", "pinned", default=None)
+@takes(memories.update_memory, "content", "kind", "polarity", "scope", "tags", "asked_as", "confidence", "valid_to", "pinned")
 @json_option
 @pass_context
 def edit(context: Context, /, id: str, **changes: Any) -> None:
@@ -174,6 +141,8 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
 
 def _problem(path: Path, before: bytes, after: bytes) -> str:
     """What stands against putting the edited bytes in the memory's place; empty when nothing does."""
+    from memoryd.stores import memory_file  # needed for this alone
+
     try:
         now = memory_file.read(after, str(path), path.name, 0).item.id
     except BrokenFileError as error:
@@ -196,19 +165,19 @@ def _edit_again(context: Context, problem: str) -> bool:
 
 @click.command()
 @click.argument("ids", nargs=-1)
-@click.option("--purge", is_flag=True, help="Remove the file for good instead of hiding it.")
+@takes(memories.forget, "purge")
 @click.option("--project", help="All memories of the project with this id or name; asks for its name.")
 @click.option("--yes", is_flag=True, help="With --project: don't ask.")
 @json_option
 @pass_context
-def forget(context: Context, /, ids: tuple[str, ...], purge: bool, project: str | None, yes: bool) -> None:
+def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, project: str | None, yes: bool) -> None:
     """Hide memories for good; copies of them are refused from now on."""
     if project:
         _forget_project(context, project, yes, alone=not ids and not purge)
         return
     if not ids:
         raise InputError("forget: what?", fix="Name memories by their ids, or give --project.")
-    results = [context.call("forget", id=id, purge=purge or None) for id in ids]
+    results = [context.call("forget", id=id, purge=purge) for id in ids]
     if not context.show({"forgotten": results}):
         for result in results:
             back = "" if purge else f"  (undo: memoryd restore {result['id']})"
@@ -237,30 +206,9 @@ def _forget_project(context: Context, /, project: str, yes: bool, *, alone: bool
             context.output.line(f"bring them back: memoryd undo {result['entry']}", "dim")
 
 
-@click.command()
-@click.argument("id")
-@json_option
-@pass_context
-def restore(context: Context, /, id: str) -> None:
-    """Bring back a forgotten, superseded or deleted memory."""
-    result = context.call("restore", id=id)
-    if not context.show(result):
-        context.output.memories([result["memory"]])
-
-
 @click.command("list")
-@project_option
-@kinds_option
-@tags_option
-@sources_option
-@status_option
-@click.option("--session", help="Only from this session.")
-@after_option
-@before_option
-@click.option("--as-of", help="What memory held at that time.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--offset", default=0, type=click.IntRange(0))
-@click.option("--cursor", help="Go on behind the page that gave this as `next` (see --json); as quick on every page.")
+@takes(memories.list_memories, "project", "kinds", "tags", "sources", "status", "session", "after", "before", "as_of")
+@takes(memories.list_memories, "limit", "offset", "cursor")
 @json_option
 @pass_context
 def list_(context: Context, /, **filters: Any) -> None:
@@ -274,10 +222,7 @@ def list_(context: Context, /, **filters: Any) -> None:
 
 @click.command()
 @click.argument("id_or_entity")
-@click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 4))
-@click.option("--type", "types", multiple=True, type=click.Choice([t.value for t in LinkType]))
-@click.option("-k", default=10, show_default=True, type=click.IntRange(1, 50))
-@project_option
+@takes(memories.related, "depth", "types", "k", "project")
 @json_option
 @pass_context
 def related(context: Context, /, id_or_entity: str, **options: Any) -> None:
@@ -294,24 +239,19 @@ def related(context: Context, /, id_or_entity: str, **options: Any) -> None:
 
 
 @click.command()
-@click.argument("topic", nargs=-1)
-@project_option
-@after_option
-@before_option
-@click.option("-k", default=20, show_default=True, type=click.IntRange(1, 200))
+@takes(memories.timeline, "topic", "project", "after", "before", "k")
 @json_option
 @pass_context
-def timeline(context: Context, /, topic: tuple[str, ...], **options: Any) -> None:
+def timeline(context: Context, /, **options: Any) -> None:
     """Show what was learnt, replaced and forgotten, newest first."""
-    result = context.call("timeline", topic=" ".join(topic) or None, **options)
+    result = context.call("timeline", **options)
     if not context.show(result):
         rows = [(event["at"][:16], event["change"], event["id"], event["content"]) for event in result["events"]]
         context.output.table(("when", "what", "id", "memory"), rows)
 
 
 @click.command()
-@project_option
-@click.option("--budget", type=click.IntRange(0, 20_000), help="Token budget (default: the setting session_budget).")
+@takes(memories.governance, "project", "budget")
 @json_option
 @pass_context
 def governance(context: Context, /, **options: Any) -> None:
@@ -324,7 +264,7 @@ def governance(context: Context, /, **options: Any) -> None:
 
 
 @click.command()
-@project_option
+@takes(views.overview, "project")
 @json_option
 @pass_context
 def overview(context: Context, /, project: str | None) -> None:
@@ -338,20 +278,7 @@ def overview(context: Context, /, project: str | None) -> None:
 
 
 @click.command()
-@click.argument("id")
-@click.argument("other")
-@click.option("--content", help="Wording of the one that takes their place (default: that of the first).")
-@json_option
-@pass_context
-def merge(context: Context, /, id: str, other: str, content: str | None) -> None:
-    """Put one memory in the place of two that say the same; both stay readable."""
-    result = context.call("merge", id=id, other=other, content=content)
-    if not context.show(result):
-        context.output.memories([result["memory"]])
-
-
-@click.command()
-@click.option("--project", help="Of this project (id or name) instead of this folder's.")
+@takes(memories.handoff, "project")
 @json_option
 @pass_context
 def handoff(context: Context, /, project: str | None) -> None:
@@ -370,4 +297,4 @@ def _handoffs(context: Context, /, handoffs: list[dict[str, str]]) -> None:
         context.output.line(f"  {entry['text']}")
 
 
-COMMANDS = (overview, search, remember, show, edit, merge, forget, restore, list_, related, timeline, governance, handoff)
+COMMANDS = (overview, search, remember, show, edit, forget, list_, related, timeline, governance, handoff)

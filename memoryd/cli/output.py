@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress
-from rich.table import Table
 
 from memoryd.errors import MemorydError
 from memoryd.text import visible
+
+if TYPE_CHECKING:  # only a terminal needs it, and it takes longer to load than all else of a command
+    from rich.console import Console
+    from rich.progress import Progress
 
 STYLE = {"rule": "bold red", "preference": "magenta", "decision": "cyan", "fix": "green", "dead_end": "yellow"}
 
 
 def _plain(text: object) -> str:
+    from rich.markup import escape
+
     return escape(visible(str(text)))
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether colour and tables are wanted; a pipe gets them if it is forced to."""
+    return stream.isatty() or bool(os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1")
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode("utf-8")
 
 
 class Output:
@@ -27,13 +40,23 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self._out = Console(highlight=False, soft_wrap=True)
-        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    @cached_property
+    def _out(self) -> Console:
+        from rich.console import Console
+
+        return Console(highlight=False, soft_wrap=True)
+
+    @cached_property
+    def _err(self) -> Console:
+        from rich.console import Console
+
+        return Console(stderr=True, highlight=False, soft_wrap=True)
 
     @property
     def is_interactive(self) -> bool:
         """Whether a person can be asked: both standard input and output are a terminal."""
-        return self._out.is_terminal and sys.stdin.isatty()
+        return sys.stdout.isatty() and sys.stdin.isatty()
 
     def json(self, value: Any) -> None:
         """Print one JSON value."""
@@ -41,26 +64,38 @@ class Output:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print a line; the text is never read as markup."""
-        self._out.print(_plain(text), style=style or None)
+        if _is_terminal(sys.stdout):
+            self._out.print(_plain(text), style=style or None)
+        else:
+            sys.stdout.write(visible(text) + "\n")
 
     def note(self, text: str) -> None:
         """Print a remark on standard error."""
-        self._err.print(_plain(text), style="dim")
+        if _is_terminal(sys.stderr):
+            self._err.print(_plain(text), style="dim")
+        else:
+            sys.stderr.write(visible(text) + "\n")
 
     def error(self, error: MemorydError) -> None:
         """Print what went wrong and what to do."""
         if self.as_json:
             self.json({"error": {"code": error.code, "message": error.message, "fix": error.fix}})
+        if not _is_terminal(sys.stderr):
+            fix = f"fix   {visible(error.fix)}\n" if error.fix else ""
+            sys.stderr.write(f"error {visible(error.message)}\n{fix}")
+            return
         self._err.print(f"[bold red]error[/] {_plain(error.message)}")
         if error.fix:
             self._err.print(f"[bold]fix[/]   {_plain(error.fix)}")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print rows as a table on a terminal, tab-separated elsewhere."""
-        if not self._out.is_terminal:
+        if not _is_terminal(sys.stdout):
             for row in rows:
                 sys.stdout.write("\t".join(visible(str(cell)) for cell in row) + "\n")
             return
+        from rich.table import Table
+
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column, overflow="fold")
@@ -75,9 +110,21 @@ class Output:
             state = "" if memory["status"] == "active" else f" [{memory['status']}]"
             score = f"  {memory['relevancy']:.2f}" if "relevancy" in memory else ""
             head = f"{memory['id']}  {memory['kind']}  {when}  {memory['source']}{state}{score}"
-            self._out.print(_plain(head), style=STYLE.get(memory["kind"], "bold"))
-            self._out.print("  " + _plain(memory["content"].replace("\n", "\n  ")))
+            self.line(head, STYLE.get(memory["kind"], "bold"))
+            self.line("  " + memory["content"].replace("\n", "\n  "))
+
+    def answer(self, answer: Mapping[str, Any]) -> None:
+        """Print the answer of any operation: its memories, or all that it says."""
+        found = [answer["memory"]] if "memory" in answer else answer.get("memories")
+        if isinstance(found, list) and all(isinstance(memory, dict) and "content" in memory for memory in found):
+            self.memories(found)
+            if secrets := answer.get("left_out_secrets"):
+                self.line(secrets, "yellow")
+        else:
+            self.table(("", ""), [(name, _shown(value)) for name, value in answer.items() if value not in (None, "", [], {})])
 
     def progress(self) -> Progress:
         """A progress display on standard error; silent when that is no terminal."""
+        from rich.progress import Progress
+
         return Progress(console=self._err, transient=True, disable=not self._err.is_terminal)

@@ -1,4 +1,4 @@
-"""`memoryd review` and `memoryd confirm`: look at what was learnt, and keep, edit or forget it."""
+"""`memoryd review`: look at what was learnt, and keep, edit or forget it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from memoryd.cli.memories import edit_in_editor, project_option
+from memoryd.api import reviews
+from memoryd.cli.memories import edit_in_editor
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 
 KEEP, EDIT, FORGET, SKIP, KEEP_REST, FORGET_SESSION, QUIT = "kefsKFq"
@@ -15,9 +17,7 @@ KEYS = "[k]eep  [e]dit  [f]orget  [s]kip  [K]eep the rest  [F]orget the rest of 
 
 
 @click.command()
-@project_option
-@click.option("--all", "everything", is_flag=True, default=None, help="Also what was seen before.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200), help="At most this many.")
+@takes(reviews.review, "project", "everything", "limit")
 @click.option("--keep", "keep", multiple=True, metavar="ID", help="Keep this one, without asking; may be repeated.")
 @click.option("--forget", "forget", multiple=True, metavar="ID", help="Forget this one, without asking; may be repeated.")
 @click.option("--keep-all", is_flag=True, help="Keep everything that is shown, without asking.")
@@ -58,17 +58,6 @@ def review(
         return
     if _walk(context, found["memories"]) and not found["left_out"]:  # what did not fit comes with the next look
         context.call("reviewed", project=project, until=found["until"])
-
-
-@click.command()
-@click.argument("ids", nargs=-1, required=True)
-@json_option
-@pass_context
-def confirm(context: Context, /, ids: tuple[str, ...]) -> None:
-    """Keep memories on your word: candidates become active, and each counts as confirmed by you."""
-    result = context.call("confirm", ids=list(ids))
-    if not context.show(result):
-        context.output.memories(result["memories"])
 
 
 def _decide(context: Context, keep: Sequence[str], forget: Sequence[str]) -> None:
@@ -127,4 +116,4 @@ def _ask(context: Context, memory: Mapping[str, Any], place: str) -> str:
             return key
 
 
-COMMANDS = (review, confirm)
+COMMANDS = (review,)

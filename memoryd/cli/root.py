@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,24 @@ def _as_typed(error: InputError, method: str) -> InputError:
 
 
 class Root(click.Group):
-    """Turns foreseeable faults into a message, a fix and an exit code."""
+    """Turns expected errors into a message, a fix and an exit code, and loads commands when they are typed."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._names: Callable[[], list[str]] = list
+        self._load: Callable[[str], click.Command | None] = lambda name: None
+
+    def load_from(self, names: Callable[[], list[str]], load: Callable[[str], click.Command | None]) -> None:
+        """Take the commands that were not added from there."""
+        self._names, self._load = names, load
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, sorted."""
+        return sorted({*self.commands, *self._names()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, loaded if need be."""
+        return self.commands.get(cmd_name) or self._load(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Note whether JSON is wanted, before anything can go wrong."""

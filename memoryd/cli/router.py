@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
+from memoryd.api import routers
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 
 TRAINING_SECONDS = 300.0
-FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group("router")
@@ -21,20 +21,12 @@ def router() -> None:
 
 
 @router.command("train")
-@click.option("--labels", type=FILE, help="JSON with labelled queries, instead of those that come with memoryd.")
-@click.option("--out", type=FILE, help="Write it there, where it is not used, instead of into the home folder.")
-@click.option("--feedback/--no-feedback", default=True, help="Also learn from prompts whose memories were of use (default).")
+@takes(routers.train_router)
 @json_option
 @pass_context
-def train(context: Context, /, labels: Path | None, out: Path | None, feedback: bool) -> None:
+def train(context: Context, /, feedback: bool, **options: Any) -> None:
     """Learn from labelled queries and from feedback; compare with the rules on held-out labelled ones."""
-    result = context.call(
-        "train_router",
-        TRAINING_SECONDS,
-        labels=str(labels.absolute()) if labels else None,
-        out=str(out.absolute()) if out else None,
-        feedback=feedback,
-    )
+    result = context.call("train_router", TRAINING_SECONDS, feedback=feedback, **options)
     if context.show(result):
         return
     scores = result["scores"]

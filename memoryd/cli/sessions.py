@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from memoryd.api import sessions as operations
+from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 
 _ID_CHARS = 8
@@ -14,8 +16,7 @@ _ID_CHARS = 8
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many to list.")
-@click.option("--project", help="Only sessions of this project (id or name); 'all' for all (default).")
+@takes(operations.sessions, "limit", "project")
 @click.option("--refused", "show_refused", is_flag=True, help="Also show the statements that were not kept, with reasons.")
 @json_option
 @pass_context
