@@ -22,7 +22,8 @@ sys.path.insert(0, str(ROOT))  # so that the tables of the tests can be read too
 
 from memeval.cli.app import build as memeval_app  # noqa: E402
 from memeval.report import terminal  # noqa: E402
-from memoryd.api.registry import Operation, Tool, tools  # noqa: E402
+from memoryd.api.parameters import parameters  # noqa: E402
+from memoryd.api.registry import Operation, Tool, operations, tools  # noqa: E402
 from memoryd.cli.app import app  # noqa: E402
 from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
 from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
@@ -184,6 +185,26 @@ def _tool(operation: Operation[Any, Any]) -> Iterator[str]:
     yield table(("field", "type", "meaning"), [(row[0], row[1], row[4]) for row in _parameters(operation.output_schema())])
 
 
+def operations_block() -> str:
+    """Every operation: what it takes, and who reaches it how."""
+    return table(
+        ("operation", "does", "parameters", "people", "models"), map(_operation, sorted(operations().values(), key=_name))
+    )
+
+
+def _name(operation: Operation[Any, Any]) -> str:
+    return operation.name
+
+
+def _operation(operation: Operation[Any, Any]) -> tuple[str, ...]:
+    known = parameters(operation.request)
+    names = [f"`{name}`" + ("" if parameter.in_tool or not operation.tool else "¹") for name, parameter in known.items()]
+    ways = [f"`memoryd {operation.command}`" if operation.command else "", "form" if operation.form else ""]
+    models = "tool" if operation.tool else "never" if operation.person_only else "in the client's shell"
+    summary = operation.summary.split("\n\n")[0].replace("\n", " ")
+    return f"`{operation.name}`", summary, ", ".join(names), ", ".join(filter(None, ways)), models
+
+
 def layers_block() -> str:
     """The layers of memoryd, from the table that the test enforces."""
     return _layers("memoryd")
@@ -206,6 +227,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "settings": settings_block,
     "config-example": example_block,
     "tools": tools_block,
+    "operations": operations_block,
     "layers": layers_block,
     "memeval-cli": memeval_cli_block,
     "memeval-exit-codes": memeval_exit_codes_block,

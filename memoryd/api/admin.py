@@ -136,7 +136,7 @@ class Log(TypedDict):
     daemon_log: list[str]
 
 
-@operation(ReadLog, Log)
+@operation(ReadLog, Log, form="Log of day dreams")
 def log(runtime: Runtime, request: ReadLog, caller: Caller) -> Log:
     """Show what day dreams did, newest first, and the end of the daemon's log."""
     runs = [asdict(run) | {"skipped": dict(run.skipped)} for run in runtime.state.runs(request.session or None, request.limit)]
@@ -205,7 +205,7 @@ class Rebuilt(TypedDict):
     rebuilt: list[str]
 
 
-@operation(Nothing, Rebuilt)
+@operation(Nothing, Rebuilt, form="Rebuild the indexes")
 def reindex(runtime: Runtime, request: Nothing, caller: Caller) -> Rebuilt:
     """Rebuild all indexes from the Markdown."""
     return cast("Rebuilt", asdict(runtime.service.reindex()))
@@ -262,7 +262,7 @@ class Synced(TypedDict):
     broken: list[str]
 
 
-@operation(Nothing, Synced)
+@operation(Nothing, Synced, command="sync", form="Take over edited files")
 def sync(runtime: Runtime, request: Nothing, caller: Caller) -> Synced:
     """Take over changes made to the files by hand."""
     report = runtime.service.sync()

@@ -592,6 +592,7 @@ class Handoffs(TypedDict):
         order=110,
         list_key="handoffs",
     ),
+    form="Where sessions left off",
 )
 def handoff(runtime: Runtime, request: ReadHandoff, caller: Caller) -> Handoffs:
     """Say where the project's latest sessions left off: what was asked, done and left open."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from enum import StrEnum
@@ -134,6 +134,23 @@ class Id(Text):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePath(Text):
     """A path on this machine; a command makes it absolute, as the daemon works elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOf(Parameter):
+    """One of some texts."""
+
+    options: Collection[str]
+
+    def convert(self, value: Any, *, model: bool = False) -> str:
+        """The text itself."""
+        if not isinstance(value, str) or value not in self.options:
+            raise WrongValueError(f"must be one of {', '.join(self.options)}, '{shown(value)}' is not")
+        return value
+
+    def schema(self) -> Schema:
+        """A string out of the options."""
+        return {"type": "string", "enum": list(self.options)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

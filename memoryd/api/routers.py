@@ -83,7 +83,7 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
     }
 
 
-@operation(Nothing, RouterState)
+@operation(Nothing, RouterState, form="How queries are routed")
 def show_router(runtime: Runtime, request: Nothing, caller: Caller) -> RouterState:
     """Say what routes queries, and why."""
     return {"path": str(runtime.settings.paths.router), **_used(runtime)}

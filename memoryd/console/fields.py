@@ -8,73 +8,67 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from memoryd.codec import is_id
+from memoryd.api.parameters import MAX_TEXT, Count, Flag, Id, ListOf, OneOf, Parameter, Text, WrongValueError
 from memoryd.errors import InputError
 
 MAX_FIELDS = 2_000
-MAX_TEXT = 20_000
 
 
 class Fields:
-    """Named texts, each maybe several times. An empty text counts as not given."""
+    """Named texts, each maybe several times. An empty text counts as not given.
+
+    What a value must be is said by a parameter of the operations (`memoryd.api.parameters`): `read` takes any.
+    """
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
             self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # as a text field sends it
 
+    def read(self, name: str, parameter: Parameter) -> Any:
+        """The value as handlers of operations get it; the parameter's default when it was not given. Raises InputError."""
+        value = self.plain(name, parameter)
+        try:
+            return parameter.default if value is None and not parameter.required else parameter.convert(value or "")
+        except WrongValueError as error:
+            raise InputError(f"{name}: {error}.", fix=parameter.about or "Correct it and try again.") from error
+
+    def plain(self, name: str, parameter: Parameter) -> Any:
+        """The value as an operation takes it, unchecked; None when it was not given."""
+        return parameter.from_texts([text for text in self._values.get(name, []) if text.strip()])
+
     def texts(self, name: str, limit: int = MAX_TEXT) -> list[str]:
         """All values of this name that are not empty. Raises InputError for one that is too long."""
-        found = [value for value in self._values.get(name, []) if value.strip()]
-        for value in found:
-            if len(value) > limit:
-                raise InputError(f"{name}: {len(value)} characters are too many.", fix=f"Keep it under {limit} characters.")
-        return found
+        self.read(name, ListOf(default=(), most=MAX_FIELDS, item=Text(limit=limit)))
+        return [value for value in self._values.get(name, []) if value.strip()]
 
     def text(self, name: str, default: str = "", limit: int = MAX_TEXT) -> str:
         """The last value, without space around it."""
-        found = self.texts(name, limit)
-        return found[-1].strip() if found else default
+        return str(self.read(name, Text(default=default, limit=limit)))
 
     def required(self, name: str, limit: int = MAX_TEXT) -> str:
         """A text that must be there."""
-        value = self.text(name, limit=limit)
-        if not value:
-            raise InputError(f"{name} is missing.", fix=f"Give {name}.")
-        return value
+        return str(self.read(name, Text(required=True, limit=limit)))
 
     def count(self, name: str, default: int, *, low: int = 0, high: int = 1_000) -> int:
         """A whole number within bounds."""
-        value = self.text(name, str(default), limit=20)
-        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
-            raise InputError(f"{name}: '{value}' is not a whole number from {low} to {high}.", fix="Correct it and try again.")
-        return int(value)
+        return int(self.read(name, Count(default=default, low=low, high=high)))
 
     def choice(self, name: str, choices: Collection[str], default: str = "") -> str:
         """One of the choices."""
-        value = self.text(name, default, limit=200)
-        if value != default and value not in choices:
-            raise InputError(f"{name}: '{value}' is not one of {', '.join(choices)}.", fix="Choose one of them.")
-        return value
+        return str(self.read(name, OneOf(default=default, options=choices)))
 
     def choices(self, name: str, choices: Collection[str]) -> list[str]:
         """Any of the choices."""
-        found = self.texts(name, limit=200)
-        for value in found:
-            if value not in choices:
-                raise InputError(f"{name}: '{value}' is not one of {', '.join(choices)}.", fix="Choose one of them.")
-        return found
+        return list(self.read(name, ListOf(default=(), most=MAX_FIELDS, item=OneOf(options=choices))))
 
     def id(self, name: str = "id") -> str:
         """A memory id."""
-        value = self.required(name, limit=200)
-        if not is_id(value):
-            raise InputError(f"{name}: '{value}' is no memory id.", fix="An id looks like mem_0123456789ab.")
-        return value
+        return str(self.read(name, Id(required=True)))
 
     def flag(self, name: str) -> bool:
         """Whether a box is ticked."""
-        return self.text(name, limit=20) in ("1", "on", "true", "yes")
+        return bool(self.read(name, Flag(default=False)))
 
     def pairs(self) -> list[tuple[str, str]]:
         """All that was given, for building a link to the same page."""

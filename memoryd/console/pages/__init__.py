@@ -15,13 +15,14 @@ A page is a module of this package with a `PAGE`, named in `PAGES` below. Only p
     PAGE = Page("dreams", (Route("/dreams", index), Route("/dreams/undo", undo, ("POST",))), Nav("Dreams", "/dreams", 50))
 
 Handlers
-- `ctx.call(method, **params)` asks the API as CLI and MCP do (`memoryd.api`). What is missing there is added
-  there, and gets a CLI option too: everything the page can do, the CLI can do. A MemorydError that is not caught becomes
-  a page with its `fix`; `ctx.try_call` gives {"error": {...}} instead, for `m.problem(...)` in one part of a page. Never
-  import the service or a store.
+- `ctx.call(method, **params)` asks for an operation as CLI and MCP do (`memoryd.api`). What is missing there is added there:
+  everything the page can do, the CLI can do. An operation marked `form="…"` has a page under More already. A MemorydError
+  that is not caught becomes a page with its `fix`; `ctx.try_call` gives {"error": {...}} instead, for `m.problem(...)` in one
+  part of a page. Never import the service or a store.
 - `ctx.project` is what the person looks at: an id or "all"; pass it as `project`. `?project=ID` on any address changes it.
-- `ctx.query`, `ctx.form`: `text`, `required`, `count`, `choice`, `choices`, `id`, `flag`, each with a limit; they raise
-  InputError. `ctx.path["id"]` was checked against the form of an id; other parts are plain names without "/" and "..".
+- `ctx.query`, `ctx.form`: `read(name, parameter)` takes a parameter of an operation, and `text`, `required`, `count`,
+  `choice`, `choices`, `id`, `flag` are short for common ones, each with a limit; they raise InputError. `ctx.path["id"]` was
+  checked against the form of an id; other parts are plain names without "/" and "..".
 - Answers: `await ctx.page(template, **values)`, `ctx.redirect(path, flash)` after every change (POST, then GET),
   `ctx.json(value)`, `ctx.events(async generator of (name, value))` with `Route(..., stream=True)`. A stream does not keep
   the daemon alive: poll with `ctx.call` (it does not count as use there) and end when there is nothing more to tell.
@@ -52,6 +53,15 @@ call, stored XSS in what it shows, axe-core, 390 and 1440 px, light and dark.
 from __future__ import annotations
 
 from memoryd.console.contract import Page
-from memoryd.console.pages import dreams, graph, home, memories, review, sessions, settings
+from memoryd.console.pages import dreams, graph, home, memories, operations, review, sessions, settings
 
-PAGES: tuple[Page, ...] = (home.PAGE, review.PAGE, memories.PAGE, graph.PAGE, sessions.PAGE, dreams.PAGE, settings.PAGE)
+PAGES: tuple[Page, ...] = (
+    home.PAGE,
+    review.PAGE,
+    memories.PAGE,
+    graph.PAGE,
+    sessions.PAGE,
+    dreams.PAGE,
+    settings.PAGE,
+    operations.PAGE,
+)

@@ -6,8 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from memoryd.api.memories import ListMemories, Recall
+from memoryd.api.parameters import parameters
 from memoryd.clock import from_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.forms import options_of
 from memoryd.console.pages import memory
 from memoryd.types import Backend, Kind, Source, Status
 
@@ -33,10 +36,11 @@ def _tags(ctx: Context) -> list[str]:
 
 def filters_of(ctx: Context) -> dict[str, Any]:
     """The filters of the address, as the form shows them."""
+    known = parameters(ListMemories)
     return {
-        "kind": ctx.query.choices("kind", [kind.value for kind in Kind]),
-        "status": ctx.query.choice("status", STATUSES, ""),
-        "source": ctx.query.choices("source", [source.value for source in Source]),
+        "kind": ctx.query.choices("kind", options_of(known["kinds"])),
+        "status": ctx.query.choice("status", options_of(known["status"])),
+        "source": ctx.query.choices("source", options_of(known["sources"])),
         "tag": _tags(ctx),
         "session": ctx.query.text("session", limit=200),
         "after": _date(ctx, "after"),
@@ -65,7 +69,7 @@ async def index(ctx: Context) -> Reply:
     """The memories that answer a question, or the newest that pass the filters."""
     filters = filters_of(ctx)
     q = ctx.query.text("q", limit=LONGEST_QUERY)
-    backend = ctx.query.choice("backend", [entry.value for entry in Backend], "")
+    backend = ctx.query.choice("backend", options_of(parameters(Recall)["backend"]))
     found, span = await asyncio.gather(
         _search(ctx, q, backend, filters) if q else _list(ctx, filters), ctx.call("overview", project="all", counts=False)
     )

@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from memoryd.api.memories import UpdateMemory
+from memoryd.api.parameters import parameters
 from memoryd.console.contract import Context, Reply, Route
+from memoryd.console.forms import options_of
 from memoryd.console.markdown import MAX_CHARACTERS
 from memoryd.console.safety import MAX_BODY_BYTES
 from memoryd.errors import ConflictError, InputError, MemorydError
-from memoryd.types import Kind, Polarity, Scope, Status
+from memoryd.types import Kind, Status
 
 SCOPES = {"user": "me, everywhere", "project": "this project", "team": "this project's team"}
 POLARITIES = {"know": "Know", "do": "Do", "dont": "Don't"}
@@ -69,13 +72,11 @@ def _typed(ctx: Context) -> dict[str, Any]:
 
 def _values(ctx: Context) -> dict[str, Any]:
     """What is to be written. Raises InputError."""
-    form, typed = ctx.form, _typed(ctx)
+    form, typed, known = ctx.form, _typed(ctx), parameters(UpdateMemory)
     form.text("tags", limit=LONGEST_TAGS)
     return {
         "content": _wording(ctx),
-        "kind": form.choice("kind", [kind.value for kind in Kind], ""),
-        "polarity": form.choice("polarity", [polarity.value for polarity in Polarity], ""),
-        "scope": form.choice("scope", [scope.value for scope in Scope], ""),
+        **{name: form.choice(name, options_of(known[name])) for name in ("kind", "polarity", "scope")},
         "tags": typed["tags"],
     }
 

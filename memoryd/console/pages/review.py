@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from memoryd.api.memories import UpdateMemory
+from memoryd.api.parameters import parameters
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.forms import options_of
 from memoryd.errors import InputError
 from memoryd.types import Kind
 
@@ -36,7 +39,7 @@ async def decide(ctx: Context) -> Reply:
         for id in ids:
             await ctx.call("forget", id=id)
     elif act == SORT:
-        kind = ctx.form.choice("kind", [kind.value for kind in Kind], "")
+        kind = ctx.form.choice("kind", options_of(parameters(UpdateMemory)["kind"]))
         for id in ids:
             await ctx.call("update_memory", id=id, kind=kind)
     else:

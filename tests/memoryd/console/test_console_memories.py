@@ -268,7 +268,7 @@ def test_a_refused_edit_comes_back_as_it_was_typed(real_console, store, remember
         f"/memories/{id}/edit", **form_of(real_console, id, content="The gate opens at seven.", tags="x," * 1_500)
     )
     assert answer.status_code == 400
-    assert "characters are too many" in answer.text
+    assert "characters, at most" in answer.text
     assert "The gate opens at seven.</textarea>" in answer.text and hidden(answer.text, "digest")
     assert store.require(id).content == "The gate opens at six."
 
