@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memeval.benchmarks.opening import open_benchmark
-from memeval.catalog import Catalog
 from memeval.providers.memoryd import PROJECT, MemorydProvider
+from memeval.registry import Catalog
 from memeval.types import Case, QuestionType
 from memoryd import ranking
 from memoryd.router.fusion import z_scores

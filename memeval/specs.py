@@ -1,24 +1,135 @@
-"""What the YAML files of providers and benchmarks hold, as frozen values.
+"""What the YAML files of providers and benchmarks hold, as frozen values, and how they are read.
 
-A field `base_url` is the key `baseUrl` in the file; a field without a default must be given. The rules between
-fields are in `check` of each class: it yields (dotted key, what is wrong), and the loader adds file and line.
+A field `base_url` is the key `baseUrl` in the file; a field without a default must be given. Pydantic checks names, types and
+values; the rules between keys are in `check` of each class, which yields (dotted key, what is wrong). Every error names file,
+line and key. The only importer of PyYAML and pydantic.
+
+`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables and are put in when a file is read; other
+`${…}` belong to the templates of a provider and stay. `$${VAR}` gives the text `${VAR}`.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
+import yaml
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from memeval.errors import ConfigError
 from memeval.types import EMPTY, QuestionType
 
 Problems = Iterator[tuple[str, str]]
+Spec = TypeVar("Spec")
+Value = TypeVar("Value")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _TEMPLATE = re.compile(r"\$\{([a-z]\w*)\}")
+_VARIABLE = re.compile(r"\$?\$\{([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\}")
+
+
+def key_of(field_name: str) -> str:
+    """The key in a file of a field: `base_url` is `baseUrl`."""
+    first, *rest = field_name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+@dataclass_transform(frozen_default=True)
+def spec(kind: type[Value]) -> type[Value]:
+    """Make a class a frozen value that a mapping of a file can become."""
+    config = ConfigDict(alias_generator=key_of, populate_by_name=True, extra="forbid", arbitrary_types_allowed=True)
+    return cast(type[Value], dataclass(frozen=True, slots=True, config=config)(kind))
+
+
+class _Scalar(str):
+    """A scalar of a file: the text as written, which a text field takes (`1.10`), and the `value` that YAML gives it."""
+
+    value: Any = None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Scalar):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _whole(value: Any) -> Any:
+    plain = _plain(value)
+    if isinstance(plain, bool) or not isinstance(plain, int):
+        raise PydanticCustomError("rule", "must be a whole number, not {shown}", {"shown": _shown(plain)})
+    return plain
+
+
+def _number(value: Any) -> Any:
+    plain = _plain(value)
+    if isinstance(plain, bool) or not isinstance(plain, int | float):
+        raise PydanticCustomError("rule", "must be a number, not {shown}", {"shown": _shown(plain)})
+    return float(plain)
+
+
+def _flag(value: Any) -> Any:
+    plain = _plain(value)
+    if not isinstance(plain, bool):
+        raise PydanticCustomError("rule", "must be true or false, not {shown}", {"shown": _shown(plain)})
+    return plain
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Number = Annotated[float, BeforeValidator(_number)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Plain = Annotated[Any, BeforeValidator(_plain)]
+Frozen = Annotated[Mapping[str, Value], AfterValidator(MappingProxyType)]
+
+
+def _rule(fits: Callable[[Any], bool], problem: Callable[[Any], str]) -> Callable[[Any], Any]:
+    """A check of one value, with what is wrong with it."""
+
+    def check(value: Any) -> Any:
+        if not fits(value):
+            raise PydanticCustomError("rule", "{problem}", {"problem": problem(value)})
+        return value
+
+    return check
+
+
+def _one_of(*known: str) -> Callable[[Any], Any]:
+    return _rule(lambda value: value in known, lambda value: f"is {value!r}; known are {', '.join(known)}")
+
+
+def _unknown_parts(template: str) -> set[str]:
+    return set(_TEMPLATE.findall(template)) - {"runId", "benchmark", "caseId"}
+
+
+_is_url = _rule(
+    lambda text: text.startswith(("http://", "https://")),
+    lambda text: f"is {text!r}, which does not begin with http:// or https://",
+)
+_is_time = _rule(lambda value: 0 < value < math.inf, lambda value: f"is {value:g}, which is no time in seconds above 0")
+_is_least_0 = _rule(lambda value: 0 <= value < math.inf, lambda value: f"is {value:g}, but must be 0 or more")
+_is_method = _rule(lambda text: text.upper() in METHODS, lambda text: f"is {text!r}, which is not one of {', '.join(METHODS)}")
+_is_run_id_format = _rule(
+    lambda text: not _unknown_parts(text),
+    lambda text: f"has ${{{min(_unknown_parts(text))}}}; known are ${{runId}}, ${{benchmark}}, ${{caseId}}",
+)
+_are_cut_offs = _rule(lambda ks: all(k >= 1 for k in ks), lambda ks: f"has {min(ks)}; cut-offs are 1 or more")
+_are_levels = _rule(
+    lambda levels: {"session", "turn"}.issuperset(levels),
+    lambda levels: f"has {next(one for one in levels if one not in ('session', 'turn'))!r}; known are session, turn",
+)
+_is_granularity = _one_of("session", "round", "turn")
+Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
 
 class ProviderType(StrEnum):
@@ -71,12 +182,12 @@ class IngestionMode(StrEnum):
     SESSION_BASED = "session-based"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
     """The file of a spec and the line of each key (dotted path → line, from 1)."""
 
     path: Path = Path()
-    lines: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    lines: Mapping[str, int] = dataclasses.field(default_factory=lambda: EMPTY)
 
     def where(self, key: str) -> str:
         """`file:line: key`, with the line of the nearest key above if that one is not in the file."""
@@ -87,15 +198,15 @@ class Origin:
         return f"{self.path}{line}: {key}"
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class ConnectionSpec:
     """Base URL, and how many seconds a request may take."""
 
-    base_url: str
-    timeout: float = 30.0
+    base_url: Annotated[str, AfterValidator(_is_url)]
+    timeout: Annotated[Number, AfterValidator(_is_time)] = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class AuthSpec:
     """`prefix` comes before the key in the header: default `Bearer ` for bearer, `Token ` for token, else nothing."""
 
@@ -112,16 +223,16 @@ class AuthSpec:
         return {AuthType.BEARER: "Bearer ", AuthType.TOKEN: "Token "}.get(self.type, "")
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class ScopingSpec:
     """`run_id_format` may use ${runId}, ${benchmark}, ${caseId}; `field` names the field of type custom."""
 
     type: ScopeType = ScopeType.CUSTOM
-    run_id_format: str = "${benchmark}-${caseId}-${runId}"
+    run_id_format: Annotated[str, AfterValidator(_is_run_id_format)] = "${benchmark}-${caseId}-${runId}"
     field: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class ResponseSpec:
     """JSONPath expressions of what is read from a response; the `...Field` ones are relative to one result."""
 
@@ -136,34 +247,34 @@ class ResponseSpec:
     next_page: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class PagingSpec:
     """How further pages are asked for: the next token (from `response.nextPage`) or number goes into `param`."""
 
     param: str
     location: str = "query"
-    start: int = 1
-    max_pages: int = 20
+    start: Whole = 1
+    max_pages: Whole = 20
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class EndpointSpec:
     """One call. Strings in path, query, headers and body may hold ${runTag} and JSONPath (`$.content`)."""
 
     path: str
-    method: str = "POST"
-    body: Any = None
-    query: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    method: Annotated[str, AfterValidator(_is_method)] = "POST"
+    body: Plain = None
+    query: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+    headers: Frozen[str] = field(default_factory=lambda: EMPTY)
     response: ResponseSpec = ResponseSpec()
     paging: PagingSpec | None = None
     unit: AddUnit = AddUnit.SESSION
     ready_values: tuple[str, ...] = ()
     failed_values: tuple[str, ...] = ()
-    ignore_status: tuple[int, ...] = ()
+    ignore_status: tuple[Whole, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class EndpointsSpec:
     """The calls of an API; `status` for those that index later, `setup` for what must exist before the first add."""
 
@@ -174,42 +285,42 @@ class EndpointsSpec:
     setup: EndpointSpec | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class CapabilitiesSpec:
     """What a system can do; reports show it, and the runner leaves out what can't be done."""
 
-    async_indexing: bool = False
-    timestamps: bool = False
-    sources: bool = False
-    clear: bool = True
-    chunks: bool = False
-    offline: bool = False
+    async_indexing: Flag = False
+    timestamps: Flag = False
+    sources: Flag = False
+    clear: Flag = True
+    chunks: Flag = False
+    offline: Flag = False
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class RateLimitSpec:
     """Seconds between calls, and how failed ones are tried again (exponential back-off with jitter)."""
 
-    add_delay: float = 0.0
-    search_delay: float = 0.0
-    poll_delay: float = 1.0
-    retries: int = 3
-    backoff: float = 1.0
-    backoff_max: float = 60.0
-    honour_retry_after: bool = True
+    add_delay: Least0 = 0.0
+    search_delay: Least0 = 0.0
+    poll_delay: Least0 = 1.0
+    retries: Annotated[Whole, AfterValidator(_is_least_0)] = 3
+    backoff: Least0 = 1.0
+    backoff_max: Least0 = 60.0
+    honour_retry_after: Flag = True
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class DockerSpec:
     """A compose file (relative to the YAML file) and the path that answers once the service is ready."""
 
     compose: str
     service: str = ""
     health_path: str = "/"
-    health_timeout: float = 120.0
+    health_timeout: Number = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class ProviderSpec:
     """A memory system. `implementation` is the registered class: by default `http`, for a local one its own name."""
 
@@ -225,8 +336,8 @@ class ProviderSpec:
     capabilities: CapabilitiesSpec = CapabilitiesSpec()
     rate_limit: RateLimitSpec = RateLimitSpec()
     docker: DockerSpec | None = None
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    origin: Origin = Origin()
+    options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def effective_implementation(self) -> str:
@@ -234,8 +345,7 @@ class ProviderSpec:
         return self.implementation or (self.name if self.type is ProviderType.LOCAL else "http")
 
     def check(self) -> Problems:
-        """Rules between keys, and what values may be."""
-        yield from self._values()
+        """Rules between keys."""
         remote = self.type is not ProviderType.LOCAL
         if remote and self.connection is None:
             yield "connection", f"is needed for type {self.type}"
@@ -250,35 +360,18 @@ class ProviderSpec:
         if self.capabilities.async_indexing and self.endpoints is not None and self.endpoints.status is None:
             yield "endpoints.status", "is needed when capabilities.asyncIndexing is true"
 
-    def _values(self) -> Problems:
-        """Values that a request would fail with."""
-        if (there := self.connection) is not None and not there.base_url.startswith(("http://", "https://")):
-            yield "connection.baseUrl", f"is {there.base_url!r}, which does not begin with http:// or https://"
-        if there is not None and not 0 < there.timeout < math.inf:
-            yield "connection.timeout", f"is {there.timeout:g}, which is no time in seconds above 0"
-        for name in (limit.name for limit in fields(self.rate_limit)):
-            key = re.sub("_(.)", lambda part: part[1].upper(), name)
-            if not 0 <= (value := getattr(self.rate_limit, name)) < math.inf:
-                yield f"rateLimit.{key}", f"is {value:g}, but must be 0 or more"
-        for one in fields(self.endpoints) if self.endpoints is not None else ():
-            end = getattr(self.endpoints, one.name)
-            if end is not None and end.method.upper() not in METHODS:
-                yield f"endpoints.{one.name}.method", f"is {end.method!r}, which is not one of {', '.join(METHODS)}"
-        if unknown := set(_TEMPLATE.findall(self.scoping.run_id_format)) - {"runId", "benchmark", "caseId"}:
-            yield "scoping.runIdFormat", f"has ${{{min(unknown)}}}; known are ${{runId}}, ${{benchmark}}, ${{caseId}}"
 
-
-@dataclass(frozen=True, slots=True)
+@spec
 class FileSpec:
     """A file of the data: its path in the data set (and in the cache), where it is, and its SHA-256 if published."""
 
     path: str
     url: str = ""
     sha256: str = ""
-    bytes: int | None = None
+    bytes: Whole | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class SourceSpec:
     """Where data comes from: a hub data set at a revision, URLs, or files beside the YAML file."""
 
@@ -290,7 +383,7 @@ class SourceSpec:
     instructions: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class SchemaSpec:
     """JSONPath of each part, for data that needs no loader of its own.
 
@@ -320,35 +413,35 @@ class SchemaSpec:
     date_formats: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class PromptsSpec:
     """Names or paths of prompt files, or text in place; `judge_by_type` is keyed by unified question type."""
 
     answer: str = ""
     judge: str = ""
-    answer_by_type: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    judge_by_type: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    answer_by_type: Frozen[str] = field(default_factory=lambda: EMPTY)
+    judge_by_type: Frozen[str] = field(default_factory=lambda: EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class JudgeSpec:
     """The judge that the protocol asks for, by registered name."""
 
     name: str = "f1"
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class RetrievalSpec:
     """Cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round, turn)."""
 
-    k: tuple[int, ...] = (1, 3, 5, 10, 30, 50)
-    levels: tuple[str, ...] = ("session", "turn")
+    k: Annotated[tuple[Whole, ...], AfterValidator(_are_cut_offs)] = (1, 3, 5, 10, 30, 50)
+    levels: Annotated[tuple[str, ...], AfterValidator(_are_levels)] = ("session", "turn")
     variant: str = ""
-    granularity: str = "turn"
+    granularity: Annotated[str, AfterValidator(_is_granularity)] = "turn"
 
 
-@dataclass(frozen=True, slots=True)
+@spec
 class BenchmarkSpec:
     """A benchmark. `question_types` maps its own categories to the unified types. `loader` or `schema`, not both."""
 
@@ -359,18 +452,18 @@ class BenchmarkSpec:
     format: str = "json"
     loader: str = ""
     schema: SchemaSpec | None = None
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    question_types: Mapping[str, QuestionType] = field(default_factory=lambda: EMPTY)
+    options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+    question_types: Frozen[QuestionType] = field(default_factory=lambda: EMPTY)
     ingestion: IngestionMode = IngestionMode.BULK
-    prompts: PromptsSpec = PromptsSpec()
-    judge: JudgeSpec = JudgeSpec()
+    prompts: PromptsSpec = field(default_factory=PromptsSpec)
+    judge: JudgeSpec = field(default_factory=JudgeSpec)
     metrics: tuple[str, ...] = ()
     retrieval: RetrievalSpec = RetrievalSpec()
-    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    metadata: Frozen[Plain] = field(default_factory=lambda: EMPTY)
     licence: str = ""
     citation: str = ""
     homepage: str = ""
-    origin: Origin = Origin()
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def effective_loader(self) -> str:
@@ -391,9 +484,221 @@ class BenchmarkSpec:
                 yield f"source.files[{number}].url", "is needed for source type url"
         if source.type is SourceType.URL and not source.files:
             yield "source.files", "are needed for source type url"
-        if any(k < 1 for k in self.retrieval.k):
-            yield "retrieval.k", f"has {min(self.retrieval.k)}; cut-offs are 1 or more"
-        if wrong := [level for level in self.retrieval.levels if level not in ("session", "turn")]:
-            yield "retrieval.levels", f"has {wrong[0]!r}; known are session, turn"
-        if self.retrieval.granularity not in ("session", "round", "turn"):
-            yield "retrieval.granularity", f"is {self.retrieval.granularity!r}; known are session, round, turn"
+
+
+# Reading
+
+
+def load_provider_spec(path: Path, environ: Mapping[str, str] | None = None) -> ProviderSpec:
+    """Read and check a provider's file. Raises ConfigError naming file, line and key."""
+    return _checked(_load(path, ProviderSpec, environ))
+
+
+def load_benchmark_spec(path: Path, environ: Mapping[str, str] | None = None) -> BenchmarkSpec:
+    """Read and check a benchmark's file. Raises ConfigError naming file, line and key."""
+    return _checked(_load(path, BenchmarkSpec, environ))
+
+
+AnySpec = TypeVar("AnySpec", ProviderSpec, BenchmarkSpec)
+
+
+def _checked(found: AnySpec) -> AnySpec:
+    origin = found.origin
+    for key, problem in found.check():
+        raise ConfigError(f"{origin.where(key)} {problem}.", fix=f"Add or correct {key} in that file.")
+    if found.name != origin.path.stem:
+        raise ConfigError(
+            f"{origin.where('name')} is {found.name!r}, but the file is named {origin.path.name}.",
+            fix=f"Name the file {found.name}.yaml.",
+        )
+    return found
+
+
+def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) -> AnySpec:
+    file = _File(path, os.environ if environ is None else environ)
+    data = file.read()
+    if isinstance(data, dict) and "origin" in data:  # no key, but a field
+        raise file.unknown("origin", _keys_of(kind))
+    try:
+        found = TypeAdapter(kind).validate_python(data, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise file.fault(error, kind) from None
+    return dataclasses.replace(found, origin=Origin(path, MappingProxyType(file.keys)))
+
+
+def parse_yaml(text: str, name: str = "<text>") -> Any:
+    """Plain values of a YAML text, for small files without a schema (price tables). Raises ConfigError."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _syntax_error(Path(name), error) from None
+
+
+def to_plain(value: Any) -> Any:
+    """A spec as dicts, lists and plain values with the keys of the file, for `describe` and result files."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        named = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "origin")
+        return {key_of(name): to_plain(item) for name, item in named}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, StrEnum | Path):
+        return str(value)
+    return value
+
+
+def _keys_of(kind: Any) -> list[str]:
+    return [key_of(one.name) for one in dataclasses.fields(kind) if one.name != "origin"]
+
+
+def _syntax_error(path: Path, error: yaml.YAMLError) -> ConfigError:
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    line = f":{mark.line + 1}" if mark else ""
+    problem = error.problem if isinstance(error, yaml.MarkedYAMLError) and error.problem else str(error)
+    return ConfigError(f"{path}{line}: not valid YAML: {problem}.", fix="Correct that line.")
+
+
+def _shown(value: Any) -> str:
+    names: dict[type, str] = {dict: "a mapping", list: "a list", type(None): "empty"}
+    return names.get(type(value)) or repr(value)
+
+
+class _File:
+    """The nodes of one file as values; remembers the line of each key and of each value."""
+
+    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
+        self.path = path
+        self.environ = environ
+        self.keys: dict[str, int] = {}
+        self.values: dict[str, int] = {}
+
+    def read(self) -> Any:
+        """The whole file: dicts, lists, scalars; None for what is empty."""
+        try:
+            node = yaml.compose(self.path.read_text("utf-8"), Loader=yaml.SafeLoader)
+        except OSError as error:
+            raise ConfigError(f"{self.path} can't be read: {error.strerror}.", fix="Check the path and its rights.") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{self.path} is not UTF-8 text.", fix="Save it as UTF-8.") from None
+        except yaml.YAMLError as error:
+            raise _syntax_error(self.path, error) from None
+        except RecursionError:
+            raise ConfigError(f"{self.path} is nested too deeply.", fix="Remove the nesting.") from None
+        if node is None:
+            raise ConfigError(f"{self.path}:1: the file is empty.", fix="See the docs page on adding one.")
+        try:
+            return self._value(node, "")
+        except RecursionError:  # an alias that holds itself
+            raise ConfigError(f"{self.path} is nested too deeply.", fix="Remove the nesting.") from None
+
+    def _value(self, node: yaml.Node, key: str) -> Any:
+        self.values[key] = node.start_mark.line + 1
+        if isinstance(node, yaml.MappingNode):
+            return {name: self._value(value, dotted) for name, dotted, value in self._items(node, key)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(item, f"{key}[{number}]") for number, item in enumerate(node.value)]
+        return self._scalar(node, key)
+
+    def _items(self, node: yaml.MappingNode, key: str) -> Iterator[tuple[str, str, yaml.Node]]:
+        seen: set[str] = set()
+        for name_node, value in node.value:
+            name = str(name_node.value)
+            dotted = f"{key}.{name}" if key else name
+            if name in seen:
+                raise self.error(dotted, "is given twice", line=name_node.start_mark.line + 1)
+            seen.add(name)
+            self.keys[dotted] = name_node.start_mark.line + 1
+            yield name, dotted, value
+
+    def _scalar(self, node: yaml.Node, key: str) -> _Scalar | None:
+        text = self._expanded(str(node.value), key)
+        tag = node.tag
+        if text != node.value and not cast(yaml.ScalarNode, node).style:
+            tag = _resolved(text)
+        if tag == "tag:yaml.org,2002:null":
+            return None
+        scalar = _Scalar(text)
+        # Timestamps stay text: JSON results could not hold them.
+        scalar.value = text if tag.endswith(":timestamp") else self._constructed(tag, text, key)
+        return scalar
+
+    def _constructed(self, tag: str, text: str, key: str) -> Any:
+        try:
+            return yaml.SafeLoader("").construct_object(yaml.ScalarNode(tag, text))
+        except (yaml.YAMLError, ValueError) as error:
+            raise self.error(key, f"can't be read: {error}") from None
+
+    def _expanded(self, text: str, key: str) -> str:
+        """The text with environment variables put in. A missing one without default is a ConfigError."""
+
+        def put(match: re.Match[str]) -> str:
+            if match[0].startswith("$$"):
+                return match[0][1:]
+            value = self.environ.get(match[1]) or match[2]
+            if value is None:
+                problem = f"needs the environment variable {match[1]}, which is not set"
+                raise self.error(key, problem, f"Set {match[1]}, or write ${{{match[1]}:-default}} in the file.")
+            return value
+
+        return _VARIABLE.sub(put, text)
+
+    # Faults
+
+    def error(self, key: str, problem: str, fix: str = "", *, line: int = 0) -> ConfigError:
+        """The error about a value."""
+        where = f"{self.path}:{line or self.values[key]}: {key or 'the file'}"
+        return ConfigError(f"{where} {problem}.", fix=fix or "Correct that line.")
+
+    def unknown(self, key: str, known: list[str]) -> ConfigError:
+        """The error about a key that nothing reads."""
+        near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]}? " if near else ""
+        where = f"{self.path}:{self.keys[key]}: {key}"
+        return ConfigError(f"{where} is not a known key.", fix=f"{hint}Known keys there: {', '.join(known)}.")
+
+    def fault(self, error: ValidationError, kind: type[Any]) -> ConfigError:
+        """The first fault in the order of the file; what is missing comes after what is wrong."""
+        found = [(_dotted(one["loc"]), one) for one in error.errors(include_url=False)]
+        key, first = min(found, key=lambda one: (one[1]["type"] == "missing", self.values.get(one[0], 0)))
+        return self._told(key, first, kind)
+
+    def _told(self, key: str, fault: ErrorDetails, kind: type[Any]) -> ConfigError:
+        value, context = _plain(fault["input"]), fault.get("ctx", {})
+        if fault["type"] == "missing":
+            return self.error(key, "is missing", f"Add {key}.", line=self.values[key.rpartition(".")[0]])
+        if fault["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            return self.unknown(key, _keys_of(_inner(kind, fault["loc"][:-1])))
+        if fault["type"] == "rule":
+            return self.error(key, fault["msg"])
+        if fault["type"] == "enum":
+            known = ", ".join(re.findall(r"'([^']*)'", context["expected"]))
+            return self.error(key, f"is {value!r}, which is not one of {known}")
+        needed = {"string_type": "text", "tuple_type": "a list"}.get(fault["type"], "a mapping of keys to values")
+        shown = f", not {_shown(value)}" if fault["type"] == "string_type" else ""
+        return self.error(key, f"must be {needed}{shown}")
+
+
+def _dotted(loc: tuple[int | str, ...]) -> str:
+    key = ""
+    for part in loc:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else part
+    return key
+
+
+def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
+    """The class of the mapping at a place in a spec."""
+    for part in loc:
+        if isinstance(part, str):
+            hints = {key_of(name): hint for name, hint in get_type_hints(kind).items()}
+            kind = next(one for one in (hints[part], *get_args(hints[part])) if dataclasses.is_dataclass(one))
+    return kind
+
+
+def _resolved(text: str) -> str:
+    """The tag that a plain scalar of this text has: a variable may hold a number."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        node = None
+    return node.tag if isinstance(node, yaml.ScalarNode) and node.value == text else "tag:yaml.org,2002:str"

@@ -27,9 +27,8 @@ LAYERS = {
     ],
     "memeval": [
         {"types", "errors", "calls", "protocols"},
-        {"specs", "files", "text", "overlap", "registry", "config", "cache", "results", "prompts", "embedding"},
+        {"specs", "files", "text", "overlap", "registry", "cache", "results", "prompts", "embedding"},
         {"benchmarks", "providers", "judges", "metrics", "stats", "models"},
-        {"catalog"},
         {"run", "report"},
         {"html", "claudecode"},
         {"cli", "console"},
@@ -43,7 +42,7 @@ MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.models", "memeval.cl
 SHARED = ("memoryd.types", "memoryd.files", "memoryd.errors")
 """What both packages are built on: values of model calls, durable files, the root of errors."""
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
-                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "snowballstemmer", "rich",
+                "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "pydantic", "snowballstemmer", "rich",
                 "starlette", "uvicorn", "jinja2", "markdown_it"}  # fmt: skip
 MAY_SHARE = {"rich"}
 

@@ -14,8 +14,8 @@ from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.catalog import Catalog
 from memeval.errors import DependencyError
+from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
 from memeval.run import engine
 from memeval.run.plan import RunContext

@@ -16,13 +16,12 @@ from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, Ste
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.leaks import came_upon
 from memeval.claudecode.replay import CLOSING
-from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, ModelError
 from memeval.protocols import Benchmark, Judge
 from memeval.run import plan as plans
 from memeval.run.plan import Plan, make_plan, question_payload
 from memeval.run.settings import Ref, Selection, Settings, select
-from memeval.specs import SourceType
+from memeval.specs import SourceType, to_plain
 from memeval.types import EMPTY, Answer, Case, Question, Score, Session, Turn
 
 TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--allowedTools", "mcp__plugin_memoryd_memoryd__*")

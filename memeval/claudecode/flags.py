@@ -21,11 +21,11 @@ from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.priming import make_primer, source_cell
 from memeval.claudecode.product import check_settings
-from memeval.config import parse_yaml
 from memeval.errors import ConfigError
 from memeval.results.files import ResultsDir
 from memeval.run.engine import count_spent
 from memeval.run.settings import Selection, Shard
+from memeval.specs import parse_yaml
 
 WITH_RESUME = frozenset(
     ("resume", "retry_failed", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")

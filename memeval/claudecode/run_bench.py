@@ -17,7 +17,6 @@ from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.catalog import Catalog
 from memeval.claudecode import benches, flags, screen
 from memeval.claudecode.arms import find_plugin
 from memeval.claudecode.auth import Auth, make_auth
@@ -36,6 +35,7 @@ from memeval.claudecode.session_cache import SessionCache
 from memeval.claudecode.staging import interpreter, outside_path, stage
 from memeval.claudecode.subject import Machine
 from memeval.errors import ConfigError
+from memeval.registry import Catalog
 from memeval.report.terminal import faults_reported, note, stopped_by_signals
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import new_group

@@ -11,7 +11,6 @@ import click
 
 from memeval import registry
 from memeval.cli.root import Context, pass_context
-from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.protocols import Benchmark
 from memeval.report.numbers import cost_so_far
@@ -20,6 +19,7 @@ from memeval.results.codec import dumps, question_to_json
 from memeval.run.checkpoint import is_running
 from memeval.run.plan import OF_RUNS, open_data
 from memeval.run.provider_subject import bare_plan
+from memeval.specs import to_plain
 from memeval.types import Case, Phase, Question
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}

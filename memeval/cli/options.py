@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from memeval.config import parse_yaml
 from memeval.errors import ConfigError
 from memeval.metrics.targets import VARIANTS
 from memeval.run.settings import GRANULARITIES, OPTIONS, READERS, Selection, Settings, Shard
+from memeval.specs import parse_yaml
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -13,8 +13,8 @@ from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.catalog import Catalog
 from memeval.errors import ConfigError
+from memeval.registry import Catalog
 from memeval.report.terminal import faults_reported, note
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import version

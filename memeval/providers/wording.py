@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from memeval.config import key_of
 from memeval.errors import ConfigError
 from memeval.providers.templates import mentioned, roots
-from memeval.specs import AddUnit, EndpointSpec, ProviderSpec
+from memeval.specs import AddUnit, EndpointSpec, ProviderSpec, key_of
 
 EVERYWHERE = frozenset({"runTag", "setup"})
 UNIT = frozenset({"id", "content", "messages", "session", "turns", "at", "timestamp", "metadata"})

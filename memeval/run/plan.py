@@ -16,8 +16,6 @@ from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
 from memeval.cache import GuardedModel, ModelCache
 from memeval.calls import Budget, Stop
-from memeval.catalog import Catalog
-from memeval.config import to_plain
 from memeval.embedding import RememberingEmbedder
 from memeval.errors import ConfigError, DataError, ProviderError
 from memeval.judges import open_judge
@@ -25,11 +23,12 @@ from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
 from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
+from memeval.registry import Catalog
 from memeval.results.codec import question_to_json
 from memeval.results.store import QuestionRow
 from memeval.run.checkpoint import Run
 from memeval.run.settings import Ref, Settings, select
-from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType
+from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType, to_plain
 from memeval.types import Case, Question, QuestionType
 
 PROMPTED = ("llm", "rubric")

@@ -13,12 +13,12 @@ from typing import Any
 from memeval import embedding
 from memeval.cache import paid_by
 from memeval.calls import RetryPolicy, with_retries
-from memeval.catalog import Catalog
 from memeval.embedding import RememberingEmbedder
 from memeval.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
 from memeval.metrics import total_usage
 from memeval.prompts import format_memories
 from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
+from memeval.registry import Catalog
 from memeval.results.codec import answer_from_json, answer_to_json, question_from_json, usage_from_json, usage_to_json
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, RunStore, Status

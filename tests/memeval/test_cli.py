@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memeval.catalog import Catalog
 from memeval.cli.app import build
 from memeval.cli.root import Context
+from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import Run
 from tests.memeval.conftest import Invoke

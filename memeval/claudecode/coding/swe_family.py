@@ -27,11 +27,10 @@ from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, Ste
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.leaks import came_upon
 from memeval.claudecode.replay import CLOSING
-from memeval.config import to_plain
 from memeval.errors import ConfigError, DataError, DependencyError
 from memeval.protocols import Benchmark
 from memeval.run.settings import Selection
-from memeval.specs import BenchmarkSpec, SourceType
+from memeval.specs import BenchmarkSpec, SourceType, to_plain
 from memeval.types import Case, Score
 
 GRADING = ("auto", "docker", "local", "none")

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from memeval.benchmarks.opening import open_benchmark
-from memeval.catalog import BUILT_IN
-from memeval.config import load_benchmark_spec
 from memeval.protocols import Benchmark
-from memeval.specs import BenchmarkSpec
+from memeval.registry import BUILT_IN
+from memeval.specs import BenchmarkSpec, load_benchmark_spec
 
 Open = Callable[..., Benchmark]
 

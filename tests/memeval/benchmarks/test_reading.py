@@ -138,8 +138,8 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 from memeval.benchmarks.opening import open_benchmark
-from memeval.catalog import BUILT_IN
-from memeval.config import load_benchmark_spec
+from memeval.registry import BUILT_IN
+from memeval.specs import load_benchmark_spec
 spec = load_benchmark_spec(BUILT_IN / "benchmarks" / "longmemeval-m.yaml")
 benchmark = open_benchmark(spec, Path(sys.argv[1]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,9 +10,9 @@ import pytest
 from memeval import registry
 from memeval.benchmarks.describe import describe
 from memeval.benchmarks.opening import open_benchmark
-from memeval.catalog import Catalog
-from memeval.config import load_benchmark_spec
 from memeval.errors import ConfigError, DataError
+from memeval.registry import Catalog
+from memeval.specs import load_benchmark_spec
 from memeval.types import QuestionType
 
 from .conftest import put, shipped

@@ -14,7 +14,6 @@ import pytest
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.catalog import Catalog
 from memeval.claudecode import benches, merge, subject
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.coding import steps
@@ -30,6 +29,7 @@ from memeval.claudecode.sessions import Outcome, Place
 from memeval.claudecode.staging import Staged
 from memeval.claudecode.subject import Machine
 from memeval.errors import MemevalError, RunError
+from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
 from memeval.run import engine
 from memeval.run.plan import RunContext

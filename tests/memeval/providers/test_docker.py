@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memeval.catalog import BUILT_IN
-from memeval.config import load_provider_spec
 from memeval.errors import DependencyError, ProviderError
 from memeval.providers.docker import ComposeService
-from memeval.specs import ProviderSpec
+from memeval.registry import BUILT_IN
+from memeval.specs import ProviderSpec, load_provider_spec
 from tests.memeval.providers.fake_api import FakeApi, Reply, serving
 
 CHROMA = BUILT_IN / "providers" / "chroma.yaml"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memeval.catalog import Catalog
 from memeval.cli.app import build
 from memeval.providers.options import Options
+from memeval.registry import Catalog
 from memeval.specs import ProviderSpec, ProviderType
 from tests.memeval.providers.fake_api import Asked, FakeApi, Reply, serving
 from tests.memeval.providers.vendors import guarded, ranked

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from memeval.calls import Stop
-from memeval.catalog import BUILT_IN
-from memeval.config import load_provider_spec
 from memeval.errors import ConfigError, ProviderError, StoppedError
 from memeval.providers.http import HttpProvider
 from memeval.providers.http_client import retry_after
-from memeval.specs import EndpointSpec, PagingSpec, ProviderSpec
+from memeval.registry import BUILT_IN
+from memeval.specs import EndpointSpec, PagingSpec, ProviderSpec, load_provider_spec
 from memeval.types import SearchRequest
 from tests.memeval.providers.fake_api import Asked, Behaviour, FakeApi, Reply, serving
 from tests.memeval.providers.material import garden, session

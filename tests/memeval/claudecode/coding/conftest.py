@@ -12,8 +12,8 @@ import pytest
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.catalog import Catalog
 from memeval.claudecode.families import FamilyOptions
+from memeval.registry import Catalog
 from memeval.run.plan import RunContext
 
 OptionsOf = Callable[..., FamilyOptions]

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memeval.config import load_benchmark_spec, load_provider_spec, to_plain
 from memeval.errors import ConfigError
-from memeval.specs import AuthType, IngestionMode, ProviderType
+from memeval.specs import AuthType, IngestionMode, ProviderType, load_benchmark_spec, load_provider_spec, to_plain
 from memeval.types import QuestionType
 
 HOSTED = """\
@@ -79,6 +78,17 @@ def test_a_provider_file_becomes_a_frozen_spec(tmp_path: Path) -> None:
         ("${DEMO_URL:-http://localhost:1}", "localhost:1", 5, ["connection.baseUrl", "http://"]),
         ("    method: GET", "    method: FETCH", 16, ["endpoints.search.method", "'FETCH'", "GET"]),
         ("  type: userId", "  type: userId\n  runIdFormat: x-${run}", 10, ["scoping.runIdFormat", "${run}", "${runId}"]),
+        ("  baseUrl:", "  base_url:", 5, ["connection.base_url", "not a known key", "Did you mean baseUrl?"]),
+        ("displayName: Demo", "origin: {path: x}", 2, ["origin", "not a known key"]),
+        ("  retries: 2", "  retries: 2.5", 20, ["rateLimit.retries", "a whole number", "2.5"]),
+        ("  backoff: 0", "  backoff: .inf", 21, ["rateLimit.backoff", "0 or more"]),
+        (
+            "capabilities: {timestamps: true}",
+            "capabilities: {timestamps: 1}",
+            18,
+            ["capabilities.timestamps", "true or false", "1"],
+        ),
+        ("    body: {text: $.content, n: 3}", "    ignoreStatus: 404", 13, ["endpoints.add.ignoreStatus", "must be a list"]),
         ("name: demo", "name: other", 1, ["'other'", "demo.yaml"]),
         ("type: hosted", "type: hosted\n  : :", 4, ["not valid YAML"]),
     ],
