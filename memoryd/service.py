@@ -75,7 +75,7 @@ class Orchestrator:
         self._listing_due = False
         self._embedder_error = ""
         self._loaded = False
-        self.markdown = MarkdownStore(settings.paths, clock)
+        self._markdown = MarkdownStore(settings.paths, clock)
         self._graph = DerivedIndex(self._index_path("graph"), GraphStore, self._refill_graph, self._rebuilt)
         self._vector: MeaningIndex | None = None
         if self._embedder is not None:
@@ -83,7 +83,7 @@ class Orchestrator:
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
         self._late: LateIndex | None = None
         if encoder is not None and self._embedder is not None and settings.rank == "maxsim":
-            self._late = LateIndex(self._index_path("tokens"), encoder, self.markdown, self._indexer.add, self._rebuilt)
+            self._late = LateIndex(self._index_path("tokens"), encoder, self._markdown, self._indexer.add, self._rebuilt)
         self.comparer = comparer_for(self._embedder)
         self.ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
@@ -95,10 +95,10 @@ class Orchestrator:
         return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold)
 
     def _refill_graph(self, graph: GraphStore) -> None:
-        bring_in_step(self.markdown, graph.digests(), graph.write_many, graph.delete)
+        bring_in_step(self._markdown, graph.digests(), graph.write_many, graph.delete)
 
     def _refill_vector(self, vector: VectorStore) -> None:
-        bring_in_step(self.markdown, vector.digests(), self._enqueue, vector.delete)
+        bring_in_step(self._markdown, vector.digests(), self._enqueue, vector.delete)
 
     def _index_path(self, name: str) -> Path:
         return self._settings.paths.index / f"{name}.db"
@@ -121,8 +121,8 @@ class Orchestrator:
 
     def _heal_supersessions(self) -> None:
         """A kill between the two writes of `supersede` leaves the old one active: finish the job."""
-        for hit in self.markdown.search(Query(), HEAL_NEWEST):
-            old = self.markdown.get(hit.item.supersedes) if hit.item.supersedes else None
+        for hit in self._markdown.search(Query(), HEAL_NEWEST):
+            old = self._markdown.get(hit.item.supersedes) if hit.item.supersedes else None
             if old is not None and old.status is Status.ACTIVE:
                 self._close_old(old, hit.item)
 
@@ -145,8 +145,8 @@ class Orchestrator:
         if self._scrub_due:
             self.scrub()
         self.ranker.close()
-        self.markdown.flush()
-        self.markdown.close()
+        self._markdown.flush()
+        self._markdown.close()
         self._graph.close()
         for index in (self._vector, self._late):
             if index is not None:
@@ -158,7 +158,7 @@ class Orchestrator:
         self._link_waiting(ids)
         if self._vector is None:
             return
-        found = self.markdown.fetch(ids)
+        found = self._markdown.fetch(ids)
         items = [found[id] for id in ids if id in found]
         self._vector.use(lambda vector: vector.write_many(items))
         if self._late is not None:
@@ -169,7 +169,7 @@ class Orchestrator:
     def _drop_purged(self, ids: Sequence[str]) -> None:
         """A memory may have been deleted while its vectors were made."""
         with self._writing:  # a sync still asks the graph for what it finds deleted
-            held = self.markdown.fetch(ids)
+            held = self._markdown.fetch(ids)
             if gone := [id for id in ids if id not in held]:
                 self._unindex(gone)
                 self._scrub_due = True
@@ -203,8 +203,8 @@ class Orchestrator:
         """
         stamped = [self._stamped(item) for item in items]
         with self._writing:
-            self._touch(self.markdown.fetch([item.id for item in stamped if item.id]).values())
-            ids = self.markdown.write_many(stamped)
+            self._touch(self._markdown.fetch([item.id for item in stamped if item.id]).values())
+            ids = self._markdown.write_many(stamped)
             self._index([replace(item, id=id) for item, id in zip(stamped, ids, strict=True)])
         return ids
 
@@ -230,23 +230,23 @@ class Orchestrator:
         """Write the links of those that wait for them, as the memories are now."""
         with self._writing:
             waiting = [id for id in ids if id in self._unlinked]
-            self._write_links(list(self.markdown.fetch(waiting).values()))
+            self._write_links(list(self._markdown.fetch(waiting).values()))
             for id in waiting:
                 del self._unlinked[id]
 
     def get(self, id: str) -> MemoryItem | None:
         """The item, or None."""
-        return self.markdown.get(id)
+        return self._markdown.get(id)
 
     def all(self) -> Iterable[MemoryItem]:
         """Every item, ordered by id."""
-        return self.markdown.all()
+        return self._markdown.all()
 
     def delete(self, id: str) -> None:
         """Move the item's file to the trash and drop it from the indexes."""
         with self._writing:
             self._touch(filter(None, [self.get(id)]))
-            self.markdown.delete(id)
+            self._markdown.delete(id)
             self._unindex([id])
             self._scrub_due = True
 
@@ -282,10 +282,10 @@ class Orchestrator:
     def _explained(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
         if asked.backend is not Backend.MARKDOWN or self._loaded:  # asked by words alone: no waiting for a model to load
             with self._embedding():
-                found = self.ranker.search(asked, k, Sources(self.markdown, self._vector, self._search_graph, self._late))
+                found = self.ranker.search(asked, k, Sources(self._markdown, self._vector, self._search_graph, self._late))
                 self._loaded = True
                 return found
-        return self.ranker.search(asked, k, Sources(self.markdown, None, self._search_graph))
+        return self.ranker.search(asked, k, Sources(self._markdown, None, self._search_graph))
 
     def _search_graph(self, query: Query, k: int) -> list[Hit]:
         return self._graph.use(lambda graph: graph.search(query, k))
@@ -353,7 +353,7 @@ class Orchestrator:
         """Delete a memory everywhere; whether anything was kept about it."""
         self._touch(filter(None, [self.get(id)]))
         noted = self._hand_work.erase(id)
-        filed = self.markdown.purge(id)
+        filed = self._markdown.purge(id)
         self._unindex([id])
         return noted or filed
 
@@ -375,7 +375,7 @@ class Orchestrator:
     def scrub(self) -> None:
         """Overwrite what the indexes still hold of texts that were deleted or replaced."""
         self._scrub_due = False
-        self.markdown.scrub()
+        self._markdown.scrub()
         self._graph.use(GraphStore.scrub)
         if self._vector is not None:
             self._vector.use(VectorStore.scrub)
@@ -387,20 +387,20 @@ class Orchestrator:
 
         What was forgotten only leaves `inverted_index.json`: its file, and what the indexes have of it, stay.
         """
-        if not (self._scrub_due or self._listing_due) or self.markdown.size() > most:
+        if not (self._scrub_due or self._listing_due) or self._markdown.size() > most:
             return
         if self._scrub_due:
             self.scrub()
         else:
             self._listing_due = False
-            self.markdown.flush()
+            self._markdown.flush()
 
     def restore(self, id: str) -> MemoryItem:
         """Undo `forget`, a supersession or a deletion of this memory.
 
         One that was replaced before it was forgotten comes back as replaced; restored once more it is active again.
         """
-        item = self.get(id) or self.markdown.restore(id)
+        item = self.get(id) or self._markdown.restore(id)
         if item is None:
             raise NotFoundError(f"There is no memory '{id}', nor one in the trash.", fix="See 'memoryd list --status all'.")
         successor = self._active_successor(id) if item.status is Status.BLACKLISTED else None
@@ -471,7 +471,7 @@ class Orchestrator:
         """Remove the least promising candidates of a project that has too many."""
         query = Query(project=project, statuses=(Status.CANDIDATE,))
         if self.count(query) > candidates.MOST:
-            for item in candidates.surplus(self.markdown.page(query, 2 * candidates.MOST)):
+            for item in candidates.surplus(self._markdown.page(query, 2 * candidates.MOST)):
                 self.delete(item.id)
 
     def fade_candidates(self) -> int:
@@ -479,7 +479,7 @@ class Orchestrator:
         before = self._clock.now() - candidates.LIFETIME
         query = Query(statuses=(Status.CANDIDATE,), created_before=before)
         faded = 0
-        while items := self.markdown.page(query, candidates.MOST):
+        while items := self._markdown.page(query, candidates.MOST):
             for item in items:
                 self.delete(item.id)
             faded += len(items)
@@ -503,7 +503,7 @@ class Orchestrator:
 
     def page(self, query: Query, k: int, after: str = "") -> list[MemoryItem]:
         """The newest items that pass the filters, behind the place `after` if one is given. Raises InputError."""
-        return self.markdown.page(query, k, parse_key(after) if after else None)
+        return self._markdown.page(query, k, parse_key(after) if after else None)
 
     def place_of(self, item: MemoryItem) -> str:
         """Where an item stands in the order of `page`."""
@@ -511,23 +511,23 @@ class Orchestrator:
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
         """(kind, status, number) of the items that pass the filters."""
-        return self.markdown.tally(query)
+        return self._markdown.tally(query)
 
     def span(self) -> tuple[datetime | None, datetime | None]:
         """When the oldest and the newest item were made."""
-        return self.markdown.span()
+        return self._markdown.span()
 
     def project_counts(self) -> dict[str, int]:
         """How many items each project has, whatever their status."""
-        return self.markdown.projects()
+        return self._markdown.projects()
 
     def path_of(self, id: str) -> Path | None:
         """The item's file."""
-        return self.markdown.path_of(id)
+        return self._markdown.path_of(id)
 
     def fingerprint(self, id: str) -> str:
         """Digest of the item's file as it is now; empty when there is none."""
-        return self.markdown.fingerprint(id)
+        return self._markdown.fingerprint(id)
 
     def around(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Surroundings:
         """Nodes and edges around a memory or a name."""
@@ -539,7 +539,7 @@ class Orchestrator:
 
     def count(self, query: Query) -> int:
         """How many items pass the filters; the text is ignored."""
-        return self.markdown.count(query)
+        return self._markdown.count(query)
 
     # Files and health
 
@@ -551,7 +551,7 @@ class Orchestrator:
     def sync(self, paths: Iterable[Path] | None = None, *, by_hand: bool = True) -> SyncReport:
         """Take over changes of the files; with None the whole folder is compared. `by_hand` False: we made them."""
         with self._writing:
-            report = self.markdown.sync(paths)
+            report = self._markdown.sync(paths)
             if by_hand:
                 self._link_waiting(list(self._unlinked))
                 self._graph.use(lambda graph: self._hand_work.note(report, graph.get))
@@ -566,18 +566,18 @@ class Orchestrator:
 
     def reindex(self) -> IndexHealth:
         """Rebuild every index from the Markdown alone."""
-        self.markdown.rebuild()
+        self._markdown.rebuild()
         self._graph.rebuild()
         if self._vector is not None:
             self._vector.rebuild()
         if self._late is not None:
             self._late.rebuild()
-        self.markdown.flush()
+        self._markdown.flush()
         return self.health()
 
     def maintain(self) -> None:
         """Write what is debounced: inverted_index.json, and the vector mirror of a large store."""
-        self.markdown.flush()
+        self._markdown.flush()
         if self._scrub_due:
             self.scrub()
         if self._vector is not None and not self._indexer.waiting():
@@ -588,7 +588,7 @@ class Orchestrator:
         return IndexHealth(
             memories=self.count(Query(statuses=tuple(Status))),
             active=self.count(Query()),
-            broken=tuple(str(error) for error in self.markdown.broken()),
+            broken=tuple(str(error) for error in self._markdown.broken()),
             waiting=self._indexer.waiting(),
             embedder=self._embedder.name if self._embedder is not None else "none",
             embedder_error=self._embedder_error,

@@ -93,6 +93,41 @@ def test_imports_go_downward_only(package: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def store_classes() -> set[str]:
+    """The classes of the stores, by name."""
+    trees = (tree for name, tree in modules("memoryd").items() if name.startswith("memoryd.stores"))
+    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name.endswith("Store")}
+
+
+def stores_of_the_service() -> set[str]:
+    """The attributes of the Orchestrator that hold what it keeps to itself."""
+    tree = modules("memoryd")["memoryd.service"]
+    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")}
+
+
+def is_service(node: ast.expr) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.strip("_") == "service"
+
+
+def test_nothing_above_the_orchestrator_reaches_into_a_store() -> None:
+    classes, private = store_classes(), stores_of_the_service()
+    assert {"MarkdownStore", "GraphStore", "VectorStore", "TokenStore"} <= classes
+    assert {"_markdown", "_graph", "_vector"} <= private
+    wrong = []
+    above = [
+        name for name in modules("memoryd") if "." in name and layer_of("memoryd", name) > layer_of("memoryd", "memoryd.service")
+    ]
+    for name in above:
+        tree = modules("memoryd")[name]
+        wrong += [f"{name} imports {target}" for target in imported(name, tree) if target.rsplit(".", 1)[-1] in classes]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and is_service(node.value) and (node.attr in private or node.attr == "markdown"):
+                wrong.append(f"{name}:{node.lineno} uses {node.attr} of the service")
+    assert len(above) > 50
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize("package", sorted(LAYERS))
 def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
     graph: dict[str, set[str]] = defaultdict(set)

@@ -105,7 +105,7 @@ class Applier:
 
     def _take_over_edits(self, changes: Iterable[Change]) -> None:
         """An edit that nobody has indexed yet must count as a change since the plan."""
-        paths = (self._service.markdown.path_of(change.id) for change in changes)
+        paths = (self._service.path_of(change.id) for change in changes)
         self._service.sync([path for path in paths if path is not None])
 
     def _still_fitting(self, changes: Sequence[Change]) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
@@ -152,7 +152,7 @@ class Applier:
         self._journal.set_step(name, Step.DONE)
 
     def _now(self, id: str) -> _Now:
-        path = self._service.markdown.path_of(id)
+        path = self._service.path_of(id)
         if path is None or not path.is_file():
             return _Now("", None)
         relative = path.relative_to(self._service.folder).as_posix()

@@ -167,7 +167,7 @@ class Sweep:
         """Pinned, written by hand, or a file of another tool, which carries no id of ours."""
         if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
-        path = self._service.markdown.path_of(item.id) if item.source is Source.USER else None
+        path = self._service.path_of(item.id) if item.source is Source.USER else None
         return path is not None and derived_id(path.relative_to(self._service.folder).as_posix()) == item.id
 
     def _roots_of(self, item: MemoryItem) -> list[Path]:

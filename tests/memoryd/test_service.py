@@ -216,7 +216,7 @@ def test_purging_leaves_no_copy(filled: Orchestrator, settings: Settings) -> Non
 
 def test_a_hand_edit_is_found_by_its_new_words(filled: Orchestrator) -> None:
     id = filled.search(Query(text="staging deployed"))[0].item.id
-    path = filled.markdown.path_of(id)
+    path = filled.path_of(id)
     assert path is not None
     path.write_text(path.read_text().replace("pushing the branch staging", "tagging a release"))
     filled.sync([path])

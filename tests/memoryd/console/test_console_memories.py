@@ -192,7 +192,7 @@ def test_an_edit_writes_the_file_and_keeps_the_older_wording(real_console, store
     answer = real_console.post(f"/memories/{id}/edit", **form_of(real_console, id, content="Deploy with\r\nmake deploy."))
     new = answer.headers["location"].rsplit("/", 1)[1]
     assert new != id
-    assert "Deploy with\nmake deploy." in store.markdown.path_of(new).read_text()
+    assert "Deploy with\nmake deploy." in store.path_of(new).read_text()
     assert store.require(id).status is Status.SUPERSEDED
     assert store.require(new).tags == ()
     assert f'replaces <a href="/memories/{id}">' in real_console.get(f"/memories/{new}").text
@@ -201,7 +201,7 @@ def test_an_edit_writes_the_file_and_keeps_the_older_wording(real_console, store
 def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(real_console, store, remember):
     id = remember("Deploy with make ship.")
     form = form_of(real_console, id, content="Deploy with just ship.")
-    path = store.markdown.path_of(id)
+    path = store.path_of(id)
     path.write_text(path.read_text().replace("make ship", "make by hand"))
     answer = real_console.post(f"/memories/{id}/edit", **form)
     assert answer.status_code == 409
@@ -215,7 +215,7 @@ def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(real_console
 def test_an_edit_of_a_file_that_was_deleted_meanwhile_keeps_the_text_in_the_form(real_console, store, remember):
     id = remember("Deploy with make ship.")
     form = form_of(real_console, id, content="Deploy with just ship.")
-    store.markdown.path_of(id).unlink()
+    store.path_of(id).unlink()
     answer = real_console.post(f"/memories/{id}/edit", **form)
     assert answer.status_code == 409
     assert "just ship" in answer.text

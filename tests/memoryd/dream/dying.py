@@ -109,7 +109,7 @@ def mend(settings: Settings) -> str:
     Sweep(store, state, settings, clock, planned()).recover()
     store.catch_up()
     steps = [head.step.value for head in Sweep(store, state, settings, clock, planned()).journal.heads()]
-    indexed = {item.id: store.markdown.path_of(item.id) for item in store.all()}
+    indexed = {item.id: store.path_of(item.id) for item in store.all()}
     return json.dumps(
         {
             "files": files(settings),

@@ -83,7 +83,7 @@ def test_a_memory_whose_file_was_deleted_by_hand_does_not_come_back_from_the_sam
     said = candidate(world, content, Source.USER, uuids=("u1",))
     id = rule(store)
     clock.advance(minutes=5)
-    path = store.markdown.path_of(id)
+    path = store.path_of(id)
     assert path is not None
     path.unlink()
     store.sync([path])
@@ -97,7 +97,7 @@ def test_a_memory_whose_file_was_deleted_by_hand_does_not_come_back_from_the_sam
 def test_a_file_that_was_put_back_is_no_longer_forbidden(world: World) -> None:
     store, state, _, clock = world
     id = rule(store)
-    path = store.markdown.path_of(id)
+    path = store.path_of(id)
     assert path is not None
     data = path.read_bytes()
     path.unlink()
@@ -113,7 +113,7 @@ def test_a_file_that_was_put_back_is_no_longer_forbidden(world: World) -> None:
 def test_a_file_that_was_moved_or_deleted_by_us_is_not_deleted_by_hand(world: World) -> None:
     store, state, _, _ = world
     first, second = rule(store), store.write(item("The shop sells shoes."))
-    path = store.markdown.path_of(first)
+    path = store.path_of(first)
     assert path is not None
     path.rename(path.with_name("moved.md"))
     store.sync()
@@ -126,7 +126,7 @@ def test_a_file_that_was_moved_or_deleted_by_us_is_not_deleted_by_hand(world: Wo
 def test_hand_work_while_the_daemon_was_off_is_noticed_at_the_next_start(world: World) -> None:
     store, state, settings, clock = world
     gone, changed, same = (store.write(item(f"Number {number} of the shop.")) for number in range(3))
-    paths = {id: store.markdown.path_of(id) for id in (gone, changed, same)}
+    paths = {id: store.path_of(id) for id in (gone, changed, same)}
     store.close()
     paths[gone].unlink()  # type: ignore[union-attr]
     data = paths[changed].read_bytes()  # type: ignore[union-attr]
@@ -149,7 +149,7 @@ def test_a_rebuilt_index_makes_nothing_look_edited(world: World) -> None:
 def test_a_deletion_long_ago_does_not_hide_what_the_user_says_now(world: World) -> None:
     store, _, _, clock = world
     id = rule(store)
-    path = store.markdown.path_of(id)
+    path = store.path_of(id)
     assert path is not None
     path.unlink()
     store.sync([path])

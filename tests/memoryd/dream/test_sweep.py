@@ -125,7 +125,7 @@ def test_undo_leaves_an_edited_file_alone_and_names_it(world: World) -> None:
     ids = fill(store)
     sweep = sweep_of(*world, planned([*merge(store, clock, *ids[:2]), decay(store, ids[3])]))
     sweep.run("by hand")
-    path = store.markdown.path_of(ids[0])
+    path = store.path_of(ids[0])
     assert path is not None
     path.write_bytes(path.read_bytes() + b"Edited.\n")
     edited = path.read_bytes()
@@ -142,7 +142,7 @@ def test_undo_of_a_file_that_was_deleted_since_refuses_it(world: World) -> None:
     ids = fill(store)
     sweep = sweep_of(*world, planned([decay(store, ids[3])]))
     sweep.run("by hand")
-    path = store.markdown.path_of(ids[3])
+    path = store.path_of(ids[3])
     assert path is not None
     path.unlink()
     undone = sweep.undo()
@@ -179,7 +179,7 @@ def test_an_edit_that_nobody_has_indexed_yet_is_kept(world: World) -> None:
     store, state, _, clock = world
     ids = fill(store)
     sweep = sweep_of(*world, planned([archive(store, clock, ids[0])]))
-    path = store.markdown.path_of(ids[0])
+    path = store.path_of(ids[0])
     assert path is not None
     path.write_bytes(path.read_bytes() + b"Edited.\n")
     report = sweep.run("by hand")
@@ -204,7 +204,7 @@ def test_what_is_the_users_waits_for_consent(world: World, how: str) -> None:
     else:
         mine = store.write(item("Mine.", pinned=how == "pinned", session="manual" if how == "manual" else "s9"))
     if how == "edited":
-        edited = store.markdown.path_of(mine)
+        edited = store.path_of(mine)
         assert edited is not None
         edited.write_bytes(edited.read_bytes().replace(b"Mine.", b"Mine, reworded."))
         store.sync([edited])

@@ -96,7 +96,7 @@ def test_a_search_shows_what_lies_below_the_floor_only_when_asked(api, store, cl
 def test_a_change_of_a_file_that_was_edited_by_hand_meanwhile_is_refused_and_the_edit_is_taken_over(api, store, clock):
     id = remember(store, clock, "Deploy with make ship.")
     seen = api.call("get_memory", {"id": id})
-    path = store.markdown.path_of(id)
+    path = store.path_of(id)
     path.write_text(path.read_text().replace("make ship", "make deploy"))
     with pytest.raises(ConflictError):
         api.call("update_memory", {"id": id, "content": "Deploy with just ship.", "expect": seen["digest"]})
