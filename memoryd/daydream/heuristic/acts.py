@@ -571,7 +571,52 @@ def _weak(core: str) -> Act | None:
         return _rule(core, "stated as a rule")
     if _STYLE.match(core) and size(core) >= 4:
         return _rule(core, "says how things are written")
-    return _decided(core) or _stated(core)
+    return _decided(core) or _reasoned(core) or _stated(core)
+
+
+# Says what is to be done or how things are to be, so that with a reason it holds beyond the task.
+_ORDAINS = later(
+    r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
+    r"the [\w -]{1,40}?) "
+    r"(?:should(?:n'?t)?|must(?:n'?t)?|need(?:s)? to|has to|have to|can'?t|cannot|shouldn't)\b|(?:I(?:'d)? (?:do not|"
+    r"don'?t )?want|I would (?:replace|keep|"
+    r"use|prefer|rather))\b|(?:I think )?(?:it'?s|it is|its) (?:better|safer|best)(?: not)? to\b|(?:there'?s |"
+    r"there is )?no need (?:to|for)\b|"
+    r"only \S+|wir (?:sollten|müssen|dürfen)|(?:nutze?|verwende?|benutze?|vermeide?|lass)\b|(?:utilise|évite|garde|"
+    r"il (?:faut|vaut mieux))\b|on (?:doit|"
+    r"devrait)|(?:usa|evita|mantén|hay que|debemos|mejor|deve(?:mos)?)\b|(?:не надо|не нужно|лучше|надо|нужно|нельзя|"
+    r"используй(?:те)?|не )|"
+    r"(?:我觉得|我们)?.{0,12}(?:没有?必要|不需要|不用|不要|应该|必须|最好|可以使?用|统一)|.{2,30}(?:べき|ください|必要(?:は)?(?:ない|ありません))|"
+    r".{2,30}(?:해야|하지 ?마|필요(?:가)? 없))",
+    _I,
+)
+# A reason outright: "as" and "so" alone may lead anything.
+_BECAUSE_OF = later(
+    r"\b(?:because|since (?:we|it|the|they|that|our|users?)|as (?:that|it|they|this|the|we|users?) \w+s?\b|so that|otherwise|"
+    r"given (?:that|the)|that'?s why|due to|to avoid|to prevent|for (?:backwards? compatibility|privacy|security|"
+    r"performance)|weil|damit|sonst|"
+    r"parce qu\w*|car|sinon|pour éviter|porque|ya que|para (?:que|evitar)|pois|para não|потому что|так как|чтобы|иначе)\b|"
+    r"因为|由于|否则|以免|避免|以便|这样|ため|ので|から|때문|니까|위해",
+    _I,
+)
+
+
+def _reasoned(core: str) -> Act | None:
+    """A wish or a norm that comes with its reason: what is only meant for the moment is hardly ever explained."""
+    reason = _BECAUSE_OF.search(core)
+    if (
+        reason is None
+        or reason.start() < 12
+        or not _ORDAINS.match(core)
+        or not 8 <= size(core) <= 40
+        or not (_NAMES.search(core) or CJK.search(core) or len(keywords(core)) >= 5)
+        or moment.reports(core)
+        or moment.asks(core)
+        or _TRANSIENT.search(core)
+        or re.search(r"\bI (?:can|could|need to|have to|am|will|'ll)\b|\b(?:me|them) (?:see|know|check|test|look)\b", core, _I)
+    ):
+        return None
+    return Act(core, Kind.DECISION, Polarity.DONT if is_negative(core) else Polarity.DO, "wish with its reason")
 
 
 def _decided(core: str) -> Act | None:

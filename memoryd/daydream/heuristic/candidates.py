@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import TypedDict
 
 from memoryd.daydream.heuristic.acts import Act
+from memoryd.daydream.heuristic.choices import decided
 from memoryd.daydream.heuristic.findings import Finding
+from memoryd.daydream.heuristic.observed import Observation
 from memoryd.daydream.heuristic.score import Weights, probability
 from memoryd.daydream.heuristic.units import Unit
 from memoryd.daydream.heuristic.wording import stated
@@ -122,6 +124,35 @@ def of_finding(finding: Finding, turn: Turn) -> Candidate:
         importance=3,
         reason="root cause with its cure" if finding.kind is Kind.FIX else "dead end with its reason",
         **_evidence(finding.text, turn),
+    )
+
+
+def chosen(turn: Turn) -> Candidate:
+    """The candidate of an option that the user chose."""
+    text = decided(turn)
+    return Candidate(
+        content=text,
+        kind=Kind.DECISION,
+        polarity=Polarity.KNOW,
+        source=Source.USER,
+        confidence=0.85,
+        importance=3,
+        reason="chosen by the user",
+        **_evidence(text, turn),
+    )
+
+
+def of_observation(one: Observation) -> Candidate:
+    """The candidate of what the assistant's own commands show."""
+    return Candidate(
+        content=one.text,
+        kind=one.kind,
+        polarity=one.polarity,
+        source=Source.AGENT_STEP,
+        confidence=0.8,
+        importance=2,
+        reason=one.reason,
+        **_evidence(one.text, one.turn),
     )
 
 

@@ -94,3 +94,14 @@ def decided(turn: Turn) -> str:
     asked = [part for part in sentences(question) if part.endswith(("?", "？"))]
     explained = ": " in turn.text and asked
     return one_line(f"{asked[0] if explained else question} {turn.text}")
+
+
+# A choice with so many words beside its name says what was chosen.
+EXPLAINED = 5
+
+
+def is_choice(turn: Turn) -> bool:
+    """Whether the user chose one of the assistant's options by its name, and the option says what it means."""
+    label, _, detail = turn.text.partition(": ")
+    explained = len(detail.split()) >= EXPLAINED or len(detail) >= 4 * EXPLAINED
+    return turn.via == "answer" and turn.offered and explained and not only_permits(turn) and not _LEAVE.match(label)

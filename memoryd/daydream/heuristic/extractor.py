@@ -8,10 +8,20 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from memoryd.daydream.heuristic.acts import Act, acts_of
-from memoryd.daydream.heuristic.candidates import of_act, of_finding, proposal
+from memoryd.daydream.heuristic.candidates import chosen, of_act, of_finding, of_observation, proposal
+from memoryd.daydream.heuristic.choices import is_choice
 from memoryd.daydream.heuristic.episodes import Episode, episodes
-from memoryd.daydream.heuristic.findings import findings, is_echo, is_root_cause, names_cause, takes_back
+from memoryd.daydream.heuristic.findings import (
+    cure_in,
+    findings,
+    is_echo,
+    is_root_cause,
+    names_cause,
+    stands_alone,
+    takes_back,
+)
 from memoryd.daydream.heuristic.judge import Judge
+from memoryd.daydream.heuristic.observed import observations
 from memoryd.daydream.heuristic.refuted import refuted
 from memoryd.daydream.heuristic.score import DEFAULT, Weights
 from memoryd.daydream.heuristic.select import best, room
@@ -111,6 +121,7 @@ class _Session:
     def read_user(self, part: Episode) -> None:
         """Take in what the user wants to hold from now on; a new wording of what they just said replaces it."""
         acts = self._agreed(_acts(part.user, part.before))
+        self._kept += [chosen(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
         for act, turn in acts:
             old = [said.text for said, _ in self._said_before if act.revises and _is_new_wording(act, said)]
             known = {one.content for one in self._kept}
@@ -135,8 +146,7 @@ class _Session:
 
     def read_assistant(self, part: Episode) -> None:
         """Take in what the assistant found and what it took back."""
-        turns = [turn for turn in part.rest if turn.kind in (TurnKind.ASSISTANT, TurnKind.TOOL_RESULT)]
-        last = max((n for n, turn in enumerate(turns) if turn.kind is TurnKind.ASSISTANT), default=-1)
+        turns = [turn for turn in part.rest if turn.kind is not TurnKind.USER and not turn.sidechain]
         found: list[Candidate] = []
         for number, turn in enumerate(turns):
             if turn.kind is not TurnKind.ASSISTANT or is_echo(turn.text):
@@ -146,9 +156,11 @@ class _Session:
             for text in (one.text for one in parts if takes_back(one.text)):
                 found = [one for one in found if not _is_wrong_cause(one.content, text)]
                 revised += self._take_back(text)
-            new = _found_to_hold(turn, parts, turns[:number], turns[number + 1 :], final=number == last)
+            new = list(_found_to_hold(turn, parts, turns[:number], turns[number + 1 :]))
+            found = [one for one in found if not any(_stems(one.content) & _stems(other.content) for other in new)]
             found += [replace(one, revises=tuple(revised)) for one in new]
         self._kept += found[-MOST_FINDINGS:]
+        self._kept += [of_observation(one) for one in observations(turns)]
 
     def _is_taken_back(self, claim: str) -> bool:
         return any(_is_wrong_cause(claim, text) for text in self._taken_back)
@@ -188,16 +200,23 @@ def _is_wrong_cause(claim: str, taken_back: str) -> bool:
 _CAUSE_STEMS = frozenset({"root", "cause", "wrong", "real", "actua", "earli", "previ", "prob", "issue"})
 
 
-def _found_to_hold(
-    turn: Turn, parts: Sequence[Statement], before: Sequence[Turn], after: Sequence[Turn], *, final: bool
-) -> Iterator[Candidate]:
-    """The findings of a turn after which nothing failed: with their cure, or said at the end of the work."""
+def _found_to_hold(turn: Turn, parts: Sequence[Statement], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
+    """The findings of a turn after which nothing failed: with their cure, or such that what was done next bore them out."""
     tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
     if not tools or (after and any(t.error for t in tools[-1:])):
         return
+    final = not any(t.kind is TurnKind.ASSISTANT for t in after)
+    acted = any(t.kind is TurnKind.TOOL_USE for t in after)
+    last = next((t for t in reversed(after) if t.kind is TurnKind.ASSISTANT), None)
     for one in findings(parts):
-        if MARK not in one.text and (one.complete or (final and is_root_cause(one.text))):
+        if MARK in one.text or not stands_alone(one.text):
+            continue
+        if one.complete or (final and is_root_cause(one.text)):
             yield of_finding(one, turn)
+        elif acted and last is not None and names_cause(one.text):
+            cure = cure_in(statements(last.text), one.text)
+            if cure:
+                yield of_finding(replace(one, text=f"{one.text} {cure}"), turn)
 
 
 def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:

@@ -9,23 +9,31 @@ from dataclasses import dataclass
 from memoryd.daydream.heuristic.acts import worded
 from memoryd.daydream.heuristic.sentences import Statement, size
 from memoryd.patterns import later
-from memoryd.text import shorten
+from memoryd.text import keywords, shorten
 from memoryd.types import Kind, Polarity
 
 _I = re.IGNORECASE
 MAX_CHARS = 560
 # A cure is looked for in so many sentences after its cause.
 REACH = 3
+MOST_LISTED = 2
+# So many words of a cause a cure that is told apart from it must name.
+SHARED = 2
 
 _LABEL = later(
     r"^(?:(?:so |and )?(?:the |found the |found it: ?the )?(?:actual |real |true |underlying )?(?:root cause|"
     r"culprit)\b.{0,30}?(?:[:：—–-]|\bis\b|\bwas\b)|"
-    r"(?:cause|problem|issue|reason|diagnosis|why it (?:failed|broke|happened))\s*[:：—–]|(?:the )?(?:cause|"
-    r"reason) (?:is|was)\b|"
+    r"(?:cause|problem|issue|reason|diagnosis|why it (?:failed|broke|happened)|(?:key|important|main) (?:finding|insight))"
+    r"\s*[:：—–]|(?:the )?(?:cause|reason) (?:is|was)\b|"
+    r"(?:the )?(?:(?:actual|real|underlying) )?(?:issue|problem|bug|error|failure|fault|crash) (?:is|was) (?:that|"
+    r"caused|due|in)\b|"
     r"(?:die )?(?:grund)?ursache\b.{0,20}?(?:[:—–]|\bist\b|\bwar\b)|(?:la )?cause(?: racine)?\b.{0,20}?(?::|\best\b|"
     r"\bétait\b)|(?:la )?causa(?: raíz| raiz)?\b.{0,20}?(?::|\bes\b|\bera\b|\bé\b)|"
     r"(?:корневая )?причина\b.{0,20}?(?:[:—–]|\bв том\b|\bбыла\b)|根(?:本原)?因(?:是|在于|[:：])|(?:问题|失败|"
-    r"报错)?(?:的)?原因(?:是|在于|[:：])|原因は|원인은)",
+    r"报错)?(?:的)?原因(?:是|在于|[:：])|问题(?:出)?(?:在于|是因为)|原因は|"
+    r"問題は.{2,60}(?:こと|ため)|원인은|문제는 .{2,60}(?:때문|것)|"
+    r"(?:el|o) problema (?:es|era|é) (?:que|el|la|o|a)\b|(?:le|das) (?:problème|problem) (?:est|était|ist|war)\b|"
+    r"(?:проблема|дело) (?:был[ао] )?в том)",
     _I,
 )
 _ROOT = re.compile(
@@ -61,7 +69,9 @@ _CURE = later(
     r"(?:it|this|that|which) now \w+|now (?:gets?|takes?|has|is|goes|uses?|reads?|sums?|passes|waits|returns|closes|"
     r"sends|checks|retries|sorts|"
     r"writes|keeps|runs|sets|caches|loads|rounds|builds|works)\b|"
-    r"I (?:changed|replaced|switched|added|set|moved|pinned|raised|removed|wrapped|increased|rewrote|disabled|enabled|"
+    r"(?:\w+ ){1,3}now (?:only )?[a-z]+s\b|"
+    r"I(?:'ve| have)? (?:changed|replaced|switched|added|set|moved|pinned|raised|removed|wrapped|increased|rewrote|"
+    r"disabled|enabled|"
     r"made|patched|upgraded|downgraded|renamed|excluded)\b|"
     r"\w+ing (?:\S+ ){0,8}?(?:fixes|fixed|solves|solved|resolves|brings|brought|cuts|cut|helps|helped|avoids|cures|"
     r"makes it)\b|(?:brings|brought|cuts?|drops?|dropped) (?:it|this|the \w+)(?: \w+)? (?:down )?(?:from|to)\b|"
@@ -143,6 +153,13 @@ _ORDERS = later(
 )
 
 
+_LEANS = later(
+    r"^(?:(?:this|that|it|these|those|they|both|step \d|i (?:see|understand|can))\b|(?:line|option|test|case) \d)|"
+    r"\b(?:you(?:'re| are) (?:seeing|getting|confirming)|as you (?:said|saw)|see above|above)\b|[:：]$",
+    _I,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A finding in one memory: what, and how it was cured or why it can't be done. `indexes` are its sentences."""
@@ -179,13 +196,28 @@ def names_cause(text: str) -> bool:
     return bool(_LABEL.match(text) or _BECAUSE.search(text))
 
 
+def cure_in(parts: Sequence[Statement], cause: str) -> str:
+    """The first sentence that says how a cause was cured, if it speaks of the same things; else empty."""
+    named = {word[:6] for word in keywords(cause)}
+    for part in parts:
+        shared = named & {word[:6] for word in keywords(part.text)}
+        if _CURE.search(part.text) and len(shared) >= SHARED and not is_unsure(part.text) and not part.text.endswith((":", "：")):
+            return worded(_LEAD_IN.sub("", part.text))
+    return ""
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a finding needs nobody to know what was on the screen, or which step was under way."""
+    return not _LEANS.search(text)
+
+
 def findings(parts: Sequence[Statement]) -> Iterator[Finding]:
     """Root causes with their cures and dead ends with their reasons in one text of the assistant."""
     used: set[int] = set()
     for index, part in enumerate(parts):
         if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
             continue
-        found = _dead_end(parts, index) or _cause(parts, index)
+        found = _dead_end(parts, index) or _cause(parts, index) or _limit(parts[index], index)
         if found is not None:
             used |= set(found.indexes)
             yield found
@@ -202,6 +234,28 @@ def _dead_end(parts: Sequence[Statement], index: int) -> Finding | None:
         return None
     indexes = (index, after) if back else (index,)
     return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
+
+
+# What a named thing can't do, said of another named thing.
+_LIMIT = later(
+    r"\b(?:does(?: not|n'?t)|do(?: not|n'?t)) (?:support|accept|allow|expose|honou?r|respect|work (?:with|without|in|on))\b|"
+    r"\b(?:is|are)(?: not|n'?t) (?:supported|compatible|available|allowed)\b|\bcan(?:not|'t) be used\b|"
+    r"\bonly (?:supports?|accepts?|works? "
+    r"(?:with|on|in)|allows?)\b|\bunterstützt .{0,30}nicht\b|\bne (?:supporte|prend) pas\b|\bno (?:soporta|admite|"
+    r"acepta)\b|\bnão suporta\b|"
+    r"не (?:поддерживает|принимает|умеет)\b|不(?:支持|接受|允许)|无法使用|只支持|"
+    r"(?:対応|サポート)していな|使えません|지원하지 않|지원되지 않",
+    _I,
+)
+
+
+def _limit(part: Statement, index: int) -> Finding | None:
+    match = _LIMIT.search(part.text)
+    if not match or part.bullet or _SLIP.search(part.text) or _ORDERS.match(part.text) or not stands_alone(part.text):
+        return None
+    if not (_SPECIFIC.search(part.text[: match.start()]) and _SPECIFIC.search(part.text[match.end() :])):
+        return None
+    return Finding(_joined([part], [0]), Kind.FACT, Polarity.KNOW, (index,), complete=True)
 
 
 def _cause(parts: Sequence[Statement], index: int) -> Finding | None:
@@ -229,5 +283,9 @@ def _after_cause(text: str) -> str:
 
 
 def _joined(parts: Sequence[Statement], indexes: Sequence[int]) -> str:
-    texts = [_LEAD_IN.sub("", parts[number].text) for number in indexes]
-    return shorten(" ".join(worded(text) for text in texts), MAX_CHARS)
+    texts = [worded(_LEAD_IN.sub("", parts[number].text)) for number in indexes]
+    after = indexes[-1] + 1
+    if parts[indexes[-1]].text.endswith((":", "：")):  # what follows is a list
+        listed = [part.text.rstrip(".:。;；：") for part in parts[after : after + MOST_LISTED] if part.bullet]
+        texts[-1:] = [f"{texts[-1].rstrip('.。')}: {'; '.join(listed)}."] if listed else []
+    return shorten(" ".join(texts), MAX_CHARS)
