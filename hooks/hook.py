@@ -138,7 +138,7 @@ def event_record(env, body):
     """The event's bytes on the socket and in the spool: KEY=VALUE lines, an empty line, the hook's input."""
     lines = []
     for key in sorted(env):
-        if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
+        if key.startswith(OPTION_PREFIX) or key in ("CLAUDE_PROJECT_DIR", "CLAUDECODE"):
             lines.append(key + "=" + " ".join(env[key].splitlines()) + "\n")
     return os.fsencode("".join(lines)) + b"\n" + body
 

@@ -12,13 +12,14 @@ from typing import Any
 import orjson
 
 from memoryd.api import dreams
+from memoryd.api.consent import Consent
 from memoryd.api.hooks import HookCalls, plugin_options
 from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
 from memoryd.api.runtime import Runtime
 from memoryd.api.settings import AT_START
 from memoryd.codec import is_id
-from memoryd.config import IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.config import CLIENT_MARK, IN_CLIENT, Settings, load_settings, options_problem
 from memoryd.daemon.contract import Slot
 from memoryd.daemon.watch import MemoryWatcher
 from memoryd.daydream.extractors import CLAUDE, models_of
@@ -35,7 +36,7 @@ from memoryd.files import write_atomic
 from memoryd.llm.logins import Logins, login_of
 from memoryd.project import ProjectRegistry
 from memoryd.protocols import Clock
-from memoryd.recall.inject import Injector
+from memoryd.recall.inject import Injector, hook_output
 from memoryd.service import EVERY_PROJECT, Orchestrator
 from memoryd.state import Job, State
 
@@ -83,6 +84,7 @@ class Api:
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
         self._started = settings
         self._options_lock = threading.Lock()
+        self._consent = Consent(clock)
         self._working = threading.Event()
         self._sweep(settings).recover()  # before anybody can see what a kill left half done
         self._parts = self._make_parts(settings)
@@ -150,7 +152,21 @@ class Api:
         """What the hook prints."""
         self._take_options(options)
         self._take_login(str(payload.get("session_id", "")), login_of(options))
+        if event == "UserPromptSubmit" and (told := self._hear(str(payload.get("prompt", "")), CLIENT_MARK in options)):
+            return hook_output(event, *told)
         return self._parts.hooks.answer(event, payload)
+
+    def _hear(self, prompt: str, in_client: bool) -> tuple[str, str] | None:
+        """Take the user's typed answer about model runs with their login."""
+        settings = self._parts.settings
+
+        def change(values: Mapping[str, Any]) -> Mapping[str, str]:
+            # A reader that was named would hide the answer.
+            named = {"reader": None} if settings.reader != "auto" else {}
+            overruled: Mapping[str, str] = self.call("change_settings", {"values": {**values, **named}})["overruled"]
+            return overruled
+
+        return self._consent.hear(prompt, in_client=in_client, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
         """Hold what a session logs in with, if the user agreed to model runs with it; a new one may mend what failed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.errors import DaemonError
-from tests.e2e.conftest import World
-from tests.e2e.model_server import Block, Body, conversation, say
+from tests.e2e.conftest import World, claude_binary
+from tests.e2e.model_server import Block, Body, conversation, say, use
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -104,6 +105,51 @@ def test_a_run_that_fails_is_reported_once_and_made_up_for(world: World, status:
     world.call("daydream")
     until(lambda: _answers(lambda: LEARNT in learnt(world)), "it was not made up for", 120)
     assert world.call("memory_status")["reader_problem"] == ""
+
+
+def typed_answer(world: World, repo: Path, prompt: str) -> str:
+    """What the client's person is shown by hooks when they type this: the messages that no model is sent."""
+    command = [claude_binary(), "-p", prompt, "--output-format", "stream-json", "--verbose", "--include-hook-events"]
+    allowed = ["--allowedTools", "mcp__plugin_memoryd_memoryd__*"]
+    done = subprocess.run(
+        [*command, *world.plugin_flags, *allowed],
+        cwd=repo,
+        env=world.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_user_agrees_by_what_they_type_and_no_model_can(world: World) -> None:
+    world.model.brain = lambda body: [say("Here is what there is.")]
+    repo = world.repository("shop")
+    world.run("hello", repo)
+    until(lambda: _answers(lambda: bool(world.call("memory_status"))), "no daemon", 120)
+    shown = re.search(r"yes (\d{6})", typed_answer(world, repo, "/memoryd:setup"))
+    assert shown, "the person is shown a code"
+    assert shown[1] not in json.dumps(world.model.requests), "and no model is"
+    world.extra["CLAUDECODE"] = "1"  # as in the client's shell, where a model types
+    typed_answer(world, repo, f"/memoryd:setup yes {shown[1]}")
+    assert world.call("memory_status")["reader"] == "session"
+    del world.extra["CLAUDECODE"]
+    typed_answer(world, repo, f"/memoryd:setup yes {shown[1]}")
+    assert world.call("memory_status")["reader"] == "claude"
+    assert "themselves has answered" in json.dumps(world.model.requests[-1]), "the model is told of it"
+    typed_answer(world, repo, "/memoryd:setup no")
+    assert world.call("memory_status")["reader"] == "session"
+
+
+def test_a_model_that_calls_the_command_gives_no_consent(world: World) -> None:
+    repo = world.repository("shop")
+    asked = {"skill": "memoryd:setup", "args": "yes 123456"}
+    world.model.brain = lambda body: [say("done")] if "tool_result" in json.dumps(body["messages"]) else [use("Skill", **asked)]
+    world.run("be helpful", repo)
+    until(lambda: _answers(lambda: bool(world.call("memory_status"))), "no daemon", 120)
+    assert world.call("memory_status")["reader"] == "session"
 
 
 def test_when_the_budget_is_used_up_rules_read_and_the_status_says_so(world: World) -> None:

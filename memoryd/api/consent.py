@@ -1,0 +1,79 @@
+"""The user's own yes or no to model runs with their login, typed as `/memoryd:setup` at the client's prompt.
+
+The hook sees what was typed, before any model does. A code that only the person is shown (a system message, which no model
+is sent) has to be typed with the yes: so a prompt that a model schedules, queues or hands to another client is no consent.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from memoryd.daydream.costs import expected
+from memoryd.protocols import Clock
+from memoryd.types import EPOCH
+
+VALID = timedelta(minutes=10)
+DIGITS = 6
+COMMAND = "/memoryd:setup"
+_TYPED = re.compile(rf"{COMMAND}(?:\s+(?P<word>yes|no))?(?:\s+(?P<code>\d{{{DIGITS}}}))?", re.IGNORECASE)
+Change = Callable[[Mapping[str, Any]], Mapping[str, str]]
+
+
+class Consent:
+    """Hears what the user types. The code lives in this process only, once and for ten minutes."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._code = ""
+        self._until = EPOCH
+
+    def hear(self, prompt: str, *, in_client: bool, agreed: bool, change: Change) -> tuple[str, str] | None:
+        """What the model and what the person is told of a typed answer; None when the prompt is none.
+
+        `in_client`: the client itself was started by another client's shell, where a model types.
+        `change` writes settings and tells which of them something else overrules.
+        """
+        typed = _TYPED.fullmatch(prompt.strip())
+        if typed is None:
+            return None
+        if in_client:
+            return "memoryd: this client was started by another one's shell, so no consent was asked for or taken.", ""
+        word, code = (typed["word"] or "").lower(), typed["code"] or ""
+        if word == "no":
+            return self._answered(change, agreed=False)
+        if word == "yes" and self._is_right(code):
+            return self._answered(change, agreed=True)
+        if word == "" and agreed:
+            told = f"memoryd: Claude reads your sessions with your login, as you agreed. To take it back type {COMMAND} no"
+            return f"{told[9:]}.", told
+        return self._asked(missed=word == "yes")
+
+    def _is_right(self, code: str) -> bool:
+        """Whether the code is the one that was shown; a try uses it up."""
+        with self._lock:
+            shown, self._code = self._code, ""
+            return bool(shown) and secrets.compare_digest(shown, code) and self._clock.now() < self._until
+
+    def _asked(self, *, missed: bool) -> tuple[str, str]:
+        with self._lock:
+            self._code = "".join(secrets.choice("0123456789") for _ in range(DIGITS))
+            self._until = self._clock.now() + VALID
+            code = self._code
+        why = "That was not the code. " if missed else ""
+        message = (
+            f"memoryd: {why}To let a small Claude model read your sessions with your own login ({expected()}), type "
+            f"{COMMAND} yes {code} within ten minutes. To leave it: type nothing."
+        )
+        return "Nothing was changed. The user was shown, beside this, how to agree by typing a code that you can't see.", message
+
+    def _answered(self, change: Change, *, agreed: bool) -> tuple[str, str]:
+        overruled = change({"use_claude": agreed})
+        told = "Claude reads your sessions from here on" if agreed else "Claude does not read your sessions"
+        extra = "".join(f" It has no effect yet: {source} sets {name} too." for name, source in overruled.items())
+        return f"The user themselves has answered: {told}.{extra}", f"memoryd: {told}.{extra}"
