@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from memoryd.config import load_settings
 from memoryd.api.dispatch import Api
+from memoryd.config import load_settings
 from memoryd.testing import FakeClock
 
 
