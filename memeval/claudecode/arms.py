@@ -1,14 +1,16 @@
-"""What is different between the arms, and nothing else."""
+"""What differs between the arms, and nothing else; and how sessions are run, the same in every arm."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.contract import Arm
 from memeval.errors import ConfigError
+from memeval.types import EMPTY
 
 MODES: dict[str, tuple[Arm, ...]] = {
     "off": (Arm.OFF,),
@@ -86,3 +88,35 @@ def check_plugin(init: Any, arm: Arm) -> str:
 def _list(init: Any, key: str) -> Sequence[Any]:
     value = init.get(key) if hasattr(init, "get") else None
     return value if isinstance(value, list | tuple) else ()
+
+
+REPLAY = "replay"
+TRANSCRIPTS = "transcripts"
+INGESTS = (REPLAY, TRANSCRIPTS)
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+def setting_value(value: str, environ: Mapping[str, str]) -> str | None:
+    """A plugin setting's value: `$NAME` stands for a variable, so that no key is kept with a command; None if it is not set."""
+    named = _VARIABLE.fullmatch(value)
+    return environ.get(named[1]) if named else value
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Times in seconds. `ingest` is how the history gets into memory; `plugin_settings` are memoryd's own."""
+
+    ingest: str = REPLAY
+    max_turns: int = 30
+    timeout: float = 600.0
+    settle_timeout: float = 300.0
+    retries: int = 2
+    backoff: float = 20.0
+    workers: int = 1
+    embedder: str = "bge-small"
+    plugin_settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+    def to_json(self) -> dict[str, Any]:
+        """What decides the result: all but the number of workers."""
+        data = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "workers"}
+        return data | {"plugin_settings": dict(self.plugin_settings)}

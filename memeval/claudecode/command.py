@@ -1,19 +1,34 @@
-"""What a run_bench command was asked for, kept with it, and the cells that it consists of."""
+"""What a run_bench command was asked for: read from its flags, kept with it, and the cells that it consists of.
+
+What is wrong with the flags is reported before anything is spent.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.conditions import Conditions
-from memeval.claudecode.contract import Arm
-from memeval.errors import UnknownRunError
+import click
+from click.core import ParameterSource
+
+from memeval.calls import Budget
+from memeval.claudecode import families
+from memeval.claudecode.arms import Conditions, arms_of, setting_value
+from memeval.claudecode.contract import Arm, Family
+from memeval.claudecode.daemon import check_settings
+from memeval.claudecode.families import FamilyOptions
+from memeval.claudecode.seeding import make_primer, source_cell
+from memeval.errors import ConfigError, UnknownRunError
 from memeval.results.files import ResultsDir
+from memeval.run.engine import count_spent
 from memeval.run.settings import Selection, Shard
+from memeval.specs import parse_yaml
 from memeval.types import EMPTY
 from memoryd.files import write_atomic
 
@@ -122,3 +137,182 @@ def load_command(results: ResultsDir, group: str) -> Command:
         raise UnknownRunError(
             f"There is no run_bench command {group!r} in {results.root}.", fix="Give the id that it printed."
         ) from None
+
+
+WITH_RESUME = frozenset(
+    ("resume", "retry_failed", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")
+    + ("no_probe", "no_cache", "offline", "dry_run", "as_json")
+)
+"""What may be given with --resume: how to go on. All else is the command's own."""
+_VERSION = re.compile(r"v\d+\.\d+")
+
+
+def refuse_with_resume() -> None:
+    """Raises ConfigError for a flag that a command that goes on would not heed."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        given = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+        if given and param.name not in WITH_RESUME:
+            raise ConfigError(
+                f"With --resume settings are those of the command; leave {param.opts[0]} out.", fix="Or begin a new one."
+            )
+
+
+def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
+    """What is asked for. Raises ConfigError."""
+    named = tuple(entry for entry in values["data"] if "=" in entry)
+    names = families.choose(values["benchmarks"], options, _data(named, []))
+    arms = arms_of(values["mode"])
+    models = [part.strip() for part in values["grid_models"].split(",")]
+    cells = grid_cells(arms, models) if values["grid"] else tuple((str(arm), values["model"]) for arm in arms)
+    return Command(
+        benchmarks=tuple(names),
+        cells=cells,
+        repeat=values["repeat"],
+        selection=_selection(values),
+        conditions=_conditions(values),
+        judge=values["judge"],
+        judge_model=values["judge_model"],
+        data=_fitting(_data(values["data"], names), names, "--data"),
+        options=options.options,
+        memory_from=values["memory_from"],
+        version=_version(values["version_of"]),
+        seed=values["seed"],
+        cache=not values["no_cache"],
+    )
+
+
+def _conditions(values: Mapping[str, Any]) -> Conditions:
+    settings = pairs(values["settings"], "--plugin-setting")
+    told = resolved(settings)
+    _check_kept(settings, told)
+    check_settings(told, "--plugin-setting")
+    return Conditions(
+        ingest=values["ingest"],
+        max_turns=values["max_turns"],
+        timeout=values["timeout"],
+        settle_timeout=values["settle_timeout"],
+        retries=values["retries"],
+        backoff=values["backoff"],
+        workers=values["workers"],
+        embedder=values["embedder"],
+        plugin_settings=settings,
+    )
+
+
+def resolved(settings: Mapping[str, str]) -> dict[str, str]:
+    """Plugin settings with the values of variables. Raises ConfigError for one that is not set."""
+    found = {name: setting_value(text, os.environ) for name, text in settings.items()}
+    if missing := [name for name, value in found.items() if value is None]:
+        name = missing[0]
+        raise ConfigError(f"--plugin-setting {name}={settings[name]}: that variable is not set.", fix="Set it.")
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _check_kept(settings: Mapping[str, str], values: Mapping[str, str]) -> None:
+    """Keys come by variables only: a command is kept in a file."""
+    for name, text in settings.items():
+        if name.endswith("_api_key") and values[name] == text:
+            raise ConfigError(
+                f"--plugin-setting {name} would be kept in a file.", fix=f"Write '{name}=$NAME' with a variable's name."
+            )
+
+
+def _version(text: str) -> str:
+    if text and not _VERSION.fullmatch(text):
+        raise ConfigError(f"--version {text!r} is no version of results.", fix="Write vX.Y, such as v0.1.")
+    return text
+
+
+def _selection(values: Mapping[str, Any]) -> Selection:
+    return Selection(
+        limit=values["limit"],
+        start=values["start"],
+        end=values["end"],
+        shard=Shard.parse(values["shard"]) if values["shard"] else None,
+        questions=tuple(part.strip() for part in values["questions"].split(",") if part.strip()),
+        dev_slice=values["dev_slice"],
+        seed=values["seed"],
+    )
+
+
+def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Paths by benchmark; a path alone is for the only benchmark."""
+    found = {}
+    for entry in given:
+        name, sign, path = entry.partition("=")
+        if not sign and len(names) != 1:
+            raise ConfigError(f"--data {entry!r} names no benchmark.", fix="Write NAME=PATH.")
+        full = families.ALIASES.get(name, name) if sign else names[0]
+        place = Path(path if sign else entry).expanduser().absolute()
+        if not place.exists():
+            raise ConfigError(f"--data {place} is not there.", fix="Correct the path.")
+        found[full] = str(place)
+    return found
+
+
+def _fitting(found: dict[str, str], names: Sequence[str], flag: str) -> dict[str, str]:
+    """What is meant for a benchmark that is not run was meant otherwise."""
+    if other := [name for name in found if name and name not in names]:
+        raise ConfigError(f"{flag} names {other[0]!r}, which is not run.", fix=f"This command runs {', '.join(names)}.")
+    return found
+
+
+def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, Any]:
+    """KEY=VALUE as a mapping, the values as YAML if `typed`. Raises ConfigError."""
+    found = {}
+    for entry in given:
+        key, sign, value = entry.partition("=")
+        if not sign or not key:
+            raise ConfigError(f"{flag} {entry!r} is no KEY=VALUE.", fix="Correct it.")
+        found[key] = parse_yaml(value, flag) if typed else value
+    return found
+
+
+def budgets_of(given: Sequence[str], names: Sequence[str]) -> dict[str, Budget]:
+    """By benchmark, the empty name for all. Raises ConfigError."""
+    limits: dict[str, str] = {}
+    for entry in given:
+        name, _, amount = entry.rpartition("=")
+        limits[families.ALIASES.get(name, name)] = amount
+    return {name: Budget(_amount(amount)) for name, amount in _fitting(limits, names, "--budget-usd").items()}
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount < math.inf:
+        raise ConfigError(f"--budget-usd {text!r} is no amount.", fix="Write USD or NAME=USD, from 0.")
+    return amount
+
+
+def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -> None:
+    """What earlier starts of a command have paid is part of its budgets."""
+    for name, budget in budgets.items():
+        begin = f"{group}.{name}." if name else f"{group}."
+        for run in results.run_ids():
+            if run.startswith(begin):
+                count_spent(results, run, budget)
+
+
+def refuse_taken(results: ResultsDir, group: str) -> None:
+    """Raises ConfigError for an id that another command has: its cells would be taken for those of this one."""
+    if group_file(results, group).exists() or any(run.startswith(f"{group}.") for run in results.run_ids()):
+        raise ConfigError(
+            f"There is a command {group!r} already.", fix=f"Go on with it by --resume {group}, or take another --run-id."
+        )
+
+
+def check_memory(results: ResultsDir, command: Command, families: Mapping[str, Family]) -> None:
+    """Raises ConfigError or RunError when an arm can't begin with what --memory-from names, before any other is paid for."""
+    if not command.memory_from:
+        return
+    arms = {Arm(arm) for arm, _ in command.cells} - {Arm.OFF}
+    if not arms:
+        raise ConfigError("--memory-from is for arms that remember.", fix="Choose another --mode, or leave it out.")
+    for name, family in families.items():
+        sequences = list(family.sequences(command.selection))
+        for arm in sorted(arms):
+            make_primer(results, source_cell(results, command.memory_from, name, arm), sequences)

@@ -172,7 +172,7 @@ class Family(Protocol):
     """A benchmark as sequences of sessions. One object serves all arms; its methods are called from several threads.
 
     Nothing that a step shows to the client (prompt, folder, ids in paths) may hold or lead to gold answers.
-    One that has a method `check()` is asked first: it raises ConfigError for what would else fail after sessions were paid.
+    Its classes inherit from it for the defaults of `check` and `known_options`, and are made with `(name, FamilyOptions)`.
     """
 
     @property
@@ -212,3 +212,11 @@ class Family(Protocol):
         `without` are the records of the same model without memory, where that cell was run too.
         """
         ...
+
+    def check(self) -> None:
+        """Raises ConfigError for what would else fail after sessions were paid."""
+
+    @staticmethod
+    def known_options(name: str, options: Any) -> frozenset[str] | None:
+        """Names of the options of a benchmark; None: any is taken."""
+        return None

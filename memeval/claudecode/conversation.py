@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from memeval.benchmarks.opening import known_options, open_benchmark
-from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
+from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
-from memeval.claudecode.leaks import came_upon
-from memeval.claudecode.replay import CLOSING
+from memeval.claudecode.sandbox import came_upon
+from memeval.claudecode.seeding import CLOSING
 from memeval.errors import ConfigError, DataError, ModelError
 from memeval.protocols import Benchmark, Judge
 from memeval.run import plan as plans
@@ -34,7 +34,7 @@ ASKING = (
 
 
 @family("conversation")
-class Conversations:
+class Conversations(Family):
     """Any benchmark of the catalog whose cases are sessions and questions."""
 
     def __init__(self, name: str, options: FamilyOptions) -> None:

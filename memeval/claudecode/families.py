@@ -1,15 +1,22 @@
-"""Families by name of benchmark: `@families.family("sample-code")` registers a factory `(name, FamilyOptions) -> Family`."""
+"""Families by name of benchmark, and what each needs.
+
+`@family("sample-code")` registers a class, which is made with `(name, FamilyOptions)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from memeval import registry
+from memeval.calls import Budget
 from memeval.claudecode.contract import Family
+from memeval.errors import ConfigError, MemevalError
+from memeval.registry import unknown_name
 from memeval.run.plan import RunContext
+from memeval.run.settings import Selection
 from memeval.types import EMPTY
 
 GROUP = "memeval.families"
@@ -38,15 +45,120 @@ def options_of(name: str, options: FamilyOptions) -> FamilyOptions:
 
 
 def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
-    """Names of a benchmark's options, from its factory's `known_options(name, options)`; None when it has no such method."""
-    ask = getattr(_factory(name), "known_options", None)
-    return None if ask is None else cast("frozenset[str] | None", ask(name, options))
+    """Names of a benchmark's options; None when its family does not tell."""
+    return _factory(name).known_options(name, options)
 
 
-def _factory(name: str) -> Callable[[str, FamilyOptions], Family]:
-    return cast(Callable[[str, FamilyOptions], Family], families.get(name if name in families else "conversation"))
+def _factory(name: str) -> type[Family]:
+    return cast(type[Family], families.get(name if name in families else "conversation"))
 
 
 def open_family(name: str, options: FamilyOptions) -> Family:
     """The family of a benchmark, with the options that it knows: one of its own name, else conversations. Raises ConfigError."""
-    return _factory(name)(name, options_of(name, options))
+    make = cast(Callable[[str, FamilyOptions], Family], _factory(name))
+    return make(name, options_of(name, options))
+
+
+ALIASES = {"longmemeval": "longmemeval-s"}
+ALL = "all"
+
+
+def known(options: FamilyOptions) -> list[str]:
+    """All names, sorted."""
+    return sorted({*options.context.catalog.benchmarks(), *families.names()} - {"conversation"})
+
+
+def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str] = EMPTY) -> list[str]:
+    """Full names; several may be joined with commas, `all` are those whose needs are met here and now. Raises ConfigError.
+
+    `data` has the user's own copies by full name.
+    """
+    parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    if not parts:
+        raise ConfigError("No benchmark is named.", fix=f"Give --benchmark with one of: {', '.join([ALL, *known(options)])}.")
+    there = known(options)
+    chosen = []
+    for part in parts:
+        full = ALIASES.get(part, part)
+        if part != ALL and full not in there:
+            raise unknown_name("benchmark", part, [ALL, *there])
+        chosen += [name for name in there if _is_ready(name, options, data)] if part == ALL else [full]
+    return list(dict.fromkeys(chosen))
+
+
+def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> bool:
+    return not missing(name, with_data(options, data, name), fetch=False)
+
+
+def opened(
+    names: Sequence[str], options: FamilyOptions, data: Mapping[str, str], budgets: Mapping[str, Budget] = EMPTY
+) -> dict[str, Family]:
+    """The families of benchmarks. An option must be known to one. Raises ConfigError, and DataError when data are missing.
+
+    `budgets` are those of the sessions, by benchmark, with the empty name for all: what judges cost counts there, too.
+    """
+    _check_options(names, options)
+    return {name: open_family(name, _paying(with_data(options, data, name), name, budgets)) for name in names}
+
+
+def _paying(options: FamilyOptions, name: str, budgets: Mapping[str, Budget]) -> FamilyOptions:
+    budget = budgets.get("") or budgets.get(name)
+    return replace(options, context=replace(options.context, budget=budget)) if budget else options
+
+
+def check(families: Mapping[str, Family]) -> None:
+    """Raises ConfigError for what a family can tell to be wrong before any session is paid for."""
+    for family in families.values():
+        family.check()
+
+
+def _check_options(names: Sequence[str], options: FamilyOptions) -> None:
+    known = [known_options(name, options) for name in names]
+    told = frozenset[str]().union(*(one for one in known if one is not None))
+    if None not in known and (wrong := [key for key in options.options if key not in told]):
+        who = f"{names[0]} has no" if len(names) == 1 else f"None of {', '.join(names)} has an"
+        raise ConfigError(f"{who} option {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(told)) or 'none'}.")
+
+
+def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Callable[[str], None]) -> dict[str, Family]:
+    """Those of which the selection leaves a task: a shard or a list of ids need not fit every benchmark of a command.
+
+    Raises ConfigError when it fits none.
+    """
+    kept: dict[str, Family] = {}
+    fault = ConfigError("The selection leaves no task.", fix="Loosen its flags.")
+    for name, family in families.items():
+        try:
+            fits = any(True for _ in family.sequences(selection))
+        except ConfigError as error:
+            fits, fault = False, error
+        if fits:
+            kept[name] = family
+        elif len(families) > 1:
+            tell(f"{name} is left out: {fault.message}")
+    if not kept:
+        raise fault
+    return kept
+
+
+def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> FamilyOptions:
+    """The options with the user's own copy of that benchmark's data."""
+    return replace(options, data=Path(data[name])) if name in data else options
+
+
+def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[str]:
+    """What is needed and not here, with what to do; without `fetch` also what could be fetched."""
+    harmless = (OPTIONAL, FETCHED) if fetch else (OPTIONAL,)
+    return [
+        f"{need['name']}: {need['fix']}"
+        for need in needs(name, options)
+        if not need["here"] and not need["name"].endswith(harmless)
+    ]
+
+
+def needs(name: str, options: FamilyOptions) -> list[dict[str, Any]]:
+    """What a benchmark needs."""
+    try:
+        return [{"name": one.name, "here": one.here, "fix": one.fix} for one in open_family(name, options).needs()]
+    except MemevalError as error:
+        return [{"name": error.message, "here": False, "fix": error.fix}]

@@ -1,24 +1,33 @@
-"""Runs the cells of a command, from the first to the verdict."""
+"""Runs the cells of a command, and says whether memory pays.
+
+Arms of a benchmark are compared on the same questions, with Holm's correction over all comparisons of a command: McNemar's exact
+test where all values are 0 or 1, else the paired permutation test. What an infrastructure fault kept from being answered (a
+crash, a limit) is left out and counted; a session that ran out of time or turns counts as wrong.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Semaphore
 from typing import Any
 
+from memeval import stats
 from memeval.claudecode.command import Cell, Command
-from memeval.claudecode.contract import Arm, Family, StepRecord
-from memeval.claudecode.outcome import step_records
+from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord
+from memeval.claudecode.result import main_metric, step_records
 from memeval.claudecode.sessions import Outage
 from memeval.claudecode.subject import ClientSubject, Machine
-from memeval.claudecode.verdict import ENDS, cell_values, compare_all
+from memeval.report.runs import QuestionResult, RunResult, parse_run
 from memeval.results.files import ResultsDir
 from memeval.run import engine
 from memeval.run.checkpoint import Run
 from memeval.run.progress import Progress
+from memeval.stats import Comparison
 from memoryd.files import write_atomic
 
 
@@ -95,3 +104,173 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
         "cost_usd": result["usage"]["total"]["cost_usd"],
         "tokens": result["usage"]["total"]["input_tokens"] + result["usage"]["total"]["output_tokens"],
     }
+
+
+ALPHA = 0.05
+ENDS = ("haiku", "opus")
+MARGIN = 0.05
+"""How far below the baseline still counts as reaching it, if the interval is above that."""
+LEAST = 20
+"""Questions below which an interval is no ground for "within": with few of them a bootstrap is far too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellValues:
+    """Values by question of one cell, the mean over its repeats."""
+
+    benchmark: str
+    arm: Arm
+    model: str
+    metric: str
+    values: Mapping[str, float | None]
+    clusters: Mapping[str, str]
+    by_repeat: tuple[float, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        return f"{self.benchmark} {self.arm} {self.model}"
+
+
+def cell_values(results: Sequence[Mapping[str, Any]]) -> list[CellValues]:
+    """Cells from result files; repeats are joined."""
+    groups: dict[tuple[str, str, str], list[RunResult]] = defaultdict(list)
+    for data in results:
+        told = data["claudecode"]
+        groups[(data["benchmark"]["name"], told["arm"], told["model"])].append(parse_run(data))
+    return [_cell(benchmark, arm, model, runs) for (benchmark, arm, model), runs in groups.items()]
+
+
+def _cell(benchmark: str, arm: str, model: str, runs: Sequence[RunResult]) -> CellValues:
+    metric = main_metric(runs[0].data["metrics"]) or "accuracy"
+    found: dict[str, list[float]] = defaultdict(list)
+    clusters: dict[str, str] = {}
+    means = []
+    for run in runs:
+        asked = [question for question in run.questions if question.entry(metric).status != "skipped"]
+        values = {question.key: _value(question, metric) for question in asked}
+        scored = [value for value in values.values() if value is not None]
+        if scored:
+            means.append(math.fsum(scored) / len(scored))
+        for question in asked:
+            clusters[question.key] = question.case_id
+            if (value := values[question.key]) is not None:
+                found[question.key].append(value)
+    mean = {key: math.fsum(found[key]) / len(found[key]) if found.get(key) else None for key in clusters}
+    return CellValues(benchmark, Arm(arm), model, metric, mean, clusters, tuple(means))
+
+
+def _value(question: QuestionResult, metric: str) -> float | None:
+    entry = question.entry(metric)
+    if entry.status == "failed":
+        return 0.0 if question.error.startswith(OWN_FAULTS) else None
+    return entry.value
+
+
+def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS) -> dict[str, Any]:
+    """All comparisons that the cells allow, the verdict of each, and the grid's question in one line each.
+
+    `ends` are parts of the names of the grid's small and large model.
+    """
+    pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells, ends) if (one := _compare(first, second, seed))]
+    raw = {f"{first.name} – {second.name}": _p(one) for _, first, second, one in pairs}
+    adjusted = stats.holm(raw)
+    comparisons = []
+    for kind, first, second, one in pairs:
+        p = adjusted[f"{first.name} – {second.name}"]
+        comparisons.append(
+            {
+                "kind": kind,
+                "benchmark": first.benchmark,
+                "metric": first.metric,
+                "first": {"arm": str(first.arm), "model": first.model},
+                "second": {"arm": str(second.arm), "model": second.model},
+                **_numbers(one),
+                "test": "mcnemar" if one.p_mcnemar is not None else "paired permutation",
+                "p": _p(one),
+                "p_holm": p,
+                "verdict": _reaches(one, p) if kind == "grid" else _pays(one, p),
+            }
+        )
+        if kind == "grid":
+            comparisons[-1]["question"] = asked(comparisons[-1])
+    return {
+        "alpha": ALPHA,
+        "comparisons": comparisons,
+        "variance": [_variance(cell) for cell in cells if len(cell.by_repeat) > 1],
+    }
+
+
+def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
+    """Memory against none with the same model, plugin against built-in, the small model with memory against the large without."""
+    out = []
+    for first in cells:
+        for second in cells:
+            if first.benchmark != second.benchmark or first.metric != second.metric:
+                continue
+            if first.model == second.model and (first.arm is not Arm.OFF and second.arm is Arm.OFF):
+                out.append(("memory", first, second))
+            elif first.model == second.model and first.arm.has_plugin and second.arm is Arm.BUILTIN:
+                out.append(("against built-in", first, second))
+            elif ends[0] in first.model and first.arm is not Arm.OFF and ends[1] in second.model and second.arm is Arm.OFF:
+                out.append(("grid", first, second))
+    return out
+
+
+def _compare(first: CellValues, second: CellValues, seed: int) -> Comparison | None:
+    clusters = {**second.clusters, **first.clusters}
+    several = clusters if len(set(clusters.values())) > 1 else None
+    return stats.compare(first.values, second.values, seed=seed, clusters=several)
+
+
+def _numbers(one: Comparison) -> dict[str, Any]:
+    data = asdict(one)
+    means = {"first_mean": data.pop("first"), "second_mean": data.pop("second")}
+    return data | means
+
+
+def _p(one: Comparison) -> float:
+    return one.p_permutation if one.p_mcnemar is None else one.p_mcnemar
+
+
+def _pays(one: Comparison, p: float) -> str:
+    if p < ALPHA:
+        return "pays" if one.difference > 0 else "harms"
+    return "not enough data to say"
+
+
+def _reaches(one: Comparison, p: float) -> str:
+    if p < ALPHA:
+        return "yes, it is above" if one.difference > 0 else "no, it stays below"
+    if one.interval.low > -MARGIN and one.questions >= LEAST:
+        return "yes, within 5 points"
+    return "not enough data to say"
+
+
+def _variance(cell: CellValues) -> dict[str, Any]:
+    mean = math.fsum(cell.by_repeat) / len(cell.by_repeat)
+    squares = math.fsum((value - mean) ** 2 for value in cell.by_repeat)
+    deviation = math.sqrt(squares / (len(cell.by_repeat) - 1))
+    return {"cell": cell.name, "repeats": list(cell.by_repeat), "mean": mean, "standard_deviation": deviation}
+
+
+def asked(one: Mapping[str, Any]) -> str:
+    """The grid's question in words."""
+    small, large = one["first"]["model"], one["second"]["model"]
+    names = ("Haiku", "Opus") if ENDS[0] in small and ENDS[1] in large else (small, large)
+    return f"Does {names[0]} with memory reach the {names[1]} baseline?"
+
+
+def lines_of(summary: Mapping[str, Any]) -> list[str]:
+    """The comparisons for people, one line each."""
+    out = []
+    for one in summary["comparisons"]:
+        first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))
+        low, high = one["interval"]["low"], one["interval"]["high"]
+        numbers = (
+            f"{100 * one['first_mean']:.1f} against {100 * one['second_mean']:.1f} on {one['questions']} questions, difference "
+            f"{100 * one['difference']:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], p {one['p_holm']:.3f}"
+        )
+        question = f"{asked(one)} " if one["kind"] == "grid" else ""
+        out.append(f"{one['benchmark']}: {question}{first} – {second}: {one['verdict']}. {one['metric']} {numbers}.")
+    return out

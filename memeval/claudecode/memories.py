@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memeval.claudecode.client import Stream
 from memeval.claudecode.contract import SessionResult, StepSequence, ToolCall
-from memeval.claudecode.replay import stable_id
-from memeval.claudecode.stream import Stream
+from memeval.claudecode.seeding import stable_id
 from memeval.text import content_stems, estimate_tokens
 from memeval.types import Retrieved
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode import benches
 from memeval.claudecode.command import Cell, Command, group_file, load_command, save_command
 from memeval.claudecode.contract import Arm, Family, StepKind, StepRecord, StepSequence
-from memeval.claudecode.families import FamilyOptions
+from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import write_summary
-from memeval.claudecode.outcome import CellReport, step_records
+from memeval.claudecode.result import CellReport, step_records
 from memeval.claudecode.sandbox import short_hash
 from memeval.errors import ConfigError, RunError, UnknownRunError
 from memeval.results.codec import usage_from_json, usage_to_json
@@ -65,7 +64,7 @@ def merge_commands(
     whole = _whole(commands)
     _check_free(results, run_id, whole)
     options = FamilyOptions(context, None, whole.judge, whole.judge_model, whole.options)
-    families = benches.with_tasks(benches.opened(whole.benchmarks, options, whole.data), whole.selection, _ignore)
+    families = with_tasks(opened(whole.benchmarks, options, whole.data), whole.selection, _ignore)
     shards = {name: str(one.selection.shard or "") for name, one in commands.items()}
     check_shards(shards | _empty_shards(commands, whole, families))
     cells = list(_cells(results, commands, whole, families))

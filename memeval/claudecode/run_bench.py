@@ -17,22 +17,31 @@ from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.claudecode import benches, flags, screen
-from memeval.claudecode.arms import find_plugin
+from memeval.claudecode import console
+from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
 from memeval.claudecode.auth import Auth, make_auth
-from memeval.claudecode.client import ClaudeCode, find_client
-from memeval.claudecode.command import GRID_MODELS, Command, load_command, save_command
-from memeval.claudecode.conditions import INGESTS, REPLAY
+from memeval.claudecode.client import ClaudeCode, client_version, find_client, probe_models
+from memeval.claudecode.command import (
+    GRID_MODELS,
+    Command,
+    budgets_of,
+    check_memory,
+    command_of,
+    count_paid,
+    load_command,
+    pairs,
+    refuse_taken,
+    refuse_with_resume,
+    resolved,
+    save_command,
+)
 from memeval.claudecode.contract import Family
-from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions
+from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, check, opened, with_tasks
 from memeval.claudecode.grid import perform
-from memeval.claudecode.leaks import check_apart
-from memeval.claudecode.preflight import client_version, probe_models
-from memeval.claudecode.process import Processes
-from memeval.claudecode.sandbox import check_root, default_root
-from memeval.claudecode.scoring import check_embedder
-from memeval.claudecode.session_cache import SessionCache
-from memeval.claudecode.staging import interpreter, outside_path, stage
+from memeval.claudecode.processes import Processes
+from memeval.claudecode.result import check_embedder
+from memeval.claudecode.sandbox import check_apart, check_root, default_root, interpreter, outside_path, stage
+from memeval.claudecode.sessions import SessionCache
 from memeval.claudecode.subject import Machine
 from memeval.errors import ConfigError
 from memeval.registry import Catalog
@@ -111,22 +120,22 @@ def _main(values: Mapping[str, Any]) -> None:
     results = ResultsDir(values["results_dir"].expanduser())
     context = _run_context(values)
     if values["list_benchmarks"]:
-        screen.list_benchmarks(_family_options(values, context), as_json=values["as_json"])
+        console.list_benchmarks(_family_options(values, context), as_json=values["as_json"])
         return
     if values["resume"]:
-        flags.refuse_with_resume()
+        refuse_with_resume()
         group, asked = values["resume"], load_command(results, values["resume"])
-        flags.resolved(asked.conditions.plugin_settings)
+        resolved(asked.conditions.plugin_settings)
     else:
-        group, asked = values["run_id"] or new_group(), flags.command_of(values, _family_options(values, context))
-        flags.refuse_taken(results, group)
-    budgets = flags.budgets_of(values["budgets"], asked.benchmarks)
+        group, asked = values["run_id"] or new_group(), command_of(values, _family_options(values, context))
+        refuse_taken(results, group)
+    budgets = budgets_of(values["budgets"], asked.benchmarks)
     options = FamilyOptions(context, None, asked.judge, asked.judge_model, asked.options)
-    families = benches.opened(asked.benchmarks, options, asked.data, budgets)
-    benches.check(families)
+    families = opened(asked.benchmarks, options, asked.data, budgets)
+    check(families)
     if values["dry_run"]:
-        families = benches.with_tasks(families, asked.selection, note)
-        screen.show_plan(asked, families, as_json=values["as_json"])
+        families = with_tasks(families, asked.selection, note)
+        console.show_plan(asked, families, as_json=values["as_json"])
         return
     _perform(values, results, context, group, asked, families, budgets)
 
@@ -153,9 +162,9 @@ def _perform(
             for need in family.needs():
                 if not need.here and not need.name.endswith((OPTIONAL, FETCHED)):
                     raise ConfigError(f"{name} needs {need.name}.", fix=need.fix)
-        families = benches.with_tasks(families, asked.selection, note)
-        flags.check_memory(results, asked, families)
-        flags.count_paid(results, group, budgets)
+        families = with_tasks(families, asked.selection, note)
+        check_memory(results, asked, families)
+        count_paid(results, group, budgets)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
         check_embedder(asked.conditions.embedder)
@@ -163,15 +172,15 @@ def _perform(
             probe_models(client, environment, [model for _, model in asked.cells], root)
         if not values["resume"]:
             save_command(results, group, asked)
-        screen.announce(group, asked)
+        console.announce(group, asked)
         with make_progress() as progress:
             machine = Machine(
                 client, version, environment, plugin, root, results, context, budgets, values["retry_failed"], cache
             )
             summary = perform(machine, group, asked, families, progress)
-    screen.show_summary(summary, as_json=values["as_json"])
+    console.show_summary(summary, as_json=values["as_json"])
     if not values["as_json"]:
-        screen.show_files(results, summary)
+        console.show_files(results, summary)
 
 
 def _environment(auth: Auth, root: Path) -> dict[str, str]:
@@ -191,9 +200,7 @@ def _run_context(values: Mapping[str, Any]) -> RunContext:
 
 
 def _family_options(values: Mapping[str, Any], context: RunContext) -> FamilyOptions:
-    return FamilyOptions(
-        context, None, values["judge"], values["judge_model"], flags.pairs(values["options"], "--option", typed=True)
-    )
+    return FamilyOptions(context, None, values["judge"], values["judge_model"], pairs(values["options"], "--option", typed=True))
 
 
 if __name__ == "__main__":

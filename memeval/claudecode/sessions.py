@@ -1,28 +1,46 @@
-"""One step in its sandbox: the daemon started, the session run, tried again where that helps, and its memory settled."""
+"""One step in its sandbox: daemon started, session run, tried again where that helps, memory settled; its line and its cache.
+
+A trajectory says in one JSON line, beside the result file, what a session did with memory.
+
+The cache holds sessions by the content that decides them, on disk: the same one is paid once, over all runs. Kept are sessions
+of which nothing but their answer is needed afterwards: questions, whose state is thrown away, and tasks of the arm without
+memory, with their grades, since a task begins from a fresh checkout and nothing is carried on. What makes memory (replays, and
+tasks of arms that remember) is always done again: its effects lie in files that hold the paths of their run. The key has client
+version, address, model, arm with the digest of plugin and settings, limits, prompt, flags, the id of the session (benchmark,
+sequence, step, repeat), and the text of all that the session can remember. As with model calls, an entry remembers who paid for
+it: a run that was killed between a session and its record gets the entry as its own, so that a resumed run reports what an
+undisturbed one does. Everybody else gets it as cached, at no cost.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Any
 
 from memeval.calls import Budget, RetryPolicy, Stop
 from memeval.claudecode import memories
-from memeval.claudecode.arms import ArmSetup, check_plugin
-from memeval.claudecode.client import ClaudeCode
-from memeval.claudecode.conditions import Conditions, setting_value
-from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, Step
-from memeval.claudecode.memories import Given
-from memeval.claudecode.product import MemoryDaemon
+from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
+from memeval.claudecode.client import FIXES, ClaudeCode, Stream
+from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, Step, StepSequence, ToolCall
+from memeval.claudecode.daemon import MemoryDaemon
+from memeval.claudecode.memories import MEMORY_ID, Given
 from memeval.claudecode.sandbox import State
-from memeval.claudecode.stream import FIXES, Stream
 from memeval.errors import BudgetError, ModelError, ProviderError
-from memeval.types import EMPTY
+from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
+from memeval.results.store import RunStore
+from memeval.text import estimate_tokens
+from memeval.types import EMPTY, Phase, Retrieved, Score
+from memoryd.files import write_atomic
+from memoryd.paths import Paths
 from memoryd.types import Usage
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.NETWORK, ErrorKind.PLUGIN})
@@ -208,3 +226,137 @@ class SessionRunner:
         settings = self._conditions.plugin_settings
         own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
         return {**self._environment, **state.variables(), **self._setup.variables, **own}
+
+
+SHOWN_TEXT = 2000
+
+
+def trajectory(sequence: StepSequence, step: Step, outcome: Outcome, found: Sequence[Retrieved]) -> dict[str, Any]:
+    """What was written, retrieved, injected and used. Token counts are estimates, but for the session's own."""
+    result = outcome.result
+    injected = [one for one in outcome.given if not one.via.startswith("tool:")]
+    asked = [one for one in outcome.given if one.via.startswith("tool:")]
+    return {
+        "sequence": sequence.id,
+        "step": step.id,
+        "kind": str(step.kind),
+        "session": result.session_id,
+        "prompt": step.prompt[:SHOWN_TEXT],
+        "answer": result.text[:SHOWN_TEXT],
+        "status": "done" if result.ok else str(result.error),
+        "message": result.message,
+        "attempts": outcome.attempts,
+        "cached": outcome.cached,
+        "turns": result.turns,
+        "usage": usage_to_json(result.usage),
+        "calls": [
+            {"name": call.name, "arguments": dict(call.arguments), "result": call.result[:SHOWN_TEXT], "is_error": call.is_error}
+            for call in result.tool_calls
+        ],
+        "injected": _told(injected),
+        "retrieved": _told(asked),
+        "used": memories.used(outcome.given, result),
+        "written": {name: _written(change) for name, change in outcome.written.items()},
+        "daydreams": {"failing": list(outcome.daydreams.get("failing", ()))},
+        "sources": {piece.metadata["id"] or piece.metadata["via"]: list(piece.turns) for piece in found if piece.turns},
+    }
+
+
+def _told(given: Sequence[memories.Given]) -> dict[str, Any]:
+    items = [{"via": one.via, "id": one.id, "text": one.text[:SHOWN_TEXT], "tokens": estimate_tokens(one.text)} for one in given]
+    return {"tokens": memories.tokens(given), "items": items}
+
+
+def _written(change: dict[str, Any]) -> dict[str, Any]:
+    shown = {kind: {key: text[:SHOWN_TEXT] for key, text in change[kind].items()} for kind in ("new", "changed")}
+    tokens = sum(estimate_tokens(text) for kind in ("new", "changed") for text in change[kind].values())
+    return {**shown, "removed": change["removed"], "tokens": tokens}
+
+
+def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
+    """All of a run, histories first, then questions in the order of the report."""
+    for key in store.keys(Phase.INGEST):
+        record = store.get(key)
+        if key.part and record is not None:
+            yield {**record.payload["trajectory"], "seconds": record.seconds}
+    for record in store.whole_records(Phase.ANSWER):
+        yield {**record.payload["trajectory"], "seconds": record.seconds}
+
+
+FORM = 1
+_OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to): .*$|transcript: [^,}]*", re.MULTILINE)
+
+
+class SessionCache:
+    """One JSON file for each session. Without a folder nothing is kept. A broken file counts as absent."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def get(self, key: str, payer: str) -> tuple[Outcome, tuple[Score, ...]] | None:
+        """What became of the session, and its grades if they were kept."""
+        if self._folder is None:
+            return None
+        try:
+            data = json.loads(self._path(key).read_bytes())
+            own = bool(payer) and data["payer"] == payer
+            return _cached_outcome(data, own=own), tuple(score_from_json(one) for one in data["scores"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, payer: str, outcome: Outcome, scores: Sequence[Score] = ()) -> None:
+        """Keep a session that ended with an answer."""
+        if self._folder is None or not outcome.result.ok:
+            return
+        told = {one.id for one in outcome.given}
+        result = asdict(replace(outcome.result, transcript=None, init={}, tool_calls=()))
+        data = {
+            "payer": payer,
+            "result": result | {"usage": usage_to_json(outcome.result.usage), "init": dict(outcome.result.init)},
+            "tool_calls": [_call(call) for call in outcome.result.tool_calls],
+            "attempts": outcome.attempts,
+            "given": [asdict(one) for one in outcome.given],
+            "files": {name: text for name, text in outcome.files.items() if name in told},
+            "written": dict(outcome.written),
+            "daydreams": dict(outcome.daydreams),
+            "scores": [score_to_json(score) for score in scores],
+        }
+        write_atomic(self._path(key), json.dumps(data, ensure_ascii=False, sort_keys=True, default=str).encode())
+
+    def _path(self, key: str) -> Path:
+        assert self._folder is not None
+        return self._folder / key[:2] / f"{key}.json"
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"name": call.name, "arguments": dict(call.arguments), "result": call.result, "is_error": call.is_error}
+
+
+def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> Outcome:
+    told = data["result"]
+    paid = usage_from_json(told["usage"])
+    usage = paid if own else Usage(0, paid.input_tokens, paid.output_tokens, 0.0, cached_calls=max(1, paid.calls))
+    calls = tuple(ToolCall(**call) for call in data["tool_calls"])
+    return Outcome(
+        SessionResult(**{**told, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
+        data["attempts"] if own else 0,
+        tuple(Given(**one) for one in data["given"]),
+        data["files"],
+        data["written"],
+        data["daydreams"],
+        cached=not own,
+    )
+
+
+def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
+    """SHA-256 over all that decides a session. `decides` is what the sessions of a cell have in common."""
+    content = [FORM, dict(decides), step.prompt, step.folder, list(step.flags), session_id, sorted(memory)]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def remembered(state: State, root: Path) -> list[str]:
+    """The text of both memories, without what differs from run to run: ids, the project, when one was written or ended."""
+    builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
+    files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))
+    plugin = [MEMORY_ID.sub("", _OF_THE_RUN.sub("", path.read_text("utf-8", "replace"))) for path in files]
+    return [text.replace(str(root), "") for text in (*builtin, *plugin)]

@@ -17,11 +17,10 @@ from threading import Semaphore
 from typing import Any
 
 from memeval.calls import Budget, Stop
-from memeval.claudecode import memories, scoring
-from memeval.claudecode.arms import ArmSetup
+from memeval.claudecode import memories
+from memeval.claudecode.arms import TRANSCRIPTS, ArmSetup, Conditions
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.command import Cell, Command
-from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
 from memeval.claudecode.contract import (
     OWN_FAULTS,
     Arm,
@@ -34,15 +33,11 @@ from memeval.claudecode.contract import (
     StepSequence,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
-from memeval.claudecode.leftovers import end_leftovers
-from memeval.claudecode.outcome import CellReport
-from memeval.claudecode.priming import Primer, make_primer, source_cell
-from memeval.claudecode.replay import stable_id, write_log
-from memeval.claudecode.sandbox import Sandbox, State, short_hash
-from memeval.claudecode.session_cache import SessionCache, remembered, session_key
-from memeval.claudecode.sessions import Outage, Outcome, Place, SessionRunner
-from memeval.claudecode.staging import Staged
-from memeval.claudecode.trajectory import trajectory
+from memeval.claudecode.processes import end_leftovers
+from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
+from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
+from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id, write_log
+from memeval.claudecode.sessions import Outage, Outcome, Place, SessionCache, SessionRunner, remembered, session_key, trajectory
 from memeval.errors import ConfigError, DataError, DependencyError
 from memeval.results.codec import question_to_json, retrieved_to_json, usage_to_json
 from memeval.results.files import ResultsDir
@@ -527,9 +522,9 @@ class _Chain:
         graded = any(score.value is not None for score in grades)
         failed = not (result.ok or graded or again) and result.error is not ErrorKind.UNPREPARED
         status, error = (Status.FAILED, f"{result.error}: {result.message}") if failed else (Status.DONE, "")
-        scores = [] if failed else scoring.family_scores(grades, again=again)
+        scores = [] if failed else family_scores(grades, again=again)
         if not failed and result.error is not ErrorKind.UNPREPARED:
-            scores += scoring.memory_scores(step, outcome, found, self._work.conditions.embedder)
+            scores += memory_scores(step, outcome, found, self._work.conditions.embedder)
         key = partial(Key, case_id=self._sequence.id, question_id=step.question.id)
         answer = {
             "text": result.text,
@@ -546,7 +541,7 @@ class _Chain:
             self._work.run.done(key(Phase.ANSWER), answer, result.seconds, status=status, error=error)
             evaluated = {"scores": scores, "usage": usage_to_json(judged)}
             self._work.run.done(key(Phase.EVALUATE), evaluated, status=status, error=f"[answer] {error}" if error else "")
-        self._work.progress.advance(self._work.label, _ended(result, scoring.headline(scores)))
+        self._work.progress.advance(self._work.label, _ended(result, headline(scores)))
 
 
 def _cut(piece: Retrieved) -> Retrieved:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from memeval.claudecode import console
 from memeval.claudecode import merge as client_merge
-from memeval.claudecode import screen
 from memeval.cli import options
 from memeval.cli.root import Context, pass_context
 from memeval.errors import BudgetError, MemevalError, RunError, StoppedError
@@ -164,7 +164,7 @@ def merge_shards(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
     names = [name for run in runs for name in ctx.results.group(run)]
     if commands := client_merge.commands_of(ctx.results, names):
         summary, files = client_merge.merge_commands(ctx.results, commands, run_id, context)
-        screen.show_summary(summary, as_json=False)
+        console.show_summary(summary, as_json=False)
         for file in files:
             click.echo(str(file))
         return

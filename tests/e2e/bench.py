@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.leftovers import processes_of
-from memeval.claudecode.replay import CLOSING
+from memeval.claudecode.processes import processes_of
+from memeval.claudecode.seeding import CLOSING
 from tests.e2e.conftest import ROOT, claude_binary
 from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, texts, tool_results, use
 from tests.waiting import until

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memeval.claudecode.leftovers import end_leftovers
+from memeval.claudecode.processes import end_leftovers
 from tests.e2e.bench import Rememberer, asked, bench, command, environment, trajectories
 from tests.e2e.conftest import ROOT
 from tests.e2e.model_server import ModelServer

@@ -1,4 +1,9 @@
-"""The data of `sample-code`: one TOML file for each repository, with its files, tasks, hidden tests and gold patches.
+"""`sample-code`: runs anywhere, needs nothing that has to be downloaded, and shows the whole path in minutes.
+
+What the first task of a sequence tells is needed by the three that follow, and is nowhere in the repository. Each task starts
+from the same files, so a task's result does not depend on what became of those before it, only on what is remembered.
+
+One TOML file for each repository, with its files, tasks, hidden tests and gold patches:
 
 name, description
 fact      what the first task tells and the later ones need
@@ -11,13 +16,23 @@ guess     [a, b]: with b in place of a the gold patch is a good guess, which hid
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from memeval.claudecode.coding import grading, learning, steps
+from memeval.claudecode.coding.checkouts import apply, commit_all, empty, write_files
+from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepRecord, StepSequence
+from memeval.claudecode.families import FamilyOptions, family
+from memeval.claudecode.sandbox import came_upon
 from memeval.errors import DataError
+from memeval.run.settings import Selection
+from memeval.types import Question, QuestionType, Score
 
 DATA = Path(__file__).parents[2] / "data" / "sample_code"
 
@@ -85,3 +100,139 @@ def data_hash(folder: Path = DATA) -> str:
     for path in sorted(folder.glob("*.toml")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+NAME = "sample-code"
+OPTIONS: Mapping[str, Any] = {"again": False, "test_timeout": 60.0}
+
+
+@family(NAME)
+class SampleCode(Family):
+    """Options: `again` asks all but the last task once more at the end (for forgetting), `test_timeout` in seconds."""
+
+    def __init__(self, name: str, options: FamilyOptions) -> None:
+        self._name = name
+        self._folder = options.data or DATA
+        self._options = steps.read_options(options.options, OPTIONS, name)
+
+    @staticmethod
+    def known_options(name: str, options: FamilyOptions) -> frozenset[str]:
+        """Names of the options."""
+        return frozenset(OPTIONS)
+
+    @property
+    def name(self) -> str:
+        """Name of the benchmark."""
+        return self._name
+
+    def needs(self) -> Sequence[Need]:
+        """Git is used where it is there."""
+        return [Need("git (optional)", shutil.which("git") is not None, "Install git, so that checkouts have a history.")]
+
+    def about(self) -> Mapping[str, Any]:
+        """Hash of the data, counts, licence."""
+        tasks = sum(len(repository.tasks) for repository in self._repositories.values())
+        return {
+            "name": self._name,
+            "display_name": "Sample repositories",
+            "description": "Five tiny repositories; what the first task tells is needed by the three that follow.",
+            "data_hash": data_hash(self._folder),
+            "cases": len(self._repositories),
+            "questions": tasks,
+            "licence": "MIT",
+            "citation": "Written for memeval.",
+            "options": dict(self._options),
+        }
+
+    def sequences(self, selection: Selection) -> Iterator[StepSequence]:
+        """A sequence for each repository."""
+        chains = (_chain(repository) for repository in self._repositories.values())
+        return steps.sequences(chains, selection, self._options["again"])
+
+    def prepare(self, step: Step, work: Path) -> None:
+        """The repository as it is at the start of each task, with one commit."""
+        folder = work / step.folder
+        empty(folder)
+        write_files(folder, self._repository(step).files)
+        commit_all(folder)
+
+    def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
+        """Resolved when the hidden tests and the repository's own pass."""
+        if why := steps.failed_session(result) or came_upon(result, [self._folder]):
+            return steps.unscored(why)
+        repository = self._repository(step)
+        task = next(task for task in repository.tasks if task.id == step.payload["task"])
+        timeout = self._options["test_timeout"]
+        verdict = grading.grade(work / step.folder, repository.visible_tests(), task.tests, timeout=timeout)
+        return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE)]
+
+    def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
+        """Metrics of continual learning; forward transfer is against the records `without` memory."""
+        return learning.summary(records, without)
+
+    @cached_property
+    def _repositories(self) -> dict[str, SampleRepository]:
+        return {repository.name: repository for repository in load_all(self._folder)}
+
+    def _repository(self, step: Step) -> SampleRepository:
+        try:
+            return self._repositories[step.payload["sequence"]]
+        except KeyError:
+            raise DataError(f"{step.id} is no task of {self._name}.", fix="Start the run anew.") from None
+
+
+def _chain(repository: SampleRepository) -> steps.Chain:
+    tasks = tuple(
+        steps.Task(
+            Question(id=task.id, text=task.prompt, type=QuestionType.INFERENCE, answers=(task.gold,), category=_category(number)),
+            task.prompt,
+            {},
+        )
+        for number, task in enumerate(repository.tasks)
+    )
+    return steps.Chain(repository.name, repository.name, tasks)
+
+
+def _category(number: int) -> str:
+    """First tasks can be solved without memory, later ones can't: reports show them apart."""
+    return "later" if number else "first"
+
+
+def problems(repository: SampleRepository) -> list[str]:
+    """What is wrong with a repository of `sample-code`; empty when it is sound. Runs all tests several times."""
+    found = list(leaks(repository))
+    for number, task in enumerate(repository.tasks):
+        if outcome(repository, task, "") != 0.0:
+            found.append(f"{task.id}: passes before anything is done")
+        if outcome(repository, task, task.gold) != 1.0:
+            found.append(f"{task.id}: does not pass after the gold patch")
+        guess = task.gold.replace(*repository.guess)
+        if guess == task.gold:
+            found.append(f"{task.id}: the guess changes nothing")
+        elif number and outcome(repository, task, guess) != 0.0:
+            found.append(f"{task.id}: can be guessed")
+    return found
+
+
+def leaks(repository: SampleRepository) -> Iterator[str]:
+    """What an agent could see of that which it has to remember, or of a gold patch."""
+    later = {task.id: task.prompt for task in repository.tasks[1:]}
+    for need in repository.needs:
+        if need not in repository.tasks[0].prompt:
+            yield f"{repository.name}: the first task does not tell {need!r}"
+        shown = {**later, **repository.files}
+        yield from (f"{name}: tells {need!r}" for name, text in shown.items() if need.lower() in text.lower())
+    for task in repository.tasks:
+        added = {line[1:].strip() for line in task.gold.splitlines() if line.startswith("+") and len(line) > 30}
+        yield from (f"{task.id}: the prompt holds a line of the gold patch" for line in added if line in task.prompt)
+
+
+def outcome(repository: SampleRepository, task: SampleTask, patch: str) -> float | None:
+    """Value of a task after a patch to the start; None when the patch can't be applied."""
+    with tempfile.TemporaryDirectory(prefix="check-") as scratch:
+        folder = Path(scratch) / repository.name
+        folder.mkdir()
+        write_files(folder, repository.files)
+        if patch and not apply(folder, patch).ok:
+            return None
+        return grading.grade(folder, repository.visible_tests(), task.tests).value

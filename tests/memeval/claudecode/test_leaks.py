@@ -10,8 +10,7 @@ import pytest
 
 from memeval.claudecode.arms import find_plugin
 from memeval.claudecode.contract import SessionResult, ToolCall
-from memeval.claudecode.leaks import came_upon, check_apart
-from memeval.claudecode.staging import interpreter, outside_path, stage
+from memeval.claudecode.sandbox import came_upon, check_apart, interpreter, outside_path, stage
 from memeval.errors import ConfigError
 from tests.memeval.claudecode.conftest import ROOT
 

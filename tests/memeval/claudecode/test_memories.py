@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memeval.claudecode import memories
+from memeval.claudecode.client import Stream
 from memeval.claudecode.contract import SessionResult, Step, StepKind, StepSequence, ToolCall
 from memeval.claudecode.memories import Given
-from memeval.claudecode.replay import stable_id, write_log
-from memeval.claudecode.stream import Stream
+from memeval.claudecode.seeding import stable_id, write_log
 from memeval.types import Session, Turn
 
 NOTE = "- [mem_0123456789ab] (fact, 2025-01-14, said by the user) My cat is called Biscuit and eats only salmon."

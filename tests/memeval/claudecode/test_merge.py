@@ -14,19 +14,19 @@ import pytest
 from memeval.benchmarks.source import Sources
 from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
-from memeval.claudecode import benches, merge, subject
+from memeval.claudecode import merge, subject
+from memeval.claudecode.arms import TRANSCRIPTS, Conditions
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.coding import steps
-from memeval.claudecode.coding.sample_family import SampleCode
+from memeval.claudecode.coding.sample import SampleCode
 from memeval.claudecode.command import Cell, Command, group_file, save_command
-from memeval.claudecode.conditions import TRANSCRIPTS, Conditions
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
-from memeval.claudecode.families import FamilyOptions
+from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import perform
 from memeval.claudecode.memories import Given
-from memeval.claudecode.priming import make_primer
+from memeval.claudecode.sandbox import Staged
+from memeval.claudecode.seeding import make_primer
 from memeval.claudecode.sessions import Outcome, Place
-from memeval.claudecode.staging import Staged
 from memeval.claudecode.subject import Machine
 from memeval.errors import MemevalError, RunError
 from memeval.registry import Catalog
@@ -107,7 +107,7 @@ class Bench:
 
     def run(self, group: str, command: Command) -> dict[str, Any]:
         options = FamilyOptions(self.context, None, options=command.options)
-        families = benches.with_tasks(benches.opened(command.benchmarks, options, {}), command.selection, lambda text: None)
+        families = with_tasks(opened(command.benchmarks, options, {}), command.selection, lambda text: None)
         save_command(self.results, group, command)
         return perform(self.machine, group, command, families, Quiet())
 
@@ -184,7 +184,7 @@ def test_a_shard_for_which_no_task_was_left_is_not_missed(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_history_that_two_shards_replayed_counts_once_and_is_told(bench: Bench) -> None:
-    families = benches.opened(["sample"], FamilyOptions(bench.context), {})
+    families = opened(["sample"], FamilyOptions(bench.context), {})
     cases = list(families["sample"].sequences(Selection()))
     first = next(one for one in cases if sum(step.question is not None for step in one.steps) > 1)
     ids = tuple(step.question.id for step in first.steps if step.question is not None)[:2]
@@ -310,12 +310,12 @@ def test_a_cell_whose_sessions_all_ran_out_of_time_is_wrong_and_one_of_crashes_h
 
 def test_an_option_goes_to_the_benchmarks_that_know_it_and_must_be_known_to_one(bench: Bench) -> None:
     options = FamilyOptions(bench.context, options={"again": True})
-    both = benches.opened(["sample", "sample-code"], options, {})
+    both = opened(["sample", "sample-code"], options, {})
     assert both["sample-code"].about()["options"]["again"] is True
     assert [one.id for one in both["sample"].sequences(Selection(limit=1))]
     for names, message in ((["sample"], "sample has no option 'again'"), (["sample", "locomo"], "None of sample, locomo has an")):
         with pytest.raises(MemevalError, match=message) as found:
-            benches.opened(names, options, {})
+            opened(names, options, {})
     assert "captions" in found.value.fix
     command = replace(TALK, benchmarks=("sample", "sample-code"), cells=(("off", MODEL),), options={"again": True})
     bench.run("g", command)

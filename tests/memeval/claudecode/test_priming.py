@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memeval.claudecode.contract import Arm
-from memeval.claudecode.priming import source_cell
+from memeval.claudecode.seeding import source_cell
 from memeval.errors import ConfigError
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import Run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memeval.claudecode.leftovers import processes_of
+from memeval.claudecode.processes import processes_of
 from tests.memeval.claudecode.conftest import ROOT, FakeWorld
 from tests.waiting import HANGS_SECONDS, until
 

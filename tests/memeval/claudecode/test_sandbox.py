@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.claudecode.leftovers import end_leftovers, processes_of
-from memeval.claudecode.process import Processes
+from memeval.claudecode.processes import Processes, end_leftovers, processes_of
 from memeval.claudecode.sandbox import Sandbox, check_root
 from memeval.errors import ConfigError, DependencyError
 from tests.waiting import HANGS_SECONDS, until

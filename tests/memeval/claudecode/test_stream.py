@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memeval.claudecode.client import fault_of, read_stream
 from memeval.claudecode.contract import ErrorKind
-from memeval.claudecode.stream import fault_of, read_stream
 from memoryd.llm.claude_llm import usage_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memeval.claudecode.verdict import cell_values, compare_all, lines_of
+from memeval.claudecode.grid import cell_values, compare_all, lines_of
 
 HAIKU, OPUS = "claude-haiku-4-5", "claude-opus-5-5"
 

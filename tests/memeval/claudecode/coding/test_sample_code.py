@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memeval.claudecode.coding import check, learning, sample
-from memeval.claudecode.coding.sample_family import SampleCode
+from memeval.claudecode.coding import learning, sample
+from memeval.claudecode.coding.sample import SampleCode
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepRecord, ToolCall
 from memeval.errors import ConfigError, DataError
 from memeval.run.settings import Selection, Shard
@@ -52,7 +52,7 @@ def test_there_are_five_repositories_of_four_tasks() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("repository", REPOSITORIES, ids=NAMES)
 def test_tasks_fail_before_and_pass_after_their_gold_patch_and_nothing_leaks(repository: sample.SampleRepository) -> None:
-    assert check.problems(repository) == []
+    assert sample.problems(repository) == []
 
 
 def test_the_check_finds_what_is_wrong() -> None:
@@ -64,7 +64,7 @@ def test_the_check_finds_what_is_wrong() -> None:
         sound.tasks[2], tests="import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n"
     )
     broken = replace(sound.tasks[3], gold="")
-    found = check.problems(replace(sound, tasks=(sound.tasks[0], told, harmless, broken)))
+    found = sample.problems(replace(sound, tasks=(sound.tasks[0], told, harmless, broken)))
     assert any("tells" in text for text in found)
     assert any("passes before" in text for text in found)
     assert any("can be guessed" in text for text in found)

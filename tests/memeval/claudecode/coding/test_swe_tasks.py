@@ -12,12 +12,9 @@ from typing import Any
 
 import pytest
 
-from memeval.claudecode.coding.checkout import change
-from memeval.claudecode.coding.environments import Docker, Grader, LocalVenv
-from memeval.claudecode.coding.harness import SweTask, command_for, judge, passed
-from memeval.claudecode.coding.processes import Finished
-from memeval.claudecode.coding.repositories import Repositories
-from memeval.claudecode.coding.swe_family import SweTasks
+from memeval.claudecode.coding.checkouts import Finished, Repositories, change
+from memeval.claudecode.coding.grading import Docker, Grader, LocalVenv, SweTask, command_for, judge, passed
+from memeval.claudecode.coding.swe import SweTasks
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, ToolCall
 from memeval.errors import ConfigError, DataError
 from memeval.run.settings import Selection

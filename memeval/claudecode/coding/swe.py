@@ -3,6 +3,8 @@
 A sequence is what shares a memory: the data's own sequences in SWE-Bench-CL; else the tasks of a repository in order of time.
 Where the data bring experience with other tasks (a condition of SWE-ContextBench), each task is a sequence of its own, after
 that experience was replayed.
+
+For ContextBench also which part of the needed code an agent looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,16 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from memeval.benchmarks.opening import known_options, open_benchmark
-from memeval.claudecode.coding import context, learning, steps
-from memeval.claudecode.coding.checkout import change, touched
-from memeval.claudecode.coding.environments import Docker, Environment, Grader, LocalVenv
-from memeval.claudecode.coding.harness import SweTask
-from memeval.claudecode.coding.repositories import Repositories
-from memeval.claudecode.contract import Need, SessionResult, Step, StepKind, StepRecord, StepSequence
+from memeval.claudecode.coding import learning, steps
+from memeval.claudecode.coding.checkouts import Repositories, change, touched
+from memeval.claudecode.coding.grading import Docker, Environment, Grader, LocalVenv, SweTask
+from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepKind, StepRecord, StepSequence, ToolCall
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
-from memeval.claudecode.leaks import came_upon
-from memeval.claudecode.replay import CLOSING
+from memeval.claudecode.sandbox import came_upon
+from memeval.claudecode.seeding import CLOSING
 from memeval.errors import ConfigError, DataError, DependencyError
+from memeval.metrics.context import Block, context_scores
 from memeval.protocols import Benchmark
 from memeval.run.settings import Selection
 from memeval.specs import BenchmarkSpec, SourceType, to_plain
@@ -53,7 +55,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 @family("swe-bench-cl")
 @family("swe-contextbench")
 @family("contextbench")
-class SweTasks:
+class SweTasks(Family):
     """Coding tasks whose tests decide. Options are those of the loader and the ones below.
 
     `again` (ask all but a sequence's last task once more), `grading` (auto, docker, local or none), `checkouts` (folder with
@@ -119,7 +121,7 @@ class SweTasks:
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
         """Resolved when the tests of SWE-bench pass; unscored where that can't be found out. ContextBench: and what was read."""
         assert step.question is not None
-        looked = context.session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
+        looked = session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
         if why := steps.failed_session(result) or came_upon(result, [self._data, self._context.sources.cache]):
             return steps.unscored(why)
         if self._options["grading"] == "none":
@@ -205,3 +207,48 @@ def _replays(case: Case) -> Iterator[Step]:
         yield Step(
             f"r{number:04}", StepKind.REPLAY, CLOSING, FOLDER, session=session, flags=steps.EDITING, payload={"number": number}
         )
+
+
+_READ_LINES = 2000
+_CHANGING = ("Edit", "Write")
+
+
+def session_scores(calls: Iterable[ToolCall], gold: Sequence[Block], folder: Path) -> list[Score]:
+    """Scores of a session; none when the task has no gold context."""
+    return context_scores(lines_seen(calls, folder), [(file, start, end) for file, start, end in gold])
+
+
+def lines_seen(calls: Iterable[ToolCall], folder: Path) -> dict[str, set[int]]:
+    """Line numbers by file, relative to the checkout; files outside of it don't count."""
+    seen: dict[str, set[int]] = defaultdict(set)
+    for call in calls:
+        path = _inside(call.arguments, folder)
+        if path is None or call.is_error:
+            continue
+        if call.name == "Read":
+            seen[path].update(_lines(call.arguments, folder / path))
+        elif call.name in _CHANGING:
+            seen[path].update(())
+    return dict(seen)
+
+
+def _inside(arguments: Mapping[str, Any], folder: Path) -> str | None:
+    named = arguments.get("file_path")
+    if not isinstance(named, str):
+        return None
+    try:
+        return (folder / named).resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return None
+
+
+def _lines(arguments: Mapping[str, Any], path: Path) -> range:
+    start, count = arguments.get("offset"), arguments.get("limit")
+    first = start if isinstance(start, int) and start > 0 else 1
+    last = first + (count if isinstance(count, int) and count > 0 else _READ_LINES) - 1
+    try:
+        with path.open("rb") as stream:
+            last = min(last, sum(1 for _ in stream))
+    except OSError:
+        return range(0)
+    return range(first, last + 1)

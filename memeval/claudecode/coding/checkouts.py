@@ -1,0 +1,276 @@
+"""Working folders for tasks, from files or from real repositories at a commit, and the programs that are run in them.
+
+Their history is one commit: nothing of the future, no remote, no tags. Real repositories come from local clones or from a git
+server, through a cache of single commits. A subprocess can't outlive its time: its process group is killed with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import IO
+
+from memeval.errors import DataError, DependencyError
+
+KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+"""Variables that tests may see: no keys, no configuration of the user."""
+OUTPUT_BYTES = 4_000_000
+"""How much of the end of a program's output is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a process ended. `output` is standard output and error as they came, at most the last `OUTPUT_BYTES`."""
+
+    code: int
+    output: str
+    timed_out: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself with code 0."""
+        return self.code == 0 and not self.timed_out
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not blank, cut to 200 characters."""
+        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
+        return lines[-1][:200] if lines else ""
+
+
+def plain_environment(**more: str) -> dict[str, str]:
+    """The few variables of this process that don't matter for results, and `more`."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
+
+
+def run(
+    command: Sequence[str], cwd: Path, *, timeout: float, environment: Mapping[str, str] | None = None, stdin: str = ""
+) -> Finished:
+    """Run to the end or for `timeout` seconds. DependencyError when the program is not there.
+
+    Whatever the process started and left running in its group is killed, too.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
+        given.write(stdin.encode("utf-8", "surrogateescape"))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                list(command),
+                cwd=cwd,
+                env=dict(environment if environment is not None else plain_environment()),
+                stdin=given,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise DependencyError(f"The program {command[0]} can't be started.", fix=f"Install {command[0]}.") from None
+        timed_out = _wait(process, timeout)
+        return Finished(process.returncode, _tail(output), timed_out)
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    """Wait, then end the whole group, also when this wait is interrupted. Returns whether the time was up."""
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        _kill_group(process)
+        process.wait()
+    return False
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing of the group is left
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _tail(output: IO[bytes]) -> str:
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - OUTPUT_BYTES))
+    return output.read().decode("utf-8", "replace")
+
+
+_WHO = (
+    "-c",
+    "user.name=memeval",
+    "-c",
+    "user.email=memeval@localhost",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "core.autocrlf=false",
+)
+_TIMEOUT = 300.0
+_TARGET = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?P<path>\S.*?)\s*$", re.MULTILINE)
+
+
+def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float = _TIMEOUT) -> Finished:
+    """Run git without the user's configuration and without questions. DependencyError when there is none."""
+    environment = plain_environment(
+        GIT_CONFIG_GLOBAL=os.devnull,
+        GIT_CONFIG_NOSYSTEM="1",
+        GIT_TERMINAL_PROMPT="0",
+        HOME=str(cwd),
+        GIT_CEILING_DIRECTORIES=str(cwd),
+    )
+    return run(["git", *_WHO, *arguments], cwd, timeout=timeout, environment=environment, stdin=stdin)
+
+
+def must(done: Finished, what: str, fix: str) -> str:
+    """Output of a git call that has to work. Raises DataError."""
+    if not done.ok:
+        why = "it took too long" if done.timed_out else done.last_line or f"code {done.code}"
+        raise DataError(f"{what}: {why}.", fix=fix)
+    return done.output
+
+
+def empty(folder: Path) -> None:
+    """Make the folder, or empty it. A link is replaced by a folder, and what it led to stays."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    elif folder.exists():
+        make_writable(folder)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+def make_writable(folder: Path) -> None:
+    """Give back the rights to remove what is inside, which git's objects and an agent may have taken."""
+    for place, _, _ in os.walk(folder):
+        Path(place).chmod(0o700)
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files by relative path. DataError for a path that leaves the folder."""
+    for name, text in files.items():
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise DataError(f"The file name {name!r} leaves the checkout.", fix="Correct the task's data.")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+def commit_all(folder: Path) -> None:
+    """Make the folder a repository of one commit. Without git it stays a plain folder, which will do for the tasks."""
+    try:
+        must(git(["init", "-q", "-b", "main"], folder), "git init failed", "Install git 2.28 or newer.")
+        must(git(["add", "-A"], folder), "git add failed", "Look at the folder's rights.")
+        must(git(["commit", "-q", "--no-verify", "-m", "Start"], folder), "git commit failed", "Look at the folder's rights.")
+    except DependencyError:
+        return
+
+
+def apply(folder: Path, patch: str) -> Finished:
+    """Apply a unified diff to the files of a folder, whole or not at all."""
+    return git(["apply", "--whitespace=nowarn", "-"], folder, stdin=patch if patch.endswith("\n") else patch + "\n")
+
+
+def touched(patch: str) -> list[str]:
+    """Paths that a unified diff names, each once, in order."""
+    found = (match["path"] for match in _TARGET.finditer(patch))
+    return list(dict.fromkeys(path for path in found if path != "/dev/null"))
+
+
+def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
+    """What an agent changed: a diff of its folder against a clean checkout of the same commit.
+
+    The clean checkout's own git data are used, so commits, branches or a removed `.git` make no difference.
+    `leave_out` are paths that don't count, such as the tests that decide.
+    """
+    there = [f"--git-dir={clean / '.git'}", f"--work-tree={agent}"]
+    must(git([*there, "add", "-A"], agent), "The change can't be read", "Look at the folder of the task.")
+    excluded = [f":(exclude,literal){path}" for path in leave_out]
+    done = git([*there, "diff", "--cached", "--binary", "HEAD", "--", ".", *excluded], agent)
+    patch = must(done, "The change can't be read", "Look at the folder of the task.")
+    must(git(["reset", "-q", "--hard"], clean), "The clean checkout can't be restored", "Remove it.")
+    return patch
+
+
+_ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true -c uploadpack.allowFilter=true upload-pack"
+_FETCH_SECONDS = 900.0
+
+
+@dataclass
+class Repositories:
+    """`clones` holds the user's own clones, as `<owner>__<name>` or `<owner>/<name>`, bare or not; `base` is a git server.
+
+    A source that failed is not asked again by the same object: the tasks of a repository fail at once, not one by one.
+    """
+
+    cache: Path
+    clones: Path | None = None
+    base: str = "https://github.com"
+    offline: bool = False
+    _failed: dict[str, DataError] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    _lock: Lock = field(default_factory=Lock)
+
+    def checkout(self, repo: str, commit: str, folder: Path) -> None:
+        """Empty the folder and put the commit there, without history, remote or tags. Raises DataError."""
+        store = self._stored(repo, commit)
+        empty(folder)
+        what = f"{repo} at {commit[:12]} can't be checked out"
+        must(git(["init", "-q", "-b", "main"], folder), what, "Look at the folder's rights.")
+        fetched = git(["fetch", "-q", "--depth", "1", "--upload-pack", _ANY_COMMIT, str(store), commit], folder)
+        must(fetched, what, f"Remove {store} and try again.")
+        must(git(["checkout", "-q", "-B", "main", "FETCH_HEAD"], folder), what, "Look at the folder's rights and at free space.")
+        (folder / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
+
+    def _stored(self, repo: str, commit: str) -> Path:
+        """The bare repository that holds the commit."""
+        store = self.cache / f"{repo.replace('/', '__')}.git"
+        with self._lock:
+            lock = self._locks[repo]
+        with lock:
+            if repo in self._failed:
+                raise self._failed[repo]
+            if not store.exists():
+                store.mkdir(parents=True)
+                must(git(["init", "-q", "--bare", "-b", "main"], store), f"{store} can't be made", "Look at the folder's rights.")
+            if not git(["cat-file", "-e", f"{commit}^{{commit}}"], store).ok:
+                self._fetch(repo, commit, store)
+        return store
+
+    def _fetch(self, repo: str, commit: str, store: Path) -> None:
+        source = self._source(repo)
+        flags = ["--upload-pack", _ANY_COMMIT] if Path(source).exists() else []
+        command = ["fetch", "-q", "--no-tags", "--depth", "1", *flags, source, f"{commit}:refs/tasks/{commit}"]
+        done = git(command, store, timeout=_FETCH_SECONDS)
+        if not done.ok:
+            why = "it took too long" if done.timed_out else done.last_line
+            error = DataError(
+                f"{repo} at {commit[:12]} can't be fetched from {source}: {why}.",
+                fix=f"Clone it to a folder as {repo.replace('/', '__')} and name that folder with option checkouts.",
+            )
+            if flags == [] or "not our ref" not in done.output:
+                self._failed[repo] = error
+            raise error
+
+    def _source(self, repo: str) -> str:
+        if self.clones is not None:
+            owner_name = repo.replace("/", "__")
+            for name in (owner_name, f"{owner_name}.git", repo, f"{repo}.git"):
+                if (self.clones / name).is_dir():
+                    return str((self.clones / name).resolve())
+        if self.offline:
+            raise DataError(
+                f"There is no clone of {repo} and offline mode is on.",
+                fix=f"Clone it to a folder as {repo.replace('/', '__')} and name that folder with option checkouts.",
+            )
+        return f"{self.base}/{repo}.git"

@@ -1,0 +1,429 @@
+"""Whether a task is resolved: hidden unittest modules, or the tests of SWE-bench repositories, and where these can run.
+
+Hidden tests come in only now, into a copy of the agent's folder, beside the repository's own tests as they were before. A small
+runner in isolated mode writes the results to a file that the code under test is not told of; what does not stand there as
+passed has not passed, so leaving early or printing "OK" gains nothing.
+
+Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's own
+runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment made here; an
+environment is trusted for a task only after the gold patch passed in it. Where it does not, the fault is the environment's, and
+the task is unscored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shlex
+import shutil
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from memeval.claudecode.coding.checkouts import (
+    Finished,
+    Repositories,
+    apply,
+    git,
+    must,
+    plain_environment,
+    run,
+    touched,
+    write_files,
+)
+from memeval.errors import DataError, DependencyError
+from memeval.types import Question
+
+HIDDEN = "memeval_hidden"
+_RUNNER = """
+import io, json, sys, unittest
+root, report, nonce = sys.argv[1:4]
+sys.argv[1:] = []
+sys.path.insert(0, root)
+
+class Result(unittest.TextTestResult):
+    passed = ()
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed = (*self.passed, test.id())
+
+names = {names!r}
+suite = unittest.defaultTestLoader.loadTestsFromNames(names)
+count = suite.countTestCases()
+result = unittest.TextTestRunner(sys.stderr, resultclass=Result, verbosity=0).run(suite)
+bad = [*result.failures, *result.errors]
+first = [str(bad[0][0]), bad[0][1].strip().splitlines()[-1]] if bad else []
+with open(report, "w", encoding="utf-8") as stream:
+    json.dump({{"nonce": nonce, "count": count, "passed": len(result.passed), "bad": len(bad), "first": first}}, stream)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """1.0 resolved, 0.0 not, None: it could not be graded, which is neither."""
+
+    value: float | None
+    reason: str = ""
+
+
+def grade(
+    agent: Path, visible: Mapping[str, str], hidden: str, *, timeout: float = 60.0, python: str = sys.executable
+) -> Verdict:
+    """Whether all tests pass; the agent's folder is left as it is."""
+    if not agent.is_dir():
+        return Verdict(0.0, "the folder of the task is gone")
+    with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
+        root = Path(scratch) / "checkout"
+        shutil.copytree(agent, root, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__", ".venv"))
+        names = _place(root, visible, hidden)
+        return _run_hidden(root, names, timeout, python)
+
+
+def _place(root: Path, visible: Mapping[str, str], hidden: str) -> list[str]:
+    """Write the tests; the agent's own versions of them don't count. Returns the modules."""
+    shutil.rmtree(root / "tests", ignore_errors=True)
+    write_files(root, dict(visible))
+    (root / f"{HIDDEN}.py").write_text(hidden, encoding="utf-8")
+    own = [path.removesuffix(".py").replace("/", ".") for path in visible if path.rsplit("/", 1)[-1].startswith("test_")]
+    return [HIDDEN, *sorted(own)]
+
+
+def _run_hidden(root: Path, names: list[str], timeout: float, python: str) -> Verdict:
+    runner, report, nonce = root.parent / "runner.py", root.parent / f"{secrets.token_hex(8)}.json", secrets.token_hex(16)
+    runner.write_text(_RUNNER.format(names=names), encoding="utf-8")
+    environment = plain_environment(HOME=str(root.parent), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0")
+    command = [python, "-I", str(runner), str(root), str(report), nonce]
+    done = run(command, root, timeout=timeout, environment=environment)
+    return _verdict(done, _read(report, nonce), timeout)
+
+
+def _read(report: Path, nonce: str) -> dict[str, object]:
+    """What the runner wrote; empty when it did not come to that."""
+    try:
+        found = json.loads(report.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("nonce") == nonce else {}
+
+
+def _verdict(done: Finished, found: Mapping[str, object], timeout: float) -> Verdict:
+    if done.timed_out:
+        return Verdict(0.0, f"the tests did not end within {timeout:g} s")
+    if not found:
+        return Verdict(0.0, f"the tests were not run to their end: {done.last_line}")
+    if found["bad"] or not found["count"] or found["passed"] != found["count"]:
+        first = found["first"]
+        what = ": ".join(map(str, first)) if isinstance(first, list) and first else "no test passed"
+        return Verdict(0.0, f"{found['passed']} of {found['count']} tests passed; {what}"[:300])
+    return Verdict(1.0, f"{found['passed']} tests passed")
+
+
+_PYTEST = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (.+?)(?: - .*)?$")
+_DJANGO = re.compile(r"^(.+?) \.\.\. (ok|FAIL|ERROR|skipped.*|expected failure)$")
+_DJANGO_NAME = re.compile(r"(test\w*) \(([\w.]+)\)")
+_SYMPY_FILE = re.compile(r"^(\S+\.py)\[\d+\]")
+_SYMPY = re.compile(r"^(test_\w+)\s+(ok|F|E|f|s|X)\b")
+_GOOD = frozenset({"PASSED", "XFAIL", "ok", "expected failure"})
+
+
+@dataclass(frozen=True, slots=True)
+class SweTask:
+    """What grading needs. Nothing of it but repository and commit is ever where an agent can see it."""
+
+    id: str
+    repo: str
+    base_commit: str
+    gold: str
+    test_patch: str
+    fail_to_pass: tuple[str, ...]
+    pass_to_pass: tuple[str, ...]
+
+    @classmethod
+    def of(cls, question: Question) -> SweTask:
+        """From a question of the loaders of coding tasks."""
+        data: Any = question.metadata
+        return cls(
+            question.id.removesuffix("#again"),
+            str(data.get("repo", "")),
+            str(data.get("base_commit", "")),
+            question.answers[0] if question.answers else "",
+            str(data.get("test_patch", "")),
+            tuple(data.get("fail_to_pass", ())),
+            tuple(data.get("pass_to_pass", ())),
+        )
+
+    @property
+    def missing(self) -> str:
+        """What the data lack for grading; empty when nothing."""
+        parts = {
+            "test_patch": self.test_patch,
+            "FAIL_TO_PASS": self.fail_to_pass,
+            "patch": self.gold,
+            "base_commit": self.base_commit,
+        }
+        lost = [name for name, value in parts.items() if not value]
+        return f"the task's data have no {', '.join(lost)}" if lost else ""
+
+    @property
+    def test_files(self) -> list[str]:
+        """Python files that the test patch touches."""
+        return [path for path in touched(self.test_patch) if path.endswith(".py")]
+
+
+def command_for(task: SweTask, python: str = "python") -> str:
+    """The shell command that runs the tests, from the top of the checkout."""
+    files = task.test_files
+    if task.repo == "django/django":
+        labels = [path.removeprefix("tests/").removesuffix(".py").replace("/", ".") for path in files]
+        return f"{python} ./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1 {shlex.join(labels)}"
+    if task.repo == "sympy/sympy":
+        return f"{python} bin/test -C --verbose {shlex.join(files)}"
+    return f"{python} -m pytest -rA --tb=no -p no:cacheprovider {shlex.join(files)}"
+
+
+def passed(task: SweTask, output: str) -> set[str]:
+    """Ids of the tests that passed. A test that is told of twice has passed only if it did so both times.
+
+    Tests of Django and SymPy are there under the names that their runners print and, as some data sets have them, under
+    those that pytest would give.
+    """
+    told = _TOLD.get(task.repo, _pytest_told)
+    good: set[str] = set()
+    bad: set[str] = set()
+    for status, names in told(output.splitlines()):
+        (good if status in _GOOD else bad).update(names)
+    return good - bad
+
+
+def _pytest_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for line in lines:
+        if match := _PYTEST.match(line.strip()):
+            yield match[1], (match[2],)
+
+
+def _django_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A test with a docstring takes two lines: its name, then the docstring with the status."""
+    before = ""
+    for line in map(str.strip, lines):
+        if match := _DJANGO.match(line):
+            names = [match[1], before] if _DJANGO_NAME.fullmatch(before) else [match[1]]
+            yield match[2], (*names, *(_as_pytest(found) for name in names if (found := _DJANGO_NAME.fullmatch(name))))
+        before = line
+
+
+def _as_pytest(name: re.Match[str]) -> str:
+    test, dotted = name[1], name[2].removesuffix(f".{name[1]}")
+    module, _, kind = dotted.rpartition(".")
+    return f"tests/{module.replace('.', '/')}.py::{kind}::{test}"
+
+
+def _sympy_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    file = ""
+    for line in map(str.strip, lines):
+        if heading := _SYMPY_FILE.match(line):
+            file = heading[1]
+        elif match := _SYMPY.match(line):
+            yield match[2], (match[1], f"{file}::{match[1]}")
+
+
+_TOLD = {"django/django": _django_told, "sympy/sympy": _sympy_told}
+
+
+def judge(task: SweTask, output: str) -> Verdict:
+    """Resolved when all tests that should pass now, and all that passed before, pass (SWE-bench's definition)."""
+    found = passed(task, output)
+    fixed = sum(test in found for test in task.fail_to_pass)
+    kept = sum(test in found for test in task.pass_to_pass)
+    told = f"{fixed} of {len(task.fail_to_pass)} failing tests pass, {kept} of {len(task.pass_to_pass)} others"
+    return Verdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), told)
+
+
+_APPLIED = "memeval: patches applied"
+_BUILD_SECONDS = 1800.0
+_ENGINE_SECONDS = 10.0
+
+
+class Environment(Protocol):
+    """Runs a task's tests after a patch."""
+
+    @property
+    def name(self) -> str:
+        """As told in reasons."""
+        ...
+
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+        """Output of the tests at the base commit with the patch and then the test patch. DataError when that can't be."""
+        ...
+
+
+@dataclass
+class Docker:
+    """The official images of SWE-bench, one for each task, which hold checkout and environment at /testbed."""
+
+    program: str = "docker"
+    images: str = "swebench/sweb.eval.x86_64"
+    name: str = "docker"
+
+    def engine(self) -> str:
+        """Why it can't be used; empty when an engine answers."""
+        if shutil.which(self.program) is None:
+            return f"{self.program} is not installed"
+        command = [self.program, "version", "--format", "{{.Server.Version}}"]
+        done = run(command, Path.cwd(), timeout=_ENGINE_SECONDS, environment=self._environment())
+        return "" if done.ok else f"no docker engine answers ({done.last_line or 'no reply'})"
+
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+        """In a fresh container without network."""
+        image = f"{self.images}.{task.id.lower().replace('__', '_1776_')}:latest"
+        name = f"memeval-{hashlib.sha256(f'{id(self)}{task.id}{patch}'.encode()).hexdigest()[:16]}"
+        self._pull(image)
+        command = [self.program, "run", "--rm", "-i", "--network", "none", "--name", name, image, "bash", "-s"]
+        try:
+            done = run(command, Path.cwd(), timeout=timeout, environment=self._environment(), stdin=_script(task, patch))
+        finally:
+            run([self.program, "rm", "-f", name], Path.cwd(), timeout=60, environment=self._environment())
+        if not done.timed_out and _APPLIED not in done.output:
+            raise DataError(f"The container of {task.id} did not start its tests: {done.last_line}.", fix=f"Look at {image}.")
+        return done
+
+    def _pull(self, image: str) -> None:
+        if not run([self.program, "image", "inspect", image], Path.cwd(), timeout=60, environment=self._environment()).ok:
+            done = run([self.program, "pull", "-q", image], Path.cwd(), timeout=_BUILD_SECONDS, environment=self._environment())
+            must(done, f"The image {image} can't be pulled", "Pull it by hand, or grade locally.")
+
+    def _environment(self) -> dict[str, str]:
+        more = {
+            name: os.environ[name] for name in ("HOME", "DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT") if name in os.environ
+        }
+        return plain_environment(**more)
+
+
+def _script(task: SweTask, patch: str) -> str:
+    """What the container's shell does; patches come as here-documents that nothing is replaced in."""
+    parts = ["set -e", "cd /testbed", "source /opt/miniconda3/bin/activate testbed || true"]
+    for text in (patch, task.test_patch):
+        if text:
+            parts.append(
+                f"git apply --whitespace=nowarn - <<'MEMEVAL_END_OF_PATCH'\n{text.rstrip(chr(10))}\nMEMEVAL_END_OF_PATCH"
+            )
+    return "\n".join([*parts, f"echo {shlex.quote(_APPLIED)}", f"{command_for(task)} || true", ""])
+
+
+@dataclass
+class LocalVenv:
+    """A virtual environment and a checkout of its own for each task, kept under `folder` for the next arm."""
+
+    repositories: Repositories
+    folder: Path
+    python: str = sys.executable
+    name: str = "virtual environment"
+    _failed: dict[str, DataError] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    _lock: Lock = field(default_factory=Lock)
+
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+        """One task at a time in its own place."""
+        with self._lock:
+            lock = self._locks[task.id]
+        with lock:
+            place = self._built(task)
+            return self._tests(task, patch, place, timeout)
+
+    def _built(self, task: SweTask) -> Path:
+        place = self.folder / task.id
+        if task.id in self._failed:
+            raise self._failed[task.id]
+        if not (place / "ready").exists():
+            try:
+                self._build(task, place)
+            except DataError as error:
+                self._failed[task.id] = error
+                raise
+        return place
+
+    def _build(self, task: SweTask, place: Path) -> None:
+        fix = "Give option python an interpreter that fits the task, or use docker."
+        self.repositories.checkout(task.repo, task.base_commit, place / "checkout")
+        made = run([self.python, "-m", "venv", "--clear", str(place / "venv")], place, timeout=_BUILD_SECONDS)
+        must(made, f"No virtual environment for {task.id}", fix)
+        python = str(_python_in(place / "venv"))
+        install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-e", str(place / "checkout"), "pytest"]
+        environment = plain_environment(HOME=str(place))
+        must(run(install, place, timeout=_BUILD_SECONDS, environment=environment), f"{task.id} can't be installed here", fix)
+        (place / "ready").write_text("", encoding="utf-8")
+
+    def _tests(self, task: SweTask, patch: str, place: Path, timeout: float) -> Finished:
+        tree = place / "checkout"
+        must(git(["reset", "-q", "--hard"], tree), "The checkout can't be reset", f"Remove {place}.")
+        must(
+            git(["clean", "-q", "-fd", "-e", "*.egg-info", "-e", "*.so"], tree),
+            "The checkout can't be cleaned",
+            f"Remove {place}.",
+        )
+        for text, what in ((patch, "The change"), (task.test_patch, "The test patch")):
+            if text:
+                must(apply(tree, text), f"{what} of {task.id} can't be applied", "Look at the data.")
+        command = ["sh", "-c", command_for(task, shlex.quote(str(_python_in(place / "venv"))))]
+        return run(command, tree, timeout=timeout, environment=plain_environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1"))
+
+
+def _python_in(venv: Path) -> Path:
+    windows = venv / "Scripts" / "python.exe"
+    return windows if windows.exists() else venv / "bin" / "python"
+
+
+@dataclass
+class Grader:
+    """Tries the environments in order; the first in which the gold patch passes grades the task, for every arm alike."""
+
+    environments: list[Environment]
+    why_none: str
+    timeout: float
+    _trusted: dict[str, tuple[Environment | None, str]] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    _lock: Lock = field(default_factory=Lock)
+
+    def grade(self, task: SweTask, patch: str) -> Verdict:
+        """The verdict on a patch; unscored with the reason when no environment can be trusted with the task."""
+        if task.missing:
+            return Verdict(None, task.missing)
+        environment, why = self._trust(task)
+        if environment is None:
+            return Verdict(None, why)
+        try:
+            done = environment.evaluate(task, patch, self.timeout)
+        except (DataError, DependencyError) as error:
+            return Verdict(None, str(error))
+        if done.timed_out:
+            return Verdict(0.0, f"the tests did not end within {self.timeout:g} s")
+        return judge(task, done.output)
+
+    def _trust(self, task: SweTask) -> tuple[Environment | None, str]:
+        with self._lock:
+            lock = self._locks[task.id]
+        with lock:
+            if task.id not in self._trusted:
+                self._trusted[task.id] = self._find(task)
+            return self._trusted[task.id]
+
+    def _find(self, task: SweTask) -> tuple[Environment | None, str]:
+        reasons = [self.why_none] if self.why_none else []
+        for environment in self.environments:
+            try:
+                done = environment.evaluate(task, task.gold, self.timeout)
+            except (DataError, DependencyError) as error:
+                reasons.append(f"{environment.name}: {error.message}")
+                continue
+            verdict = judge(task, done.output)
+            if verdict.value == 1.0 and not done.timed_out:
+                return environment, ""
+            reasons.append(f"{environment.name}: the gold patch does not pass there ({verdict.reason})")
+        return None, "; ".join(reasons) or "there is no environment to grade in"
