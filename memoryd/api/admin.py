@@ -150,14 +150,14 @@ class ReadSessions:
     transcript: str = path(help="A session log (.jsonl); default: all known sessions.", person_only=True)
 
 
-class Waiting(TypedDict):
+class Queue(TypedDict):
     """How much waits to be read."""
 
     waiting: int
 
 
-@operation(ReadSessions, Waiting)
-def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Waiting:
+@operation(ReadSessions, Queue)
+def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Queue:
     """Ask for a day dream of a transcript, or of every known session that has gained text."""
     from memoryd.daydream.opening import is_log
     from memoryd.daydream.readers import wake
@@ -177,7 +177,7 @@ def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Waiting
     return {"waiting": len(_waiting(runtime))}
 
 
-class Jobs(Waiting):
+class Jobs(Queue):
     """The same with what failed."""
 
     failing: list[dict[str, Any]]

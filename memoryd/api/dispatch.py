@@ -169,7 +169,7 @@ class Api:
         return self._consent.hear(prompt, in_client=in_client, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
-        """Hold what a session logs in with, if the user agreed to model runs with it; a new one may mend what failed."""
+        """Hold what a session logs in with, if the user agreed to model runs with it; a new one may make work what failed."""
         if not login or CLAUDE not in models_of(self._parts.settings):
             return
         if self._logins.note(session, login) and self._state.note(PROBLEM):

@@ -82,7 +82,7 @@ def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
 
 @request
 class Decide:
-    """Proposals; "all" means all that wait."""
+    """ProposalPage; "all" means all that wait."""
 
     accept: tuple[str, ...] = texts(help="Carry out these.")
     refuse: tuple[str, ...] = texts(help="Never do these.")
@@ -116,13 +116,13 @@ def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
 
 @request
 class Undo:
-    """A journal entry, or a memory; without any, the last entry that stands."""
+    """A journal entry, or a memory; without any, the last entry that was not taken back."""
 
     id: str = text(help="A journal entry, or a memory.")
     only: tuple[str, ...] = texts(help="Of a journal entry only this memory's change. May be repeated.")
 
 
-class Undone(TypedDict):
+class UndoneChanges(TypedDict):
     """What is as it was before."""
 
     entry: str
@@ -131,11 +131,11 @@ class Undone(TypedDict):
     refused: list[dict[str, str]]
 
 
-@operation(Undo, Undone, person_only=True)
-def undo(runtime: Runtime, request: Undo, caller: Caller) -> Undone:
-    """Take back a journal entry, the last change of a memory, or (without id) the last entry that stands.
+@operation(Undo, UndoneChanges, person_only=True)
+def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
+    """Take back a journal entry, the last change of a memory, or (without id) the last entry that was not taken back.
 
-    With `only` (memory ids) just these changes of the entry, each with what it stands or falls with.
+    With `only` (memory ids) just these changes of the entry, each with what depends on it.
     """
     target, only = request.id, request.only
     if only and is_id(target):
@@ -153,7 +153,7 @@ def undo(runtime: Runtime, request: Undo, caller: Caller) -> Undone:
     return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
 
 
-def _undo_rewording(runtime: Runtime, id: str) -> Undone | None:
+def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
     """Let the memory that this one replaced hold again. None when it replaced none, or no longer holds itself."""
     newer = runtime.service.get(id)
     older = runtime.service.get(newer.supersedes) if newer and newer.supersedes else None
@@ -233,9 +233,9 @@ class Story(TypedDict):
 @operation(AskWhy, Story)
 def why(runtime: Runtime, request: AskWhy, caller: Caller) -> Story:
     """Where a memory came from, what used it, what changed it."""
-    from memoryd.dream.why import why as told
+    from memoryd.dream.why import why as story_of
 
-    found = told(request.id, runtime.service, runtime.state.ledger, runtime.sweep.journal)
+    found = story_of(request.id, runtime.service, runtime.state.ledger, runtime.sweep.journal)
     return cast("Story", {**found, "path": runtime.path_of(request.id)})
 
 
@@ -248,7 +248,7 @@ class ListProposals:
     most: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="At most this many of each.")
 
 
-class Proposals(TypedDict):
+class ProposalPage(TypedDict):
     """What waits for the user's consent, and contradictions that only the user can settle."""
 
     proposals: list[dict[str, Any]]
@@ -257,8 +257,8 @@ class Proposals(TypedDict):
     undecided_left: int
 
 
-@operation(ListProposals, Proposals)
-def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> Proposals:
+@operation(ListProposals, ProposalPage)
+def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> ProposalPage:
     """What waits for the user's consent, and contradictions that only the user can settle.
 
     At most `most` of each, the proposals from `first` on. With `lines` each change also as lines of the memory's file.
@@ -374,15 +374,15 @@ def _belongs(item: MemoryItem, project: str) -> bool:
 def _change(change: Change, lines: bool = False) -> dict[str, Any]:
     from memoryd.dream.lines import file_lines
 
-    told = _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
-    return told | ({"lines": file_lines(change.before, change.after)} if lines else {})
+    shown = _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
+    return shown | ({"lines": file_lines(change.before, change.after)} if lines else {})
 
 
 def _record(record: Record, lines: bool = False) -> dict[str, Any]:
     from memoryd.dream.lines import file_lines
 
-    told = _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
-    return told | ({"lines": file_lines(record.before, record.after)} if lines else {})
+    shown = _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
+    return shown | ({"lines": file_lines(record.before, record.after)} if lines else {})
 
 
 def _diff(

@@ -1,4 +1,4 @@
-"""Operations that draw the graph: what lies around a memory or a name, as nodes and edges."""
+"""Operations that draw the graph: what is around a memory or a name, as nodes and edges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Graph(TypedDict):
 
 @operation(ReadGraph, Graph)
 def graph(runtime: Runtime, request: ReadGraph, caller: Caller) -> Graph:
-    """Show what lies around `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
+    """Show what is around `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
 
     `links` of a node counts all its edges, those to nodes that found no room included.
     """

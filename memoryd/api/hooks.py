@@ -1,4 +1,4 @@
-"""What hooks tell and what they are told. Quick, and never waiting for a model."""
+"""Hook events: take note of them, and answer those that print something. Quick, and never waiting for a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"
 _BEGINS = frozenset({"startup", "resume", ""})
 GOVERNANCE_SHOWN = "GovernanceShown"
 CATCH_UP_SESSIONS = 200
-READER_TOLD = "reader told"
+READER_SHOWN = "reader told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class HookCalls:
         try:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
-            return f"memoryd goes on with the settings from before: {error}"
+            return f"memoryd: invalid settings; keeping the previous ones. {error}"
         if problem := untold_problem(self._state):
             return f"memoryd: its model can't read sessions for now, rules read meanwhile: {problem[:300]} See 'memoryd status'."
         failing = [job for job in self._state.jobs() if job.error]
@@ -172,9 +172,9 @@ class HookCalls:
     def _first_line(self) -> str:
         """Which reader is at work: at the first start, and again when it is another one."""
         chosen = choose(self._settings)
-        if self._state.note(READER_TOLD) == chosen:
+        if self._state.note(READER_SHOWN) == chosen:
             return ""
-        self._state.set_note(READER_TOLD, chosen)
+        self._state.set_note(READER_SHOWN, chosen)
         return f"memoryd reads sessions with {reader_line(self._settings, spending(self._state, self._clock))}"
 
 

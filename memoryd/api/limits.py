@@ -30,7 +30,7 @@ def _is_reserved(tag: str) -> bool:
 def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """What is left of a model's changes: the result obeys what restrains a model that remembers. Raises InputError.
 
-    Nothing of what the user said or pinned, no rule, no other project, no more confidence, no end that lies ahead.
+    Nothing of what the user said or pinned, no rule, no other project, no more confidence, no end in the future.
     """
     from memoryd.daydream.answer import restrain
 
@@ -42,7 +42,7 @@ def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -
         )
     changes = dict(changes)
     if changes.get("valid_to") is not None and changes["valid_to"] > now:
-        raise InputError("valid_to: a model can't end a memory at a time that lies ahead.", fix="Give a time up to now.")
+        raise InputError("valid_to: a model can't end a memory at a future time.", fix="Give a time up to now.")
     if "tags" in changes:
         changes["tags"] = model_tags(changes["tags"], item.tags)
     if item.source is Source.USER:

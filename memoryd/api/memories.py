@@ -114,8 +114,8 @@ def session_parameter() -> Any:
 
 def after_parameter(**about: Any) -> Any:
     """Only from this time on."""
-    told = "Only from this time on: 2026-11-27 or 2026-11-27T09:30:00Z."
-    return moment(told, help="Recorded at or after this time.", **about)
+    description = "Only from this time on: 2026-11-27 or 2026-11-27T09:30:00Z."
+    return moment(description, help="Recorded at or after this time.", **about)
 
 
 def before_parameter(**about: Any) -> Any:
@@ -145,8 +145,8 @@ def kind_parameter(**about: Any) -> Any:
 
 def polarity_parameter(**about: Any) -> Any:
     """Whether it informs, commands or forbids."""
-    told = "know: information. do: should be done. dont: must not be done."
-    return choice(Polarity, told, **{"help": "Show it under know, do or don't.", **about})
+    description = "know: information. do: should be done. dont: must not be done."
+    return choice(Polarity, description, **{"help": "Show it under know, do or don't.", **about})
 
 
 def asked_as_parameter(**about: Any) -> Any:
@@ -164,9 +164,9 @@ def asked_as_parameter(**about: Any) -> Any:
 
 def tags_parameter(**about: Any) -> Any:
     """Tags."""
-    told = "Tags: a few lower-case words."
+    description = "Tags: a few lower-case words."
     return texts(
-        told, "A tag.", model_limit=MAX_TAG, flags=("--tag",), **{"help": "Only with this tag; may be repeated.", **about}
+        description, "A tag.", model_limit=MAX_TAG, flags=("--tag",), **{"help": "Only with this tag; may be repeated.", **about}
     )
 
 
@@ -196,7 +196,7 @@ class Recall:
     status: tuple[Status, ...] | None = statuses(in_tool=False)
     after: datetime | None = after_parameter(in_tool=False)
     before: datetime | None = before_parameter(in_tool=False)
-    weak: bool = flag(help="Also what lies below the floor.", in_tool=False)
+    weak: bool = flag(help="Also what is below the floor.", in_tool=False)
 
 
 class Recalled(TypedDict):
@@ -530,7 +530,7 @@ class ReadGovernance:
     project: str = project_parameter()
 
 
-class Governance(TypedDict):
+class GovernanceBlock(TypedDict):
     """What a session is given at its start."""
 
     project: str
@@ -543,20 +543,20 @@ class Governance(TypedDict):
 
 @operation(
     ReadGovernance,
-    Governance,
+    GovernanceBlock,
     tool=Tool(
         "Rules of this project",
         "What a session is given at its start: what to know, to do and not to do in this project, within a token budget.",
         order=100,
     ),
 )
-def governance(runtime: Runtime, request: ReadGovernance, caller: Caller) -> Governance:
+def governance(runtime: Runtime, request: ReadGovernance, caller: Caller) -> GovernanceBlock:
     """Show what the next session of the project is given at its start."""
     budget = runtime.settings.session_budget if request.budget is None else request.budget
     project = runtime.required_project(request.project, caller.cwd, "governance")
     chosen = runtime.injector.governance(project, budget)
     parts = {"know": chosen.know, "do": chosen.do, "dont": chosen.dont}
-    answer = Governance(
+    answer = GovernanceBlock(
         project=project,
         text=chosen.text,
         ids={name: [item.id for item in items] for name, items in parts.items()},

@@ -194,7 +194,7 @@ class Statuses(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Parameter):
-    """A whole number within bounds. `model_bounds` are those of a model, `model_default` what it is told that absence means."""
+    """A whole number within bounds. `model_bounds` are those of a model, `model_default` what it reads that absence means."""
 
     low: int = 0
     high: int = MAX_COUNT

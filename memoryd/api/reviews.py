@@ -140,7 +140,7 @@ def reviewed(runtime: Runtime, request: MarkReviewed, caller: Caller) -> Reviewe
 class Confirm:
     """Which memories."""
 
-    ids: tuple[str, ...] = ids(argument=True)
+    ids: tuple[str, ...] = ids("Ids of the memories.", argument=True)
 
 
 class Confirmed(TypedDict):

@@ -2,7 +2,7 @@
 
 Prompts are not kept: each is read out of its session's own log while the router is trained, and forgotten afterwards.
 A prompt counts when its session cited a memory that came with it; its label is the backend that ranks this memory
-highest. What all of them rank alike tells nothing.
+highest. What all of them rank the same says nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Feedback:
-    """Labelled prompts; how many more told nothing, and how many sessions' logs can't be read any more."""
+    """Labelled prompts; how many more said nothing, and how many sessions' logs can't be read any more."""
 
     rows: list[Labelled]
     undecided: int = 0
@@ -111,7 +111,7 @@ def _apart(turn: Turn, at: datetime) -> float:
 
 
 def _best(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
-    """The backend that ranks the memory above all others do; None where two are alike, or none finds it."""
+    """The backend that ranks the memory above all others do; None where two are equal, or none finds it."""
     ranks = sorted((_rank(memory, search(replace(query, backend=backend), RANKS)), backend) for backend in backends)
     return ranks[0][1] if len(ranks) > 1 and ranks[0][0] < ranks[1][0] else None
 

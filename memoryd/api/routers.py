@@ -61,11 +61,11 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
     if runtime.embedder is None:
         raise ConfigError("Without an embedder there is nothing to learn from.", fix="Set rank to maxsim or hybrid.")
     labelled = training.read_labels(Path(labels) if labels else training.LABELS_FILE)
-    told = router_feedback.Feedback([])
+    found = router_feedback.Feedback([])
     if asked:
         backends = sorted({row.backend for row in labelled})
-        told = router_feedback.feedback(runtime.state, runtime.service.search, runtime.clock.now(), backends)
-    model = training.train(labelled, runtime.embedder.embed_queries, runtime.embedder.name, told.rows)
+        found = router_feedback.feedback(runtime.state, runtime.service.search, runtime.clock.now(), backends)
+    model = training.train(labelled, runtime.embedder.embed_queries, runtime.embedder.name, found.rows)
     path = Path(out) if out else runtime.settings.paths.router
     if out and not path.parent.is_dir():
         raise InputError(f"There is no folder {path.parent}.", fix="Make it, or give another file.")
@@ -78,7 +78,7 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
         "path": str(path),
         "beat_rules": model.used,
         "scores": dict(model.scores),
-        "feedback": told.as_dict(),
+        "feedback": found.as_dict(),
         **_used(runtime),
     }
 

@@ -43,15 +43,15 @@ class ListSessions:
     project: str = text(help="Only sessions of this project (id or name); 'all' for all (default).")
 
 
-class Sessions(TypedDict):
-    """Sessions, the latest first, each with the totals of its day dreams."""
+class SessionList(TypedDict):
+    """SessionList, the latest first, each with the totals of its day dreams."""
 
     sessions: list[dict[str, Any]]
     left_out: int
 
 
-@operation(ListSessions, Sessions)
-def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> Sessions:
+@operation(ListSessions, SessionList)
+def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> SessionList:
     """List sessions, the latest first: when, in which project, and what their day dreams did in all.
 
     `project` (an id, or an unambiguous name; "all": each) narrows; `left_out` says how many are not shown.

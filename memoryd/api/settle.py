@@ -34,18 +34,18 @@ _RESERVED = re.compile(rf"<\s*/?\s*(?:{TAG}|system|private)\b", re.IGNORECASE)
 
 
 def _content() -> Any:
-    told = "The statement in your words: one sentence with names, numbers and its reason, in the user's language."
-    return text(told, model_limit=MAX_STATEMENT)
+    description = "The statement in your words: one sentence with names, numbers and its reason, in the user's language."
+    return text(description, model_limit=MAX_STATEMENT)
 
 
 def _replaces() -> Any:
-    told = "Id of the known memory that no longer holds because of this one."
-    return text(told, limit=MAX_REPLACES, model_limit=MAX_REPLACES)
+    description = "Id of the known memory that no longer holds because of this one."
+    return text(description, limit=MAX_REPLACES, model_limit=MAX_REPLACES)
 
 
 def _importance() -> Any:
-    told = "3: a later session goes wrong without it. 2: useful. 1: minor, only found when searched for."
-    return count(told, default=2, low=1, high=3)
+    description = "3: a later session goes wrong without it. 2: useful. 1: minor, only found when searched for."
+    return count(description, default=2, low=1, high=3)
 
 
 def _confidence() -> Any:
@@ -150,7 +150,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 
 def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
-    """The session that answers, which a tool is not told: the one that was offered these, else the project's latest."""
+    """The session that answers, which a tool does not learn: the one that was offered these, else the project's latest."""
     from memoryd.daydream.settle import Origin
 
     entries = [runtime.state.offers.entry(project, id) for id in ids if isinstance(id, str)]

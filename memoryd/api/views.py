@@ -105,7 +105,7 @@ class EvidenceTurns(TypedDict):
 def evidence(runtime: Runtime, request: ReadEvidence, caller: Caller) -> EvidenceTurns:
     """Show what was said around a memory's evidence, from the session's log.
 
-    A path that stands in a memory file is opened only if memory itself has read that log before.
+    A path in a memory file is opened only if memory itself has read that log before.
     """
     item = runtime.service.require(request.id)
     turns, reason = _turns(runtime, item.evidence, item.session, request.around)

@@ -60,8 +60,8 @@ def status(context: Context, /) -> None:
 
 def _dreams(dreams: dict[str, Any]) -> str:
     waiting = dreams["proposals"] + dreams["undecided"]
-    told = f"last {dreams['last_run'][:16] or 'never'}" + (f", {waiting} wait for you: memoryd proposals" if waiting else "")
-    return f"{told} {dreams['last_error']}".strip()
+    summary = f"last {dreams['last_run'][:16] or 'never'}" + (f", {waiting} wait for you: memoryd proposals" if waiting else "")
+    return f"{summary} {dreams['last_error']}".strip()
 
 
 def _offers(offers: dict[str, Any]) -> str:
@@ -81,7 +81,7 @@ def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context) -> None:
-    """Check everything and say how to mend what is wrong. Exit code 1 when something is."""
+    """Check everything and say how to fix what is wrong. Exit code 1 when something is."""
     from memoryd import doctor as checks
 
     context: Context = ctx.obj
@@ -264,7 +264,7 @@ def log(context: Context, /, session: str | None, limit: int) -> None:
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path), required=False)
 @click.option("--claude-memory", is_flag=True, help="Claude Code's own MEMORY.md folders.")
-@click.option("--transcripts", is_flag=True, help="Past sessions; goes on where it was stopped.")
+@click.option("--transcripts", is_flag=True, help="Past sessions; continues where it was stopped.")
 @json_option
 @pass_context
 def import_(context: Context, /, source: Path | None, claude_memory: bool, transcripts: bool) -> None:

@@ -26,8 +26,8 @@ def console(context: Context, /, no_browser: bool, results: Path | None) -> None
         return
     opened = not no_browser and webbrowser.open(result["url"])
     context.output.line(result["url"])
-    told = "opened in the browser" if opened else "open it in a browser"
-    context.output.note(f"{told}; the link is good for one use within {result['seconds']} s")
+    state = "opened in the browser" if opened else "open it in a browser"
+    context.output.note(f"{state}; the link is good for one use within {result['seconds']} s")
 
 
 def _results(named: Path | None) -> str:

@@ -63,8 +63,8 @@ def _show_change(context: Context, /, change: Mapping[str, Any]) -> None:
     sign, style = _SIGNS.get(change["action"], ("~", "yellow"))
     context.output.line(f"  {sign} {change['action']}  {change['id']}  {change['content']}", style)
     fields = {name: pair for name, pair in change["differences"].items() if name not in _UNIMPORTANT}
-    told = ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in fields.items())
-    context.output.line(f"      because {change['reason']}{'; ' + told if told else ''}", "dim")
+    differences = ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in fields.items())
+    context.output.line(f"      because {change['reason']}{'; ' + differences if differences else ''}", "dim")
     for sign, text in change.get("lines", ()):
         context.output.line(f"      {sign} {text}", {"+": "green", "-": "red"}.get(sign, "dim"))
 

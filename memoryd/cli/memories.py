@@ -140,7 +140,7 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
 
 
 def _problem(path: Path, before: bytes, after: bytes) -> str:
-    """What stands against putting the edited bytes in the memory's place; empty when nothing does."""
+    """Why the edited bytes can't take the memory's place; empty when they can."""
     from memoryd.stores import memory_file  # needed for this alone
 
     try:

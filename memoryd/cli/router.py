@@ -53,11 +53,11 @@ def _feedback(result: Mapping[str, Any], asked: bool) -> str:
     if not asked:
         return "feedback: left out"
     counts, used = result["feedback"], result["scores"].get("feedback")
-    told = f"{counts['undecided']} more tell nothing, {counts['logs_gone']} sessions' logs are gone"
+    others = f"{counts['undecided']} more tell nothing, {counts['logs_gone']} sessions' logs are gone"
     if not used:
-        return f"feedback: no prompts; {told}"
+        return f"feedback: no prompts; {others}"
     without = f"without them right {used['without']['accuracy']:.3f}"
-    return f"feedback: {used['rows']} prompts, each counts {used['weight']:.2f} of a labelled query; {without}; {told}"
+    return f"feedback: {used['rows']} prompts, each counts {used['weight']:.2f} of a labelled query; {without}; {others}"
 
 
 def _interval(score: Mapping[str, Any]) -> str:

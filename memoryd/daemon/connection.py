@@ -223,7 +223,7 @@ def _dumped(answer: dict[str, Any]) -> bytes:
 
 
 def _load_mcp() -> None:
-    """The library takes most of a second to load; the loop goes on meanwhile."""
+    """The library takes most of a second to load; the loop keeps running meanwhile."""
     from memoryd.mcp import server  # noqa: F401
 
 

@@ -55,7 +55,7 @@ class ApiLike(Protocol):
         ...
 
     def busy(self) -> bool:
-        """Whether work goes on that must not be cut off by the end of the lease."""
+        """Whether there is work that the end of the lease must not cut off."""
         ...
 
 

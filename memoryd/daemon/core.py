@@ -45,7 +45,7 @@ def _page_size() -> int:
 
 
 def rss_bytes() -> int:
-    """Resident memory of this process; 0 where it can't be told."""
+    """Resident memory of this process; 0 where the platform does not say."""
     if sys.platform != "linux":
         return 0
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _page_size()
@@ -105,7 +105,7 @@ class Core:
         return self._ready
 
     def touch(self) -> None:
-        """Begin the lease anew."""
+        """Restart the lease."""
         self.last_used = asyncio.get_running_loop().time()
 
     async def quiet(self) -> None:
@@ -119,7 +119,7 @@ class Core:
         self._faults.append(Fault(to_iso(self._clock.now()), where, shorten(one_line(what), FAULT_CHARACTERS)))
 
     def report_error(self, where: str, error: BaseException) -> None:
-        """The same for an exception; only foreseen ones are told in full."""
+        """The same for an exception; only expected ones are reported in full."""
         self.report(where, str(error) if isinstance(error, MemorydError) else type(error).__name__)
 
     @contextlib.contextmanager
@@ -133,7 +133,7 @@ class Core:
                 self.touch()
 
     def guarded(self, where: str, work: Callable[[], T]) -> T:
-        """Run the work; a fault nobody foresaw is logged and becomes a DaemonError."""
+        """Run the work; an unexpected fault is logged and becomes a DaemonError."""
         try:
             return work()
         except MemorydError as error:
@@ -145,7 +145,7 @@ class Core:
             raise DaemonError(f"{where} failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED_FIX) from error
 
     async def call(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> dict[str, Any]:
-        """One method of the API in a thread. Raises MemorydError only. With `use` False the lease goes on as it was."""
+        """One method of the API in a thread. Raises MemorydError only. With `use` False the lease is not restarted."""
         with self._working(use):
             self._calls += 1
             api = await self.api()

@@ -57,7 +57,7 @@ def parse_endpoint(line: str) -> Endpoint:
     port, _, token = rest.partition(" ")
     if kind == "tcp" and port.isdigit() and 0 < int(port) < 65536 and token:
         return Endpoint(port=int(port), token=token)
-    raise DaemonError("The endpoint file is malformed.", fix="Delete run/endpoint under memoryd's home; it is written anew.")
+    raise DaemonError("The endpoint file is malformed.", fix="Delete run/endpoint under memoryd's home; it is written again.")
 
 
 def read_endpoint(paths: Paths) -> Endpoint | None:

@@ -78,7 +78,7 @@ def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Calla
         fresh = not paths.daemon_lock.exists()
         lock = try_lock(paths.daemon_lock)
         if lock is None:
-            sys.stderr.write(f"memoryd runs already (pid {holder_pid(paths) or 'unknown'}).\n")
+            sys.stderr.write(f"memoryd is already running (pid {holder_pid(paths) or 'unknown'}).\n")
             return 0
         with lock:
             if fresh:
@@ -157,7 +157,7 @@ class _Daemon:
         return self._code
 
     async def _open_console(self, cwd: str, results: str) -> dict[str, Any]:
-        """The first request loads the console's libraries, in a thread: the loop goes on meanwhile."""
+        """The first request loads the console's libraries, in a thread: the loop keeps running meanwhile."""
         async with self._opening:
             if self._door is None:
                 door = await in_thread(lambda: self._core.guarded("console", _load_door), "load console")
@@ -166,7 +166,7 @@ class _Daemon:
 
     def _stop(self, why: str) -> None:
         if not self._stopped.is_set():
-            _logger.info("stops: %s", why)
+            _logger.info("Shutting down: %s.", why)
             self._stopped.set()
 
     def _catch_signals(self) -> None:
@@ -227,7 +227,7 @@ class _Daemon:
         self._stop("the API could not be made")
 
     def _warm(self, api: ApiLike) -> None:
-        """A fault here is told and survived: the first call that needs the part tries again."""
+        """Report a fault and carry on: the first call that needs the part tries again."""
         from memoryd.mcp import server  # noqa: F401 - takes most of a second, once
 
         with contextlib.suppress(DaemonError, MemorydError):
@@ -313,7 +313,7 @@ class _Daemon:
             left = core.last_used + lease - loop.time()
             if left <= 0:
                 if not await core.occupied(lease):
-                    self._stop("nobody has used it for a lease")
+                    self._stop("idle for longer than the lease")
                     return
                 left = min(lease, LEASE_CHECK_SECONDS)
             await asyncio.sleep(left)

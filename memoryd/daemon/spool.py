@@ -1,7 +1,7 @@
 """The spool: events that hooks wrote to disk for the daemon.
 
 A record's file is deleted only after the event was noted durably. A record that can't be parsed, or
-that fails too often, moves to `spool/bad/`, so that it neither blocks the others nor gets lost. What lies there says
+that fails too often, moves to `spool/bad/`, so that it neither blocks the others nor gets lost. What is kept there says
 which event of which session it was; prompts and answers are taken out.
 """
 

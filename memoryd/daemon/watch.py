@@ -29,7 +29,7 @@ class MemoryWatcher:
     Events are collected until nothing has come for `settle_seconds` (at most 10 s in a storm); more
     than 10,000 paths are folded into the folder itself. A folder that is not there yet, or that
     is deleted and made again, is picked up within a second. When `on_change` fails or the system
-    refuses to watch, that is logged and the watcher goes on.
+    refuses to watch, that is logged and the watcher keeps running.
     """
 
     def __init__(self, folder: Path, on_change: Callable[[set[Path]], None], settle_seconds: float = 0.3) -> None:
@@ -64,7 +64,7 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Whether the folder came or went since the last look, so that no event may have told what is in it now."""
+        """Whether the folder came or went since the last look, so that no event may have reported what is in it now."""
         identity = _identity(self._folder)
         if identity == self._watched and not self._lost.is_set():
             return False

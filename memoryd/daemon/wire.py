@@ -11,7 +11,7 @@ import orjson
 
 from memoryd.errors import InputError
 
-# Strings end at the text's end at the latest, so that a scan never begins anew inside one.
+# Strings end at the text's end at the latest, so that a scan never starts inside one.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.DOTALL)
 _VALUE = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18}(?![0-9.eE]))', re.DOTALL)
 _LAST = re.compile(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18})\s*\}\s*\Z', re.DOTALL)

@@ -193,8 +193,8 @@ def _result(answer: dict[str, Any]) -> types.CallToolResult:
 
 
 def _refusal(error: MemorydError) -> types.CallToolResult:
-    told = {"error": {"code": error.code, "message": error.message, "fix": error.fix}}
-    return types.CallToolResult(content=[types.TextContent(text=render(told))], structured_content=told, is_error=True)
+    refusal = {"error": {"code": error.code, "message": error.message, "fix": error.fix}}
+    return types.CallToolResult(content=[types.TextContent(text=render(refusal))], structured_content=refusal, is_error=True)
 
 
 def _resource(memory: Mapping[str, Any]) -> types.Resource:

@@ -45,9 +45,9 @@ def test_a_config_that_breaks_while_the_daemon_runs_is_told_at_the_session_start
 ) -> None:
     api = Api(settings, clock)
     payload = {"session_id": "s", "cwd": str(tmp_path)}
-    assert b"settings from before" not in api.hook("SessionStart", payload, {})
+    assert b"keeping the previous ones" not in api.hook("SessionStart", payload, {})
     settings.paths.config.write_text("no such setting = 1\n")
-    assert b"settings from before" in api.hook("SessionStart", payload, {})
+    assert b"keeping the previous ones" in api.hook("SessionStart", payload, {})
     api.close()
 
 
