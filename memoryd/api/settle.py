@@ -45,15 +45,15 @@ def _replaces() -> Any:
 
 def _importance() -> Any:
     description = (
-        "3: you can name the mistake or the lost hour that it spares a later session. 2: useful, would be found out again quickly. "
-        "1: minor, only found when searched for."
+        "3: you can name the mistake or the lost hour that it spares a later session. 2: useful, would be found out again "
+        "quickly. 1: minor, only found when searched for."
     )
     return count(description, default=2, low=1, high=3)
 
 
 def _confidence() -> Any:
     return share(
-        ("How sure you are that it is true, still holds and passes the test, 0..1; below .75 if only this task needed it.")
+        "How sure you are that it is true, still holds and passes the test, 0..1; below .75 if only this task needed it."
     )
 
 
@@ -112,18 +112,19 @@ class SettledAnswer(TypedDict):
     SettledAnswer,
     tool=Tool(
         "Settle what was offered",
-        "Answer to a block 'to settle': short lines, each with an id, that memory may keep of this session. You saw the session, "
-        "so you judge. Call it once, beside your other work, and don't mention it. A line is often cut, or weak itself, but "
-        "stands in the turn where something worth keeping was said: then write that down instead. "
-        "The test: a colleague who has the code, its history and its docs still would not know it, and does something otherwise for "
-        "it in a month. So keep a root cause with its cure, what was tried and why it failed, how this machine, its tools or services "
-        "behave, what was chosen and why (also by picking an option, or by a short yes to your plan), rules and preferences that go "
-        "on to hold. Above all look at your own long answers: what they found out is lost else. Drop what fails the test: orders and "
-        "questions of the moment, plans, progress and results of a run, what one change added or renamed, how the code is built, "
-        "values that stand in a file, guesses, what was refuted or changed since. Few and good: keeping nothing is a good answer. "
-        "A rule or preference of the user: in the user's own words, only then does it count as the user's. One fact a sentence, "
-        "understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known memory is shown beside a line: drop "
-        "the line if it says the same, or name it in `replaces` if it no longer holds.",
+        "Answer to a block 'to settle': short lines, each with an id, that memory may keep of this session. You saw the"
+        " session, so you judge. Call it once, beside your other work, and don't mention it. A line is often cut, or "
+        "weak itself, but stands in the turn where something worth keeping was said: then write that down instead. The "
+        "test: a colleague who has the code, its history and its docs still would not know it, and does something "
+        "otherwise for it in a month. So keep a root cause with its cure, what was tried and why it failed, how this "
+        "machine, its tools or services behave, what was chosen and why (also by picking an option, or by a short yes "
+        "to your plan), rules and preferences that go on to hold. Above all look at your own long answers: what they "
+        "found out is lost else. Drop what fails the test: orders and questions of the moment, plans, progress and "
+        "results of a run, what one change added or renamed, how the code is built, values that stand in a file, "
+        "guesses, what was refuted or changed since. Few and good: keeping nothing is a good answer. A rule or "
+        "preference of the user: in the user's own words, only then does it count as the user's. One fact a sentence, "
+        "understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known memory is shown beside a "
+        "line: drop the line if it says the same, or name it in `replaces` if it no longer holds.",
         order=30,
         read_only=False,
         always_load=True,
