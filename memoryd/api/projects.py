@@ -112,6 +112,7 @@ class MoveProject:
 
 
 MovedProject = TypedDict("MovedProject", {"project": str, "moved": int, "from": str})
+MovedProject.__doc__ = """How many memories belong to the new project now."""
 
 
 @operation(MoveProject, MovedProject, person_only=True)
