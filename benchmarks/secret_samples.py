@@ -1,15 +1,17 @@
 """Made-up secrets of many kinds, and harmless strings that look like some. Valid nowhere, the same for each seed.
 
-    python -m benchmarks.secret_samples [--seed 1] [--each 6] [--show]
+    python -m benchmarks.secret_samples [--seed 1] [--each 6] [--show] [--file SAMPLES.json]
 
 prints for each kind how many of its secrets `redact` lets pass, how many harmless strings it touches, and the shares in
-all. `--show` prints what went wrong.
+all. `--show` prints what went wrong. `--file` counts the samples of a file instead, a list of objects with `kind`,
+`text` and `secret` (null for a harmless one): samples of somebody who does not know the patterns.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import json
 import random
 import re
 import string
@@ -17,6 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from memoryd.daydream.redact import redact
@@ -453,6 +456,15 @@ def _written(line: str) -> str:
     return line.replace("\\n", "\n").replace("\\t", "\t").replace("\\u200b", "\u200b").replace("⏎", "\n").replace("¦", "")
 
 
+def samples_of(path: Path) -> Iterator[Sample]:
+    """The samples of a file."""
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        harmless_one = row["secret"] is None
+        yield Sample(
+            f"{row['kind']}, harmless" if harmless_one else row["kind"], row["text"], () if harmless_one else (row["secret"],)
+        )
+
+
 def passed(sample: Sample) -> bool:
     """Whether something of a secret is left."""
     text = redact(sample.text).text
@@ -476,9 +488,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=6)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--file", type=Path)
     options = parser.parse_args()
     tried, through = Counter[str](), Counter[str]()
-    for sample in [*rounds(), *secrets(options.seed, options.each), *harmless(options.seed, options.each)]:
+    own = chain(rounds(), secrets(options.seed, options.each), harmless(options.seed, options.each))
+    for sample in samples_of(options.file) if options.file else own:
         tried[sample.kind] += 1
         wrong = passed(sample) if sample.needles else touched(sample)
         through[sample.kind] += wrong

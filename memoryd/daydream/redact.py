@@ -172,11 +172,18 @@ def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[
 _KEY_WORDS = frozenset(PREFIX_WORDS.split())
 # Zero-width signs and soft hyphens, between signs that keys are made of.
 _HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,8}(?=[!-~])")
-_JOINT = (
-    r"(?:[\"']\s{0,3}[+.&]?\s{0,3}(?:\\?\r?\n[ \t]{0,12})?[+.&]?[ \t]{0,3}[\"']|\\\r?\n[ \t]{0,12}|"
-    r"\r?\n[ \t>|]{0,12}(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}(?:\r?\n|$)))"
+_QUOTES_BETWEEN = (
+    r"[\"']\s{0,3}(?:[+.&~]|<>|\|\|){0,2}\s{0,3}(?:\\?\r?\n[ \t]{0,12})?[+.&]?[ \t]{0,3}[\"']|"
+    r"[\"'];?\s{0,3}\n\s{0,12}[\w.$]{1,40}\s{0,3}\+=\s{0,3}[\"']|"
+    r"[\"']\s{0,3},\s{0,3}[\"']"
 )
-_SPLIT = re.compile(rf"(?<![A-Za-z0-9_+/-]){KEY_START}[\w+/=.-]{{0,300}}?(?:{_JOINT}[\w+/=.-]{{1,300}}){{1,8}}")
+# A line's end with what editors, terminals, quotations and diffs put before and after it.
+_LINE_BETWEEN = (
+    r"=?[ \t]{0,4}[│|]?\r?\n(?:[ \t]{0,8}\d{1,5}[\t:|→ ]{1,4})?[ \t>|│+#*]{0,12}"
+    r"(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}[│|]?(?:\r?\n|$))"
+)
+_JOINT = rf"(?:{_QUOTES_BETWEEN}|\\\r?\n[ \t]{{0,12}}|<wbr\s?/?>|{_LINE_BETWEEN})"
+_SPLIT = re.compile(rf"(?<![A-Za-z0-9_/-])(?<![^\n]\+){KEY_START}[\w+/=.-]{{0,300}}?(?:{_JOINT}[\w+/=.-]{{1,300}}){{1,8}}")
 _JOINTS = re.compile(_JOINT)
 _RANDOM = re.compile(r"\d")
 _ANOTHER = re.compile(KEY_START)
@@ -196,13 +203,13 @@ def _is_split_key(text: str) -> bool:
     parts = _JOINTS.split(text)
     if MARK in text or not PREFIXED.match("".join(parts)) and not "".join(parts).startswith("eyJ"):
         return False
-    return all((_RANDOM.search(part) or not is_wordy(part)) and not _ANOTHER.match(part) for part in parts[1:])
+    return all((_RANDOM.search(part) or part.isupper() or not is_wordy(part)) and not _ANOTHER.match(part) for part in parts[1:])
 
 
 # Blocks of private keys
 
-_BLOCK_WORDS = frozenset({"-----", "private-lines:", "<body>"})
-_EDGE = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{0,40}?)(?: BLOCK)?-----")
+_BLOCK_WORDS = frozenset({"----", "private-lines:", "<body>"})
+_EDGE = re.compile(r"-----?[ ]?(BEGIN|END) ([A-Z0-9 ]{0,40}?)(?: BLOCK)?[ ]?-----?")
 _GAP = r"(?:\s|\\[nr]|\[…\]|[>|])"
 _BODY = re.compile(rf"(?:{_GAP}{{0,16}}[A-Za-z0-9+/=]{{16,4000}}){{1,400}}(?:{_GAP}{{1,16}}[A-Za-z0-9+/=]{{1,64}}\b)?")
 _FULL_RUN = 16
@@ -218,7 +225,7 @@ _HEAD_OF_A_LINE = 200
 
 def _key_blocks(text: str) -> list[Span]:
     """Private keys with their marks, with one of them (long outputs are cut in the middle), or as bare lines."""
-    edges = [edge for edge in _EDGE.finditer(text) if "PRIVATE KEY" in edge[2]] if "-----" in text else []
+    edges = [edge for edge in _EDGE.finditer(text) if "PRIVATE KEY" in edge[2]] if "----" in text else []
     spans: list[Span] = []
     at = 0
     for number, edge in enumerate(edges):
@@ -375,6 +382,6 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
         start += len(text[start:end]) - len(text[start:end].lstrip("\"'=: \t\r\n"))
         end -= len(text[start:end]) - len(text[start:end].rstrip("\"'=: \t\r\n"))
         secret = text[start:end]
-        if len(secret) >= _SHORTEST_FOUND and MARK not in secret and _DIGIT.search(secret):
+        if len(secret) >= _SHORTEST_FOUND and MARK not in secret and _DIGIT.search(secret) and not secret.endswith("EXAMPLE"):
             out.append((start, end))
     return out

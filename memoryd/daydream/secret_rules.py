@@ -15,6 +15,7 @@ from types import MappingProxyType
 from memoryd.daydream.secret_anchors import Stems, stems_in
 from memoryd.daydream.secret_told import NOT_WITHIN
 from memoryd.daydream.secret_values import (
+    is_compound,
     is_lookup,
     is_measure,
     is_mixed,
@@ -53,6 +54,12 @@ def _accept_value(match: re.Match[str]) -> bool:
     return not is_placeholder(match["secret"])
 
 
+def _accept_prefixed(match: re.Match[str]) -> bool:
+    """Names of things in code also begin with a short word and an underscore: these are made of words."""
+    value = match["secret"]
+    return _accept_value(match) and (_KNOWN_PREFIX.match(value) is not None or not is_wordy(value) and looks_random(value))
+
+
 def _accept_no_lookup(match: re.Match[str]) -> bool:
     return not is_placeholder(match["secret"]) and not is_lookup(match["secret"])
 
@@ -63,6 +70,71 @@ def _accept_mixed(match: re.Match[str]) -> bool:
 
 def _accept_random(match: re.Match[str]) -> bool:
     return _accept_no_lookup(match) and looks_random(match["secret"])
+
+
+def _accept_latin(match: re.Match[str]) -> bool:
+    value = match["secret"].casefold()
+    if is_placeholder(value) or is_predicate(value) or is_measure(value) or _FILE_OR_HOST.search(value):
+        return False
+    return any(c.isdigit() for c in value) or not _PRODUCTS.search(value) and match["secret"][1:].islower()
+
+
+_PRODUCTS = re.compile(
+    r"wi-?fi|admin|root|sudo|deploy|postgres|mysql|maria|mongo|redis|docker|git|google|gmail|apple|telegram|windows|linux|ubuntu|debian|jenkins|router|server|oracle|vault|kube|helm|grafana|kafka|nginx|ssh|vpn|ldap|smtp|"
+    r"imap|steam|discord|slack|jira|confluence|figma|heroku|amazon|azure|cloud|facebook|instagram|yandex|bitwarden|keepass|argon|bcrypt|scrypt|token|hash|plain|default|input|string|config"
+)
+
+
+_IS_DIGEST = re.compile(
+    r"(?:sha\d{0,3}|md5|hash|digest|integrity|checksum|fingerprint|nonce|iv|etag|pin-sha256|public\w{0,4}|peer|cert\w{0,12}|thumbprint|sri|crc\w{0,3}|image|icon|logo|png|data|body|payload|content|cursor)$",
+    re.IGNORECASE,
+)
+
+
+def _accept_header_named(match: re.Match[str]) -> bool:
+    """The value of a header or cookie in code. Ids of sessions and of objects are no secrets."""
+    name, value = match["name"].casefold(), match["secret"]
+    if name == "key" or _UUID.fullmatch(value) and "session" in name or is_wordy(value):
+        return False
+    return (
+        _accept_fields(match) and looks_random(value) and not _NO_KEY_NAME.search(re.sub("[_.-]?(?:key|token|secret)$", "", name))
+    )
+
+
+def _accept_answer(match: re.Match[str]) -> bool:
+    """A value in the sentence after the one about a password: only what people choose, with digits in it."""
+    value = match["secret"]
+    return (
+        _accept_credentials(match)
+        and any(c.isdigit() for c in value)
+        and sum(c.isalpha() for c in value) >= 4
+        and "." not in value
+    )  # noqa: PLR2004
+
+
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def _accept_named(match: re.Match[str]) -> bool:
+    """The random value of a name that ends in "key" or the like. A hash counts where the name speaks of cryptography or access."""
+    value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
+    if _NO_KEY_NAME.search(name) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
+        return False
+    if re.fullmatch(r"[0-9a-f-]{1,200}", value):
+        return len(value) >= 32 and (key in ("secret", "login", "auth") or _OF_ACCESS.search(name) is not None)  # noqa: PLR2004
+    return True
+
+
+_NO_KEY_NAME = re.compile(
+    r"(?:public|pub|primary|foreign|partition|sort|range|cache|idempotency|dedup\w{0,10}|routing|row|object|s3|bucket|host|known|ssh|rsa|dsa|gpg|pgp|ed25519|ecdsa|natural|surrogate|composite|unique|index|map|dict|lookup|"
+    r"next|prev|page|pagination|continuation|cursor|sync|csrf|xsrf|react|item|list|query|group|message|event|trace|span|lock|cipher_?suite|layer|asset|etag|commit|build|checksum|digest|fingerprint|restore|state|revision|version)$",
+    re.IGNORECASE,
+)
+_OF_ACCESS = re.compile(
+    r"(?:aes|hmac|cipher|crypt|encryption|fernet|sign|signing|salt|jwt|session|master|private|api|app|admin|access|auth|client|secret|server|webhook|data|account|licen[sc]e|service|global|write|read|user|deploy|integration|personal|bot|sdk|"
+    r"sonar|sentry|shared|storage|token|bearer|root|unseal|ingest|project|org|team|subscription)$",
+    re.IGNORECASE,
+)
 
 
 def _accept_long_random(match: re.Match[str]) -> bool:
@@ -78,6 +150,12 @@ def _accept_key_told(match: re.Match[str]) -> bool:
     return _accept_mixed(match) and any(c.isdigit() for c in value) and any(c in "!#$?&§%^*" for c in value[1:])
 
 
+def _accept_set(match: re.Match[str]) -> bool:
+    """The value of a name, with nothing but a space between them: "set token limit" has no value."""
+    value = match["secret"]
+    return _accept_no_lookup(match) and (is_mixed(value) or looks_random(value)) and not is_wordy(value) or _is_strong(value)
+
+
 def _accept_with_digit(match: re.Match[str]) -> bool:
     return any(c.isdigit() for c in match["secret"]) and not is_placeholder(match["secret"])
 
@@ -88,7 +166,7 @@ def _accept_header(match: re.Match[str]) -> bool:
 
 _PASSWORD_KEYS = (
     "pass", "code secret", "wi-fi", "wifi", "wlan", "pwd", "pw", "psk", "парол", "密码", "密碼", "口令", "kennwort", "losung", "contrase", "mot", "mdp", "senha", "clave", "palavra",
-    "パスワード", "暗証", "비밀번호", "암호", "has", "wachtwoord", "lösen", "adgang", "şifre", "parola", "jelsz", "heslo",
+    "パスワード", "パスフレーズ", "暗証", "비밀번호", "geheim", "passord", "salasana", "pre", "network", "secur", "netz", "palabra", "암호", "has", "wachtwoord", "lösen", "adgang", "şifre", "parola", "jelsz", "heslo",
 )  # fmt: skip
 
 
@@ -101,11 +179,56 @@ def _is_short_key(key: str) -> bool:
     return key.casefold() in ("pass", "pw", "clave", "psk")
 
 
+# Words with hyphens say in English how a password is; in other languages hardly any do.
+_JOINED_WORDS = re.compile(r"(?=.{6})[^\W\d_]{2,20}(?:[-_.][^\W\d_]{2,20}){1,4}")
+_ENGLISH = frozenset(
+    "password passwords pass word passphrase passcode passwd pwd pw token tokens secret secrets key keys api key access token psk".split()
+)
+
+
+_OF_WHAT = re.compile(
+    r"\b(?:wi-?fi|red|router|acceso|root|servidor|correo|base|caja|puerta|usuario|admin|cuenta|portal|banco|vpn)\b", re.IGNORECASE
+)
+_FOREIGN_IS = frozenset(
+    "è é es est ist sarà era sera será это jest je är er este — を は 是 为 은 는 seria fica ficou devient reste".split()
+)
+_FILE_OR_HOST = re.compile(
+    r"\.(?:com|org|net|io|dev|local|internal|de|fr|es|it|ru|cn|jp|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem|key|conf|cfg|ini|log|xml|html?|java|php|rb)$",
+    re.IGNORECASE,
+)
+
+
+def _is_joined(match: re.Match[str]) -> bool:
+    """Words with hyphens and the like that are said to be a password, in a language other than English."""
+    value, key = match["secret"].rstrip(".,;!?"), match["key"].casefold()
+    if not _JOINED_WORDS.fullmatch(value) or not _is_password_key(key) or _is_short_key(key) and key not in ("clave",):
+        return False
+    joint = (
+        match.string[max(match.end("key"), match.start("secret") - 9) : match.start("secret")]
+        .strip(" \"'`„“«:")
+        .casefold()
+        .split()
+    )
+    if key in _ENGLISH and not _FOREIGN_IS.intersection(joint[-1:]):
+        return False
+    last = re.split("[-_.]", value)[-1]
+    return (
+        not is_compound(value)
+        and not is_placeholder(value)
+        and (len(last) < 5 or not is_predicate(last))  # noqa: PLR2004
+        and not ("." in value and _FILE_OR_HOST.search(value))
+        and not value.isupper()
+    )
+
+
 def _accept_told(match: re.Match[str]) -> bool:
     """A value in prose, behind "is" or a colon: what is no word counts; a word if it can't be said about a password."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
-    if _is_short_key(key) and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
+    named = key.casefold() == "clave" and _OF_WHAT.search(match[0]) is not None
+    if _is_short_key(key) and not named and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
+    if _is_joined(match):
+        return True
     if is_placeholder(value) or is_told_lookup(value) or (is_measure(value) and not value.isdigit()):
         return False
     if not _is_password_key(key):
@@ -126,7 +249,13 @@ def _accept_quoted(match: re.Match[str]) -> bool:
     if any(c.isspace() for c in value):
         return key.casefold() == "passphrase" or (_is_password_key(key) and is_mixed(value) and value.count(" ") <= 1)
     if _is_password_key(key):
-        return not is_lookup(value) and (is_mixed(value) or value.isdigit() or not value.istitle())
+        return not is_lookup(value) and (
+            is_mixed(value)
+            or value.isdigit()
+            or not value.istitle()
+            or (key.isupper() or _is_compound_name(match))
+            and not is_predicate(value)
+        )
     return looks_random(value)
 
 
@@ -147,7 +276,23 @@ def _accept_bare(match: re.Match[str]) -> bool:
     if tight or is_mixed(value) or value.isdigit() and len(value) >= 6:
         return True
     # "password: swordfish" on a line of its own; a type or a sentence would go on, or be known.
-    return _begins_line(match) and len(value) >= 6 and value.isalpha() and value.islower() and not is_predicate(value)
+    return (
+        _begins_line(match)
+        and len(value) >= 6
+        and value.isalpha()
+        and (value.islower() or _is_compound_name(match) and _ends_line(match) and len(value) >= 7)
+        and not is_predicate(value)
+    )
+
+
+def _is_compound_name(match: re.Match[str]) -> bool:
+    """Whether the name says whose password it is: "adminPassword", "db_password"."""
+    before = match.string[match.start() - 1 : match.start()] if match.start() else ""
+    return before in ("_", "-", ".") or before.islower() and match["key"][:1].isupper()
+
+
+def _ends_line(match: re.Match[str]) -> bool:
+    return match.string[match.end() : match.end() + 4].lstrip(" \t\r")[:1] in ("", "\n")
 
 
 def _begins_line(match: re.Match[str]) -> bool:
@@ -167,7 +312,7 @@ def _accept_base64(match: re.Match[str]) -> bool:
 
 _SECRET_BYTES = re.compile(
     rb"\s{0,4}(?:(?:AKIA|ASIA)[0-9A-Z]|gh[pousr]_\w|github_pat_|sk-[\w-]{3}|sk_live_|rk_live_|xox[abp]-|glpat-|AIza|ya29\.|npm_|hf_|SG\.|hvs\.|shpat_|dop_v1_|dckr_pat_|whsec_|eyJhbGci|"
-    rb"-----BEGIN [A-Z ]{0,20}PRIVATE|[\w.@-]{2,40}:[!-~]{6,60}\Z|[\x20-\x7e\n]{0,60}(?:password|passwd|pwd|secret|token|api_?key)[\"']?\s{0,2}[=:])",
+    rb"-----BEGIN [A-Z ]{0,20}PRIVATE|\{\s{0,8}\"auths?\"|apiVersion: v1\s{1,4}(?:kind: Config|clusters:)|[\w.@-]{2,40}:\$(?:apr1|2[aby]|5|6|y)\$|[\w.@-]{2,40}:[!-~]{6,60}\Z|[\x20-\x7e\n]{0,60}(?:password|passwd|pwd|secret|token|api_?key)[\"']?\s{0,2}[=:])",
     re.IGNORECASE,
 )
 
@@ -177,6 +322,21 @@ def _accept_fields(match: re.Match[str]) -> bool:
     return (
         not is_placeholder(value) and not is_measure(value) and not is_wordy(value) and (is_mixed(value) or looks_random(value))
     )
+
+
+_SECRET_BLOCK = re.compile(
+    r"kind: secret\b|^[ \t]{0,12}(?:secrets|credentials|passwords|stringdata):[ \t]{0,3}\n", re.IGNORECASE | re.MULTILINE
+)
+
+
+def _in_secret_block(match: re.Match[str]) -> bool:
+    """Whether the line belongs to a Kubernetes secret, whose kind may stand behind the data, or to a block of that name."""
+    before, after = match.string[max(0, match.start() - 3_000) : match.start()], match.string[match.end() : match.end() + 3_000]
+    before, after = before[before.rfind("\n---") + 1 :], after.partition("\n---")[0]
+    return _SECRET_BLOCK.search(before) is not None or _KIND_SECRET.search(after) is not None
+
+
+_KIND_SECRET = re.compile(r"^kind: secret\b", re.IGNORECASE | re.MULTILINE)
 
 
 def _accept_credentials(match: re.Match[str]) -> bool:
@@ -211,7 +371,9 @@ def _accept_url_key(match: re.Match[str]) -> bool:
     return len(match["secret"]) >= 16 and looks_random(match["secret"]) and not is_placeholder(match["secret"])
 
 
-_CONCATENATION = re.compile(r"[\"'`]\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`]")
+_CONCATENATION = re.compile(
+    r"[\"'`]\s{0,3}(?:\+{1,2}|\.{1,2}|&|<>|\|\||~)?\s{0,3}(?:\\?(?://[^\n]{0,60}|#[^\n]{0,60})?\n\s{0,12})?[bBrRuUfF]?[\"'`]"
+)
 _KEY_WORD = re.compile(r"password|passwd|passphrase|secret|token|api_?key", re.IGNORECASE)
 
 # Names of secrets in configuration and code
@@ -228,15 +390,15 @@ _KEY_WORDS = (
     "pass pwd pw psk mdp kennwort парол 密码 密碼 口令 パスワード 비밀번호 contrase passe senha clave wachtwoord hasło heslo şifre secret token key "
     "credential auth salt jw 密钥 秘钥 令牌 секрет токен"
 )
-_SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{0,3})"
-_QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}[+.&]?\s{0,3}(?:\\?\n\s{0,12})?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
+_SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{0,3})(?:!(?!vault|ref|getatt|sub)\w{1,12}\s{1,3})?"
+_QUOTED = r"(?:[bBrRuUfF]{1,2}(?=[\"'])|(?:\[\]byte|Buffer\.from|bytes|SecretStr|Secret|String|str)\()?\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}(?:\+{1,2}|\.{1,2}|&|<>|\|\||~)?\s{0,3}(?:\\?(?://[^\n]{0,60}|#[^\n]{0,60})?\n\s{0,12})?[bBrRuUfF]?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
 _LINE = re.compile(r"[ \t-]{0,12}[\w.\"' -]{0,40}")
 _KEY_STEMS = (
     "pass pwd pw psk mdp kennwort contrase mot~de motdepasse mot_de mot-de senha clave wachtwoord hasło heslo şifre парол 密码 密碼 口令 パスワード 비밀번호 secret token api access private auth account shared _key "
     "encryption master signing license preshared client app deploy service storage credential salt jw 密钥 秘钥 令牌 секрет токен"
 )
 _SAYS_STEMS = (
-    "pass pwd pw psk mdp kennwort losungswort wi-fi wifi wlan mot~de code~secret contrase senha clave palavra parola wachtwoord hasło heslo lösenord adgangskode salasana şifre jelsz парол api app auth admin "
+    "pass pwd pw psk mdp kennwort losungswort wi-fi wifi wlan mot~de code~secret contrase senha clave palavra parola wachtwoord hasło heslo lösenord adgangskode salasana şifre jelsz passord geheim pre-shared preshared network secur netzwerkschl segreto segredo palabra~s парол api app auth admin "
     "access account service signing encryption master shared deploy storage client bot webhook personal tok secret schlüssel jeton clé llave chave ключ токен секрет"
 )
 _OPTION = (
@@ -248,10 +410,10 @@ _OPTION = (
 
 _SAYS = (
     NOT_WITHIN
-    + r"(?P<key>pass ?words?|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
-    r"mot de passe|mdp|code secret|contraseña|contrasena|clave|senha|palavra[- ]passe|parola d'ordine|parola chiave|parola|wachtwoord|hasło|heslo|"
-    r"lösenord|adgangskode|salasana|şifre|jelszó|пароль|пароля|паролем|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
-    r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?!\w)"
+    + r"(?P<key>pass ?words?|pre-?shared[ -]key|psk|network key|(?:secret|security)(?: question)? answer|geheimnis|netzwerkschlüssel|(?:shared|common|client|signing|webhook|hmac) secret|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
+    r"mot de passe|mdp|code secret|secret partagé|contraseña|contrasena|clave|secreto compartido|segreto condiviso|segredo compartilhado|senha|palavra[- ]passe|palabra secreta|parola d'ordine|parola chiave|parola|wachtwoord|hasło|heslo|"
+    r"lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasanani?|şifre(?:m|si|miz)?|parolası|jelszó|пароль|пароля|паролем|geheimzahl|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
+    r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?![A-Za-z0-9_\u00c0-\u04ff])"
 )
 # Nouns that make it a statement about passwords, not one that tells one.
 _ABOUT = (
@@ -259,16 +421,17 @@ _ABOUT = (
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
     r"feld|länge|richtlinie|regel|datei|algorithm|min|max))"
 )
-_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?(?=[\s,=→:：–—'-])"
+_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?(?=[\s,=→:：–—'是为為はが은는이-])"
 _IS = (
-    r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|c'est|é|è|e'|são|sono|jest|to|to jest|je|är|er|"
-    r"on|это|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to|geändert auf)"
-    r"(?:\s(?:now|still|currently|again|actually|really|just|jetzt|nun|aktuell|immer noch|wieder|ab jetzt|ahora|maintenant|désormais|adesso|agora|теперь))?[\s:]{1,3}|'s\s|\s-\s)"
+    r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|c'est|é|è|e'|são|sono|jest|to|to jest|je|är|er|este|brzmi|war früher|was formerly|used to be|"
+    r"это|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to|geändert auf)"
+    r"(?:\s(?:now|still|currently|again|actually|really|just|formerly|originally|früher|vorher|bisher|auparavant|antes|prima|раньше|jetzt|nun|aktuell|immer noch|wieder|ab jetzt|ahora|maintenant|désormais|adesso|agora|теперь))?[\s:]{1,3}|'s\s|\s-\s|\s{0,2}(?:是|为|為|は|が|은|는|이)\s{0,2})"
 )
 _VALUE = r"(?P<open>(?:[\"'`„“«‚‘*]{1,3}\s?)?)(?P<secret>[^\s\"'`„“”«»‘’，。、；（）()\[\]]{4,100}?)"
 _WORD_END = r"(?=\s?[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{0,3}(?:\s|$)|[，。、；）]))"
-_CLAUSE_END = r"(?=[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{1,3}(?:\s|$)|\s{0,3}(?:\n|$)|[，。、；）]|\s[»”]|\s(?:and|und|et|y|e|и|for|für|pour|para|on|auf|as|bitte|please|but|aber|to|in|at|zum|um|bis|until|if|when|when)\s))"
-_CJK_KEY = r"(?P<key>密码|密碼|口令|密钥|秘钥|令牌|验证码|パスワード|暗証番号|秘密鍵|トークン|合言葉|비밀번호|암호|비밀 ?키|토큰)"
+_LONG_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}(?=[\s,=→:：–—'是为為はが은는이-])"
+_CLAUSE_END = r"(?=[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{1,3}(?:\s|$)|\s{0,3}(?:\n|$)|[，。、；）]|\s[»”]|\s(?:and|und|et|y|e|и|for|für|pour|para|on|auf|as|bitte|please|but|aber|to|in|at|zum|um|bis|until|if|when|since|seit|desde|depuis|da|со|с|ab|hasta|até|fino|now|right|jetzt)\s))"
+_CJK_KEY = r"(?P<key>密码|密碼|口令|密钥|秘钥|令牌|验证码|金鑰|私钥|凭证|凭据|パスワード|暗証番号|秘密鍵|トークン|合言葉|シークレット(?:キー)?|キー|鍵|クレデンシャル|パスフレーズ|비밀번호|암호|비밀 ?키|토큰|시크릿|(?<=API )키|(?<=API)키|액세스 ?키)"
 _CJK_IS = r"[^\s，。,.!?！？：:=A-Za-z0-9]{0,14}\s{0,2}(?:是|为|為|就是|=|：|:|は|が|を|이|은|는|가)?[\s「『“\"'`：:]{0,3}"
 
 # Keys with a prefix that says whose they are
@@ -302,24 +465,41 @@ _PREFIXED = (
     r"ATBB[A-Za-z0-9]{20,60}",
     r"AGE-SECRET-KEY-1[0-9A-Z]{20,100}",
     r"dapi[a-f0-9]{32}(?:-\d)?",
+    r"(?:CFPAT|xkeysib|pat-(?:na|eu)\d|pul|tvly|p8e|pm|EZ[AT]K|oy2|LTAI|AKID|API|NRI[IQ]|NRJS|pa|ctx7sk|glffct|gloas|xoxe\.xox[bp]|EAA[A-Za-z]|fio-u|ABSK|AQ\.|A3)-?(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])[A-Za-z0-9_-]{24,500}",
+    r"(?:CCIPAT|bkua|vcp|vc[aikr]|sb_secret|sb_publishable|shippo_(?:live|test)|sq[apu]|pcsk|lsv2_(?:pt|sk)|jina|nf[cpou]|rpa|e2b|flb_(?:live|test)|rubygems|sgp|pnu|rdme|duffel_(?:live|test)|CLOJARS|waka|esecret|"
+    r"(?:[a-z]{2,12}_){1,2}(?:live|secret|pat|token|key|sk|apikey))_(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])[A-Za-z0-9_-]{24,500}",
+    r"(?:live|test|fw|ops|up|sl|wsec)_(?=[A-Za-z]{0,60}\d)(?=[a-z0-9]{0,60}[A-Z])[A-Za-z0-9]{24,300}",
+    r"dp\.(?:st|ct|scim|audit|sa|said)\.(?:[\w-]{1,40}\.)?[A-Za-z0-9]{30,60}",
+    r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
+    r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{80,120}",
+    r"SharedAccessSignature\s[^\s\"']{20,400}",
+    r"v\d\.(?:local|public)\.[\w-]{20,2000}",
+    r"nsec1[02-9ac-hj-np-z]{50,70}",
     r"FLWSECK_TEST-[\w-]{10,60}|FLWSECK-[\w-]{10,60}",
     r"EAACEdEose0cBA[A-Za-z0-9]{10,300}",
     r"(?:sq0(?:atp|csp|idp)|EAAA)-?[\w-]{22,100}",
     r"[a-zA-Z0-9]{14}\.atlasv1\.[\w-]{40,100}",
-    r"(?:MIIE[vop]|MIIEow|MIIJ[QRKJ]|MIICX[AQg]|MHcCAQEE|MIGHAgEA|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/=]{20,4000}",
+    r"(?:MIIE[vop]|MIIEow|MIIJ[QRKJ]|MIIC[XdWe][AQgwE]|MIIBO[gwQ]IBA|MIIBV[AQ]IBA|MHcCAQEE|MHQCAQEE|MIG[HTE]AgEA|MC4CAQAwBQYDK2V|MFECAQEwBQYDK2V|RWRTY0Iy|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/=]{20,4000}",
 )
 PREFIX_WORDS = (
     "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ xox xapp- akia asia abia acca a3t aiza ya29. 1//0 gocspx- glpat gldt glrt glft glsoat glptt glcbt glimt"
     " glagent npm_ hf_ pypi- sk_ rk_ pk_ whsec_ sg. _v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api figd_ gsk_ r8_ nvapi- pplx- nrak key- pmak- fo1- csk-"
     " sntrys_ sntryu_ glsa_ glc_ tskey- xai- phx_ phc_ rnd_ pscale_ hvs. hvb. hvr. atatt3 atbb age-secret-key dapi flwseck eaace eaaa sq0 atlasv1 secret_ ntn_"
-    " patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
+    " cfpat- xkeysib- pat-na pat-eu pul- tvly- p8e- pm- ezak eztk oy2 ltai akid api- nrii- nriq- nrjs- pa- ctx7sk- glffct- gloas- xoxe eaa fio-u- absk aq. a3- ccipat_ bkua_ vcp_ vca_ vci_ vck_ vcr_ shippo_ sqa_ sqp_ squ_ pcsk_ lsv2_ jina_"
+    " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature pat"
+    " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
 # The same as they begin, for keys that are split: by a line's end, by concatenation.
 KEY_START = (
     r"(?:sk-(?:ant-|proj-|or-)?|gh[pousr]_|github_pat_|xox[abposr]-|AKIA|ASIA|AIza|ya29\.|gl(?:pat|dt|rt|ft|soat|ptt)-|npm_|hf_|pypi-|[srp]k_(?:live|test)_|whsec_|SG\.|"
     r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss)_|lin_api_|figd_|gsk_|r8_|glsa_|xai-|nvapi-|pplx-|hv[sb]\.|ATATT3|eyJ)"
 )
-PREFIXED = re.compile(rf"(?<![A-Za-z0-9_+/])(?P<secret>{'|'.join(_PREFIXED)})")
+# Of these no further proof is asked.
+_KNOWN_PREFIX = re.compile(
+    r"sk-|gh[pousr]_|github_pat_|xox|xapp-|A[KSBC][IC]A|A3T|AIza|ya29|1//0|GOCSPX|gl[a-z]{2,6}-|npm_|hf_|pypi-|[srp]k_|whsec_|SG\.|do[opr]_|dckr|shp[a-z]{2}_|hv[sbr]\.|ATATT|ATBB|AGE-|dapi|FLWSECK|EAACE|sq0|MI[IG]|MH[cQ]C|MC4C|MFEC|RWRT|b3Bl|[xyzt]prv"
+)
+PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PREFIXED)})")
 
 # One-time codes, PINs, seeds
 
@@ -329,9 +509,9 @@ _CODE_NAME = (
     r"authenticator|login|sms|confirmation|access|2fa|mfa|t?otp|two[- ]factor|einmal|bestätigungs|sicherheits|zugangs|freischalt)[ -]?code|"
     r"code de (?:vérification|confirmation|sécurité)|código de (?:verificación|verificação|seguridad|segurança|acceso)|tan)\b"
 )
-_PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk)(?:[ -]?(?:code|number|nummer|Code|Nummer))?"
+_PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk|Geheimzahl|Geheimnummer|code confidentiel|código secreto|codice segreto|clave numérica|пин)(?:[ -]?(?:code|number|nummer|Code|Nummer|번호|番号|号码|コード|码))?"
 _PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|是|为|は|은|는)"
-_PIN_END = r"(?![\w:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
+_PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
 _NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
 _BACKUP = (
     r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?codes?|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
@@ -415,9 +595,9 @@ RULES: tuple[Rule, ...] = (
         "url-parameter",
         "<=value>",
         r"[?&#](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
-        r"appid|code|sessionid|sid|pass|hmac)=(?P<secret>[\w%+/=.~-]{12,2000})",
+        r"appid|code|sessionid|sid|pass|hmac|ticket|(?:invite|invitation|auth|access|login|magic|verify|verification|reset|activation|confirm|unsubscribe|share|session|oauth|client|device|user)[_-]?(?:code|hash|ticket|key|id_token|link))=(?P<secret>[\w%+/=.~-]{12,2000})",
         _accept_random,
-        also="token secret api_key apikey pass pwd key auth sig appid code session sid hmac",
+        also="token secret api_key apikey pass pwd key auth sig appid code session sid hmac hash ticket link",
     ),
     # Headers and cookies
     _rule(
@@ -460,8 +640,13 @@ RULES: tuple[Rule, ...] = (
         also="<=value>",
     ),
     # Prefixes
-    _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_value, ignore_case=False),
-    _rule("jwt", "eyj", r"(?<![\w+/])(?P<secret>eyJ[\w-]{6,4000}\.[\w-]{6,8000}(?:\.[\w-]{0,2000})?)", ignore_case=False),
+    _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_prefixed, ignore_case=False),
+    _rule(
+        "jwt",
+        "eyj ewog ew0k eya",
+        r"(?<![\w+/])(?P<secret>(?:ewog|ew0K|eyA)[\w-]{8,4000}\.[\w-]{8,8000}\.[\w-]{8,2000}|eyJ[\w-]{6,4000}(?:\.[\w-]{6,8000}|\.\.[\w-]{8,8000})(?:\.[\w-]{0,8000}){0,3})",
+        ignore_case=False,
+    ),
     _rule(
         "base64",
         "<base64>",
@@ -514,7 +699,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "assignment",
         "sensitive",
-        r"variable\s{1,3}[\"'][^\"'\n]{1,80}[\"']\s{0,3}\{(?=[^{}]{0,400}sensitive\s{0,20}=\s{0,10}true)[^{}]{0,400}?default\s{0,20}=\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
+        r"(?:variable|output)\s{1,3}[\"'][^\"'\n]{1,80}[\"']\s{0,3}\{(?=[^{}]{0,400}sensitive\s{0,20}=\s{0,10}true)[^{}]{0,400}?(?:default|value)\s{0,20}=\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
         _accept_no_lookup,
     ),
     _rule(
@@ -533,7 +718,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "assignment",
         "",
-        r"(?:login|log_in|auth\w{0,12}|connect|sign_?in|basic_?auth|credentials?)\(\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
+        r"(?:login|log_in|auth\w{0,12}(?:\s?=\s?)?|connect|sign_?in|basic_?auth|credentials?)\(\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
         _accept_mixed,
         stems="login log_in auth connect sign basic_auth basicauth credential",
     ),
@@ -548,17 +733,15 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "assignment",
         "",
-        r"(?:password|passwd|passphrase|pass|pwd|secret|token|api_?key|access_?key|auth_?key|salt)\w{0,12}[\"']?\s{0,2}[,(]\s{0,2}[\"'](?P<secret>[^\"'\s]{6,300})[\"']\s{0,2}[,)]",
+        r"(?:password|passwd|passphrase|(?<![a-z])pass|pwd|secret|token|api_?key|access_?key|auth_?key|salt)(?:s|_\w{1,12}|\d{1,2})?(?:[\"']\s{0,2}[,(]|\s{0,2}\()\s{0,2}[\"'](?P<secret>[^\"'\s]{6,300})[\"']\s{0,2}[,)]",
         _accept_mixed,
         stems="pass pwd secret token api access auth salt",
     ),
     _rule(
         "assignment",
-        "kind:",
+        "kind: secrets: credentials: passwords: stringdata:",
         r"(?<=\n)[ \t]{1,8}[\w.-]{1,60}:[ \t]{1,3}(?P<secret>[A-Za-z0-9+/]{12,4000}={0,2})(?=[ \t]{0,3}(?:\n|$))",
-        lambda match: (
-            "kind: secret" in match.string[max(0, match.start() - 3_000) : match.start()].casefold() and _accept_fields(match)
-        ),
+        lambda match: _in_secret_block(match) and _accept_fields(match),
     ),
     _rule(
         "password",
@@ -703,16 +886,16 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "secret token key password auth",
-        r"\b(?:configure|config)\s{1,3}set\s{1,3}[\w.:/-]{0,60}(?:secret|token|key|password|auth)\w{0,30}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
-        _accept_random,
+        r"\b(?:configure|config)\s{1,3}(?:(?:set|add|create|--\w[\w-]{0,20})\s{1,3}){1,4}(?:[\w./-]{1,40}\s{1,3}){0,3}?[\w.:/-]{0,60}(?:secret|token|key|password|auth)\w{0,30}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
+        _accept_set,
         stems="config",
     ),
     _rule(
         "password",
-        "pass secret token api",
-        r"\bsetx?\s{1,3}\w{0,40}(?:PASS|PASSWORD|SECRET|TOKEN|API_?KEY)\w{0,12}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
-        _accept_no_lookup,
-        stems="set",
+        "pass pwd secret token key auth credential",
+        r"\b(?:setx?|setenv|env|arg|export|declare|typeset|add|put)(?:\s{1,3}-{1,2}[\w-]{1,20}){0,3}\s{1,3}[\w.:/-]{0,60}?(?:PASS(?:WORD|WD|PHRASE|WORT)?|PWD|SECRET|TOKEN|API_?KEY|CREDENTIALS?|_KEY|AUTH|(?-i:(?<=[a-z])(?:Password|Token|Secret|Key)))\w{0,12}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
+        _accept_set,
+        stems="set env arg export declare typeset add put",
     ),
     _rule(
         "password",
@@ -733,20 +916,369 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "<<<",
-        r"(?:passwd|password|-stdin|sudo -S|pass insert)[^\n]{0,80}?<<<\s{0,2}[\"']?(?P<secret>[^\s\"'$][^\s\"']{3,100})",
+        r"(?:passwd|password|-stdin|sudo -S|pass insert|kinit|secrets?|vault|login|data-file=-|--with-token)[^\n]{0,80}?<<<\s{0,2}[\"']?(?P<secret>[^\s\"'$][^\s\"']{3,100})",
         _accept_value,
+    ),
+    _rule(
+        "password",
+        "securestring",
+        r"SecureString\b[^\n]{0,200}?--value[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
+        _accept_no_lookup,
+    ),
+    _rule(
+        "password",
+        "",
+        r"\bvault\s{1,3}(?:login|operator\s{1,3}unseal|unwrap|token\s{1,3}(?:renew|revoke|lookup))\s{1,3}(?:-\S{1,40}\s{1,3}){0,4}[\"']?(?P<secret>[^\s\"'=-][^\s\"'=]{7,300})",
+        _accept_mixed,
+        stems="vault",
+    ),
+    _rule(
+        "password",
+        "",
+        r"(?:\bssh-keygen\b[^\n]{0,200}?\s-[NP]\s{0,2}|(?<=\])[\"']?\s-[NP]\s{1,2}|\bwpa_passphrase\s{1,3}(?:\"[^\"\n]{1,40}\"|\S{1,40})\s{1,3}|openssl\b[^\n]{0,200}?\s-(?:passin|passout|pass|k)\s{1,2}(?:pass:)?)[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        lambda match: _accept_no_lookup(match) and not match["secret"].startswith(("env:", "file:", "fd:", "stdin")),
+        ignore_case=False,
+        stems="ssh-keygen wpa_passphrase openssl ~-n ~-p '~-n \"~-n '~-p",
+    ),
+    _rule(
+        "password",
+        "secret pass token key",
+        r"(?<![\w.-])[\w.]{0,30}?(?:secret|password|passwd|token|passphrase|(?:api|access|private|account|auth|signing|encryption|master|license)[_-]?key)(?:_\w{1,20})?\s{1,3}[\"']?(?P<secret>[A-Za-z0-9+/_=-]{20,300})(?![\w/.-])",
+        lambda match: (
+            _accept_no_lookup(match) and looks_random(match["secret"]) and not is_wordy(match["secret"]) and "_" in match[0]
+        ),
+    ),
+    _rule("password", "thin:", r"thin:[\w.$#]{1,40}/(?P<secret>[^\s@/\"']{3,80})@", _accept_value),
+    _rule("authorization", "digest", r"\bdigest\s[^\n]{0,400}?response=\"?(?P<secret>[0-9a-f]{32,64})"),
+    _rule(
+        "header",
+        "-key -token -secret -signature",
+        r"(?<![\w-])(?!(?:idempotency|cache|surrogate|sort|primary|partition|public|sec-websocket|foreign|dedup\w{0,10}|routing|next|page|continuation)-)[A-Za-z][\w-]{1,40}-(?:key|token|secret|signature)[\"']?\s{0,2}:\s{0,2}[\"']?(?P<secret>[\w.~+/=-]{10,2000})",
+        lambda match: _accept_no_lookup(match) and looks_random(match["secret"]) and not is_wordy(match["secret"]),
+    ),
+    _rule(
+        "assignment",
+        "key secret token signature credential seed licen _pat .login .auth",
+        r"(?<![\w.-])(?P<name>[A-Za-z][\w.-]{0,40}?)?(?P<key>key|secret|token|signature|credential|seed|licen[cs]e|(?<=_)pat|(?<=\.)login|(?<=\.)auth)[\"'`]?\s{0,3}(?:=>|:=|[:=])\s{0,3}(?:[bBrRuUfF]{1,2}(?=[\"']))?[\"'`]?(?P<secret>[\w+/=~.-]{20,300})(?=[\"'`\s,;)}\]]|$)",
+        _accept_named,
+    ),
+    _rule(
+        "key",
+        "key schlüssel",
+        r"(?<![\w-])(?P<name>[\w-]{2,20})[ -](?P<key>key|schlüssel)(?:\s{1,2}(?:is|ist|of ours|here)\b)?\s{0,2}[:=→-]{0,2}\s{1,2}[\"'`]?(?P<secret>[\w+/=~.-]{20,300})(?=[\"'`\s,;)}\]]|$)",
+        _accept_named,
+    ),
+    _rule(
+        "key",
+        "licen product serial activation produkt",
+        r"(?:licen[sc]e|product|serial|activation|produkt|lizenz)[ _-]?(?:key|schlüssel|number|code)?[^\n]{0,20}?(?P<secret>[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?![\w-])",
+        _accept_with_digit,
+        stems="licen product serial activation produkt lizenz",
+    ),
+    _rule(
+        "password",
+        "app google gmail",
+        r"\b(?:app|google|gmail|icloud|apple|yahoo|anwendungs?)[ -]{0,2}(?:specific[ -])?(?:password|passwort|kennwort|passcode)[^\n]{0,30}?\s(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![\w-])",
+        stems="app google gmail icloud yahoo anwendung",
+    ),
+    _rule(
+        "password",
+        "pass pwd kennwort contrase senha парол wachtwoord hasło",
+        r"\b(?:use|try|type|enter|put|nimm|nehmt|verwende|benutze|gib|utilise|mets|entre|usa|uso|pon|digite|coloque|inserisci|metti|используй|введи|with|mit|avec|con|com)\s{1,2}[\"'`„“«]?(?P<secret>[^\s\"'`„“”«»,;()]{6,60})[\"'`”“»]?\s{1,2}"
+        r"(?:for|as|als|für|pour|comme|para|como|come|per|на|для|как)\s{1,2}(?:\w{1,15}\s{1,2}){0,3}(?:password|passwort|passphrase|passcode|kennwort|mot de passe|contraseña|senha|пароль|wachtwoord|hasło)(?![\w-])",
+        lambda match: (
+            _accept_no_lookup(match)
+            and (
+                is_mixed(match["secret"])
+                or match["secret"].count("-") >= 2
+                and not is_predicate(match["secret"].rsplit("-", 1)[1])
+            )
+        ),  # noqa: PLR2004
+        stems="use try type enter put nimm nehmt verwende benutze gib utilise mets entre usa uso pon digite coloque inserisci metti используй введи with mit avec con com",
+    ),
+    _rule(
+        "password",
+        "",
+        r"\b(?:log\w{0,6}|sign\w{0,3}|melde\w{0,2}|meld|anmeld\w{0,4}|einlogg\w{0,4}|connect\w{0,4}|accedi|accedere|acceda|entra\w{0,2}|inicia\w{0,2}|conecta\w{0,4}|identifi\w{0,6}|войди\w{0,2}|зайди\w{0,2}|логин\w{0,5})\b[^\n.]{0,30}?\s(?:as|with|mit|als|avec|con|com|с|как|под)\s{1,2}(?:[\w.@-]{2,60}\s{0,2}"
+        r"(?:/|:|,|\s(?:and|und|et|e|y|и|with|mit))\s{0,2})?[\"'`„“«]?(?P<secret>[^\s\"'`„“”«»,;()/]{6,60})",
+        lambda match: _is_strong(match["secret"]),
+        stems="log sign meld anmeld einlogg connect acced entra inicia conecta identifi войди зайди логин",
+    ),
+    _rule(
+        "assignment",
+        "pass token secret auth pwd key",
+        r"[\"']--?[\w-]{0,30}(?:password|passwd|pass|pwd|token|secret|requirepass|masterauth|api-?key|auth)[\"']\s{0,2},\s{0,20}[\"'](?P<secret>[^\"'\s-][^\"'\s]{3,300})[\"']",
+        _accept_no_lookup,
+        also="--",
+    ),
+    _rule(
+        "assignment",
+        "define(",
+        r"define\(\s{0,3}[\"']\w{0,30}(?:PASSWORD|PASS|SECRET|KEY|TOKEN|SALT|AUTH)\w{0,12}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
+        _accept_no_lookup,
+    ),
+    _rule(
+        "assignment",
+        ".type( .fill( keys( .setvalue( .set( .input( .enter( page.fill",
+        r"(?:password|passwort|passwd|pwd|pass|passcode)[^\n]{0,30}?\)?\.(?:type|fill|send_?keys|setValue|set|input|enter)\(\s{0,2}[\"'](?P<secret>[^\"'\s]{5,200})[\"']",
+        lambda match: (
+            _accept_no_lookup(match)
+            and not is_predicate(match["secret"])
+            and not is_wordy(match["secret"])
+            or is_mixed(match["secret"])
+        ),
+        stems="pass pwd",
+    ),
+    _rule(
+        "assignment", "--key", r"(?<![\w-])--(?:[\w-]{1,20}-)?key[ =][\"']?(?P<secret>[\w+/=.~-]{16,300})", _accept_long_random
+    ),
+    _rule(
+        "password",
+        "securestring",
+        r"SecureString\s{1,2}(?:-String\s{1,2})?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
+        _accept_value,
+    ),
+    _rule(
+        "password",
+        "",
+        r"\b(?:ansible-vault\s{1,2}encrypt_string|bw\s{1,2}login\s{1,2}\S{1,60}|op\s{1,2}signin\b[^\n]{0,60}?\s--password)\s{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,200})",
+        _accept_no_lookup,
+        stems="ansible-vault bw op",
+    ),
+    _rule(
+        "password",
+        "@",
+        r"(?<![\w.+-])[\w.+-]{1,60}@[\w-]{1,40}(?:\.[\w-]{1,30}){1,4}\s{0,2}[/|]\s{0,2}[\"'`]?(?P<secret>[^\s\"'`/|,;]{6,60})",
+        lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]) and "." not in match["secret"],
+    ),
+    _rule(
+        "password",
+        "wi-fi wifi wlan ssid",
+        r"\b(?:wi-?fi|wlan|ssid)\b[^\n]{0,60}?\b(?:key|pw|psk|code|schlüssel|clé|clave|chave)\s{0,2}(?:is|ist|est|es|é|:|=|→|->)?\s{0,2}[\"'`„“]?(?P<secret>[^\s\"'`„“”,;]{6,63})",
+        _accept_credentials,
+        stems="wi-fi wifi wlan ssid",
+    ),
+    _rule(
+        "password",
+        "password passwort kennwort",
+        r"(?:\w@[\w.-]{2,60}|\b(?:ssh|user|login|account|nutzer|benutzer|konto)\b)[^\n.]{0,40}?[,;]\s(?:the\s|das\s)?(?:password|passwort|kennwort)\s{1,2}(?P<secret>[a-z]{6,30})(?=[.!)]?\s{0,3}(?:\n|$))",
+        lambda match: not is_predicate(match["secret"]) and not is_placeholder(match["secret"]),
+    ),
+    _rule(
+        "key",
+        "token jeton токен トークン 토큰 令牌",
+        r"(?<![\w-])(?:token|jeton|токен|トークン|토큰|令牌)(?:は|은|는|是|:)?\s{0,2}[\"'`]?(?P<secret>(?=[0-9]{0,20}[a-f])(?=[a-f]{0,20}\d)[0-9a-f]{20,128})(?![A-Za-z0-9_/.-])",
+        stems="token jeton токен トークン 토큰 令牌",
+    ),
+    _rule(
+        "password",
+        "",
+        r"\b(?:opens?|unlocks?|unlocked|decrypts?|öffnet|entsperrt|entschlüsselt|s'ouvre|déverrouille|abre|apre|открывается|открывает|(?:get|gets|got|come|let) (?:me |you )?in|komm\w{0,3} (?:du |man |ich )?rein)\s(?:it\s|sich\s)?(?:with|mit|avec|con|com|с|using)\s{1,2}[\"'`„“«]?(?P<secret>[^\s\"'`„“”«»,;()/]{6,60})",
+        lambda match: (
+            _accept_credentials(match) and any(c.isdigit() for c in match["secret"]) and any(c.isalpha() for c in match["secret"])
+        ),
+        stems="open unlock decrypt öffnet entsperrt entschlüsselt s'ouvre déverrouille abre apre открыва get~ gets~ got~ come~ let~ komm",
+    ),
+    _rule(
+        "password",
+        "login zugang cred anmelded accès acceso acesso identifiant credencia credenzial доступ учётн учетн",
+        r"\b(?:logins?|zugang(?:sdaten)?|anmeldedaten|creds?|credentials?|identifiants?|accès|accesos?|acessos?|credenciales|credenciais|credenziali|доступы?|учётные данные|учетные данные)\b[^\n:=]{0,60}?(?:,|\s(?:are|is|sind|sont|son|sono|são))\s{1,2}[\"'`]?"
+        + _ADMIN
+        + r"[\"'`]?(?:\s?/\s?|\s(?:and|und|et|y|e|и)\s)[\"'`]?(?P<secret>[^\s\"'`,，。/]{6,60})",
+        lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
+    ),
+    _rule(
+        "password",
+        "",
+        r"(?<![\w-])(?:connecter|connexion|conectar\w{0,3}|acceder|accéder|accedere|entrar|einzuloggen|anzumelden|log ?in|sign in|войти|входа?)\s{0,2}[:：]\s{0,2}[\w.@-]{1,60}\s{0,2}/\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。/]{6,60})",
+        _accept_credentials,
+        stems="connecter connexion conectar acceder accéder accedere entrar einzuloggen anzumelden login log~in sign~in войти вход",
+    ),
+    _rule(
+        "one-time-code",
+        "sms text",
+        r"\b(?:got|received|have|bekam|bekommen|erhalten|kam|reçu|recibí|recebi|ricevuto|получил\w?|пришло)\s{1,2}(?P<secret>\d{4,8}|\d{3}[ -]\d{3})\s(?:by|per|par|por|via|in|over|as|по|als)\s(?:a\s)?(?:text|sms)\b",
+        also="<digits>",
+    ),
+    _rule(
+        "password",
+        "passwort kennwort",
+        r"\b(?:passwort|kennwort)\s{1,2}(?:auf|zu|mit)?\s{0,2}[\"„“']?(?P<secret>[\w.-]{6,40})[\"”“']?\s{1,2}(?:eingeben|eintippen|nehmen|benutzen|verwenden|eingegeben|gesetzt|geändert|gestellt|ein|an|verwendet|genommen|benutzt|gewählt|vergeben|eingestellt)\b(?=\s{0,2}(?:[.,;!?)]|\n|$))",
+        lambda match: not is_predicate(match["secret"]) and not is_placeholder(match["secret"]),
+        stems="passwort kennwort",
+    ),
+    _rule(
+        "password",
+        "pass kennwort contrase senha парол clave mdp",
+        r"\b(?:user(?:name)?|benutzer(?:name)?|nutzer|usuario|usuário|utilisateur|utente|логин|пользователь)\s{1,2}[\w.@-]{1,40}\s{0,1}(?:,|\s(?:and|und|et|y|e|и))\s{1,2}(?:the |das |le |la |a )?(?:password|passwort|kennwort|mot de passe|contraseña|senha|пароль|clave|mdp)\s{1,2}(?P<secret>[^\W\d_]{6,40})(?=[.!)]?\s{0,3}(?:\n|$))",
+        lambda match: not is_predicate(match["secret"]) and not is_placeholder(match["secret"]),
+        stems="user benutzer nutzer usuario usuário utilisateur utente логин пользователь",
+    ),
+    _rule(
+        "cookie",
+        "true false",
+        r"\b(?:TRUE|FALSE)\s{1,8}\d{1,12}\s{1,8}[\w.-]{1,60}\s{1,8}(?P<secret>[^\s\"'<>]{8,2000})",
+        _accept_fields,
+        ignore_case=False,
+    ),
+    _rule(
+        "cookie",
+        "value",
+        r"[\"']?name[\"']?\s{0,2}:\s{0,2}[\"'](?:[\w.-]{0,30}sess\w{0,20}|\w{0,10}sid|connect\.sid|[\w.-]{0,20}auth\w{0,10}|jwt|[\w-]{0,20}csrf\w{0,10}|cookie|authorization)[\"']\s{0,2},\s{0,4}[\"']?value[\"']?\s{0,2}:\s{0,2}[\"'](?P<secret>[^\"'\s]{8,2000})[\"']",
+        _accept_fields,
+        stems="name \"name 'name",
+    ),
+    _rule(
+        "authorization",
+        "signature=",
+        r"\bSignature=\"?(?P<secret>[0-9a-f]{32,128}|[A-Za-z0-9+/]{40,400}={0,2})",
+        stems="signature=",
+    ),
+    _rule(
+        "authorization",
+        "websocket-protocol",
+        r"Sec-WebSocket-Protocol[\"']?:\s{0,2}[\"']?(?:[\w.-]{1,30},\s{0,2})?(?P<secret>[\w.-]{20,2000})",
+        _accept_random,
+    ),
+    _rule(
+        "key",
+        "",
+        r"\[redacted:(?:assignment|key|api-key)\][\"'`]?\s{0,2}\\\r?\n[ \t]{0,12}[\"'`]?(?P<secret>[\w+/=-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
+        lambda match: is_mixed(match["secret"]),
+    ),
+    _rule(
+        "authorization",
+        "signature hawk oauth",
+        r"(?:signature[\"']?\s{0,2}[:=][^\n]{0,80}?\bv\d=|\bmac=\"|\boauth_(?:token|consumer_key|signature|token_secret|consumer_secret)=\"?)(?P<secret>[\w+/=%-]{20,500})",
+    ),
+    _rule("private-key", "private-mac", r"Private-MAC:\s{0,3}(?P<secret>[0-9a-f]{40,64})"),
+    _rule(
+        "header",
+        "session jwt",
+        r"(?<![\w-])(?:x-(?:[\w-]{1,30}-)?(?:session|jwt)(?:-id)?|session(?:_?id)?|sessionid)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[\w.~+/=-]{20,4000})",
+        lambda match: _accept_random(match) and _UUID.fullmatch(match["secret"]) is None and not is_wordy(match["secret"]),
+    ),
+    _rule(
+        "password",
+        "pass pwd kennwort contrase senha парол wachtwoord hasło passe clave",
+        r"(?<![\w-])(?:password|passwort|passphrase|passcode|kennwort|pwd|mot de passe|contraseña|clave|senha|пароль|пароля|wachtwoord|hasło)(?![\w-])[^\n.?!]{0,80}\s?[.?!]{1,2}\s{1,3}(?:[-—>]{1,2}\s)?"
+        r"(?:(?:i think|i guess|maybe|probably|no,? wait|sorry|pretty sure|ich glaube|vielleicht|je crois|peut-être|creo que|quizás|acho que|talvez|forse|наверное|кажется),?\s{1,2})?"
+        r"(?:(?:it'?s|it is|it was|it should be|it must be|try|use|should be|must be|was it|that'?s|es ist|er lautet|es lautet|das ist|versuch|probier|c'est|essaie|c'était|es|era|prueba|usa|è|prova|é|tente|это|попробуй)\s{1,2}(?:now |still |just |mal )?)?"
+        r"[\"'`„“«]?(?P<secret>[^\s\"'`„“”«»,;()/]{6,60}?)(?=[\"'`”“»]{0,2}(?:[.,!?]{0,3}(?:\s|$)))",
+        _accept_answer,
+        stems="pass pwd kennwort mot~de contrase clave senha парол wachtwoord hasło",
+    ),
+    _rule(
+        "password",
+        "codice código code",
+        r"\b(?:codice segreto|código secreto|code secret|mot secret|palavra secreta)\b[^\n.:=]{0,30}?(?:\s(?:è|é|es|est)\s{1,2}|\s?:\s{0,2})[\"'`„“«]?(?P<secret>[^\W\d_]{6,40})(?=[\"'`”“»]?[.!]?\s{0,3}(?:\n|$))",
+        lambda match: not is_predicate(match["secret"]) and not is_placeholder(match["secret"]),
+        stems="codice~se código~se code~se mot~se palavra~se",
+    ),
+    _rule(
+        "header",
+        "key token secret auth cookie sess sid jwt signature credential",
+        r"[\"'](?P<name>[\w.-]{0,40}(?:key|token|secret|auth\w{0,12}|cookie|session(?:[_-]?id)?|sid|jwt|signature|credentials?))[\"']\]?\s{0,2}(?:,|=>?|:)\s{0,2}b?[\"'`](?:(?:Bearer|Basic|Token|ApiKey)\s{1,2}|[\w.%-]{1,40}=(?=[\w%+/.:~|-]{12}))?(?P<secret>[\w%+/=.:~|-]{16,2000})(?=[\"'`;])",
+        _accept_header_named,
+    ),
+    _rule(
+        "key",
+        "<base64>",
+        r"(?<![\w.-])(?P<name>[A-Za-z][\w.-]{1,50})[\"']?[ \t]{0,3}(?::(?=[ \t\"'])|=|:=|=>)[ \t]{0,3}[\"'`]?(?P<secret>(?:[A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==))(?![\w+/=])",
+        lambda match: (
+            _NO_KEY_NAME.search(match["name"]) is None
+            and _IS_DIGEST.search(match["name"]) is None
+            and _accept_random(match)
+            and not is_wordy(match["secret"])
+        ),
+    ),
+    _rule(
+        "key",
+        "",
+        r"(?P<name>[A-Za-z]\w{0,30}?)_?(?:\d|[a-d]|one|first|head|start|left)[\"']?\s{0,3}[:=]{1,2}\s{0,3}[\"'`]?\[redacted:[a-z-]{2,30}\][\"'`]?[,;]?\s{1,12}(?:const |let |var |local |my |\$)?(?P=name)_?\w{1,6}[\"']?\s{0,3}[:=]{1,2}\s{0,3}[\"'`](?P<secret>[A-Za-z0-9+/_=-]{6,200})[\"'`]",
+        _accept_random,
+    ),
+    _rule(
+        "password",
+        "",
+        r"\b(?:signed|signing|encrypted|decrypted|protected|locked|secured|signiert|verschlüsselt|geschützt|signé|chiffré|firmado|cifrado|firmato|assinado|подписан\w?|зашифрован\w?)\s(?:with|by|using|mit|avec|con|com|с помощью)\s(?:the\s\w{1,12}\s)?[\"'`„“«]?(?P<secret>[^\s\"'`„“”«»,;()/]{8,100})",
+        lambda match: (
+            _accept_credentials(match)
+            and any(c.isdigit() for c in match["secret"])
+            and any(c.islower() for c in match["secret"])
+            and (is_wordy(match["secret"]) or looks_random(match["secret"]))
+        ),
+        stems="signed signing encrypted decrypted protected locked secured signiert verschlüsselt geschützt signé chiffré firmado cifrado firmato assinado подписан зашифрован",
+    ),
+    _rule(
+        "authorization",
+        "",
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[A-Za-z][\w-]{1,30}\s{1,3}(?P<secret>[\w.~+/=:-]{12,2000})(?=[\"'\s,;]|$)",
+        _accept_random,
+        stems="authorization",
+    ),
+    _rule("authorization", "mac=", r"\bmac=\"(?P<secret>[\w+/=]{20,200})\""),
+    _rule(
+        "header",
+        "x-",
+        r"(?<![\w-])x-(?![\w-]{0,40}(?:id|hash|etag|cache|ray|trace\w{0,6}|nonce|digest|checksum|version|span|request|cursor|next|page|runtime|served-by|powered-by)\b)[\w-]{2,40}[\"']?:\s{1,2}[\"']?(?P<secret>[\w+/=.~-]{16,300})(?=[\"'\s,;]|$)",
+        lambda match: (
+            _accept_long_random(match) and any(c.isupper() for c in match["secret"]) and any(c.islower() for c in match["secret"])
+        ),
+        stems="x-",
+    ),
+    _rule(
+        "password",
+        "redis mysql maria mongo sqlcmd psql",
+        r"[\"'](?:redis-cli|mysql\w{0,6}|mariadb|mongo\w{0,6}|sqlcmd)[\"'][^\n\]]{0,120}?[\"']-[apP][\"'],\s{0,3}[\"'](?P<secret>[^\"'\s]{4,100})[\"']",
+        _accept_no_lookup,
+    ),
+    _rule(
+        "key",
+        "part half piece chunk teil hälfte partie moitié parte mitad metade metà",
+        r"\b(?:first|second|third|last|other|1st|2nd|3rd|erste\w?|zweite\w?|dritte\w?|première|seconde|deuxième|primera|segunda|primeira|prima|seconda)\s(?:part|half|piece|chunk|teil|hälfte|partie|moitié|parte|mitad|metade|metà)(?:\s(?:is|ist|est|es|é|è|of it|of the key))?[:,]?\s{1,2}[\"'`]?(?P<secret>[\w+/=-]{6,200})",
+        lambda match: (
+            is_mixed(match["secret"]) and not is_measure(match["secret"]) and sum(c.isdigit() for c in match["secret"]) >= 2
+        ),  # noqa: PLR2004
+    ),
+    _rule(
+        "assignment",
+        "",
+        r"\b(?:jwt\.(?:sign|verify|encode|decode)\(\s{0,4}[\w.(){}:\"' ]{1,60}?,\s{0,4}|createhmac\(\s{0,4}[\"'][\w-]{1,20}[\"'],\s{0,4}|hmac\.new\(\s{0,4}|fernet\(\s{0,4})b?[\"'](?P<secret>[^\"'\s]{8,300})[\"']",
+        lambda match: _accept_no_lookup(match) and is_mixed(match["secret"]),
+        stems="jwt. createhmac hmac.new fernet",
+    ),
+    _rule(
+        "assignment",
+        "key token secret pass pwd",
+        r"(?:key|token|secret|password|passwd|pwd)\w{0,12}[\"']?\s{0,3}(?:=|:|:=|=>)\s{0,3}(?:[\"']{2}\.join\(\s{0,3})?[\[(]\s{0,6}(?P<secret>(?:[bBrRuUfF]?[\"'][\w+/=~.-]{6,100}[\"'],?\s{0,12}){2,12})[\])]",
+        lambda match: all(
+            looks_random(part) or is_mixed(part) and not is_wordy(part)
+            for part in re.findall(r"[\"']([^\"']{1,100})[\"']", match["secret"])
+        ),
+        stems="key token secret pass pwd",
     ),
     # Prose
     _rule(
         "password",
-        _KEY_WORDS + " clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
+        _KEY_WORDS
+        + " geheim segreto segredo palabra clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
         _SAYS + _ABOUT + _CLAUSE + _IS + _VALUE + _WORD_END,
-        lambda match: _accept_told(match) and _is_whole(match),
+        lambda match: _accept_told(match) and _is_whole(match) and not _is_code_or_purpose(match),
+        stems=_SAYS_STEMS,
+    ),
+    # The same with the last word that joins them: "the password that was lost is …"
+    _rule(
+        "password",
+        _KEY_WORDS
+        + " geheim segreto segredo palabra clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
+        _SAYS + _ABOUT + _LONG_CLAUSE + _IS + _VALUE + _WORD_END,
+        lambda match: _accept_told(match) and _is_whole(match) and not _is_code_or_purpose(match),
         stems=_SAYS_STEMS,
     ),
     _rule(
         "password",
-        "密码 密碼 口令 密钥 秘钥 令牌 パスワード 暗証 秘密鍵 トークン 合言葉 비밀번호 암호 비밀 토큰",
+        "密码 密碼 口令 密钥 秘钥 令牌 金鑰 私钥 凭证 凭据 パスワード 暗証 秘密鍵 トークン 合言葉 シークレット キー 鍵 クレデンシャル パスフレーズ 비밀번호 암호 비밀 토큰 시크릿 키",
         _CJK_KEY + _CJK_IS + r"(?P<secret>[!-~]{4,200}?)(?=[\"'`”」』]?(?:[\s，。、；！？）]|$|[^\x00-\x7f]|[.,;](?:\s|$)))",
         _accept_told,
     ),
@@ -780,12 +1312,12 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "",
-        r"(?:zugangsdaten|zugang|anmeldedaten|anmeldung|connexion|inicio de sesión|вход|登录|ログイン|로그인|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
-        r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s?(?:→|->|=>)|\s(?:are|is|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
+        r"(?:zugangsdaten|zugang|einloggen|anmelden|anmeldedaten|anmeldung|connexion|inicio de sesión|вход|登录|ログイン|로그인|logins?(?:[- ]?daten)?|credentials?|creds?|identifiants?|accès|acceso|acesso|credenciales|credenciais|credenziali|учётные данные|учетные данные|доступы?|"
+        r"user(?:name)?\s?/\s?(?:pass(?:word|wort)?|pw)|account|логин|账号密码|账户|账号|アカウント|계정)(?:[^\n:=：]{0,40}?[:=：]|\s?(?:→|->|=>|は|是|为|은|는)|\s(?:are|is|sind|sont|son|sono|são))\s{0,3}[\"'`]?"
         + _ADMIN
         + r"[\"'`]?\s{0,2}[/:|,]\s{0,2}[\"'`]?(?P<secret>[^\s\"'`,，。/]{5,100})",
         _accept_credentials,
-        stems="zugang anmeld connexion inicio вход 登录 ログイン 로그인 login cred identifiant accès acceso acesso учётн учетн доступ user account логин 账号 账户 アカウント 계정",
+        stems="zugang einlogg anmeld connexion inicio вход 登录 ログイン 로그인 login cred identifiant accès acceso acesso учётн учетн доступ user account логин 账号 账户 アカウント 계정",
     ),
     _rule(
         "password",
@@ -807,10 +1339,10 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "password",
-        "passphrase",
-        r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
+        "",
+        r"(?:passphrase|phrase secrète|phrase de passe|frase secreta|frase segreta|frase de contraseña|парольная фраза)[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to|typed|entered|used|chose|set)\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
         _accept_phrase,
-        stems="passphrase",
+        stems="passphrase phrase~secrète phrase~de~passe frase~se frase~de~con парольная",
     ),
     _rule(
         "password",
@@ -818,6 +1350,13 @@ RULES: tuple[Rule, ...] = (
         r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
         _accept_value,
         stems="passphrase",
+    ),
+    # A word of another alphabet behind a Russian one is a name or a value.
+    _rule(
+        "password",
+        "парол пин",
+        r"(?<!\w)(?:парол[ьяеюм]{1,2}|пин-код)\s(?:(?:теперь|сейчас|снова|был|такой|от \w{2,15}|на \w{2,15}|для \w{2,15})\s)?(?:[—–:-]\s)?[«\"']?(?P<secret>[A-Za-z][\w.!@#$%-]{5,40})[»\"']?(?=\s{0,2}(?:[,;!?)]|[.](?:\s|$)|\n|$)|\s(?:со|с|и|на|для|от|от|пока)\s)",
+        _accept_latin,
     ),
     # Without a word that joins them: only what no word of a sentence looks like.
     _rule(
@@ -860,16 +1399,15 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "one-time-code",
-        "pin puk",
-        _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})\b" + _PIN_END,
+        "<number>",
+        _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})(?!\d)" + _PIN_END,
         ignore_case=False,
-        also="<number>",
-        stems="pin puk",
+        stems="pin puk geheimzahl geheimnummer code~confidentiel código~secreto codice~segreto clave~numérica пин",
     ),
     _rule(
         "one-time-code",
         "pin puk",
-        r"(?<![\w-])(?:my|our|mein|unser|sim|card|karten|door|tür|phone|handy|bank|alarm|safe|screen|wallet|ec)(?:[- ][\w]{1,12}){0,2}[- ]?(?:pin|puk)(?:[ -]?code)?\s{1,2}(?P<secret>\d{4,8})\b"
+        r"(?<![\w-])(?:my|our|mein|unser|sim|card|karten|door|tür|phone|handy|bank|alarm|safe|screen|wallet|ec)(?:[- ][\w]{1,12}){0,2}[- ]?(?:pin|puk)(?:[ -]?code)?,?\s{1,2}(?P<secret>\d{4,8})\b"
         + _PIN_END,
         also="<number>",
         stems="my our mein unser sim card karten door tür phone handy bank alarm safe screen wallet ec-",
@@ -915,6 +1453,22 @@ def _is_whole(match: re.Match[str]) -> bool:
     value = match["secret"]
     german = match["key"].casefold() in ("passwort", "kennwort", "losungswort") and value.istitle()
     return german or is_mixed(value) or looks_random(value) or _ends_clause(match)
+
+
+def _is_code_or_purpose(match: re.Match[str]) -> bool:
+    """A word that says nothing of what the password is: "username, password = split", "the password to authenticate"."""
+    value = match["secret"]
+    if _NO_SPACES.search(value):  # where words have no spaces between them, more than the value was matched
+        return True
+    if is_mixed(value) or value.isdigit() or match["open"].strip():
+        return False
+    joint = match.string[max(match.end("key"), match.start("secret") - 8) : match.start("secret")].split()
+    if joint[-1:] == ["to"]:
+        return not match["key"].casefold().startswith("hasł")
+    return joint[-1:] == ["="] and not _begins_line(match)
+
+
+_NO_SPACES = re.compile("[\u3040-\u9fff\uac00-\ud7a3]")
 
 
 def _ends_clause(match: re.Match[str]) -> bool:

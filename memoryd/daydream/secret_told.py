@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from itertools import accumulate, chain
 
 from memoryd.daydream.secret_anchors import Looked, stems_in
-from memoryd.daydream.secret_values import is_lookup, is_measure, is_mixed, is_placeholder, is_predicate, is_wordy, looks_random
+from memoryd.daydream.secret_values import (
+    is_compound,
+    is_lookup,
+    is_measure,
+    is_mixed,
+    is_placeholder,
+    is_predicate,
+    is_wordy,
+    looks_random,
+)
 
 Found = tuple[int, int, str]
 
@@ -25,17 +34,17 @@ _LONGEST_CHOSEN = 60
 
 _PASSWORD = (
     r"pass[ -]?words?|pass[ -]?phrase|passcode|passwd|pwd|passwort|kennwort|losungswort|mot de passe|mdp|code secret|phrase secrète|contraseña|contrasena|clave|senha|"
-    r"palavra[- ]passe|palavra[- ]chave|parola d'ordine|parola chiave|wachtwoord|hasło|heslo|lösenord|пароль|пароля|паролем|пароле|login|logon|zugang|zugangsdaten|credentials?|creds?|pin|pw"
+    r"palavra[- ]passe|palavra[- ]chave|pre-?shared[ -]key|psk|network key|wi-?fi key|(?:secret|security)(?: question)? answer|geheimnis|geheimzahl|(?:shared|common|client|signing|webhook|hmac) secret|parola d'ordine|parola chiave|wachtwoord|hasło|heslo|lösenord(?:et)?|passord(?:et)?|adgangskoden?|salasanani?|şifre(?:m|si|miz)?|jelszó|пароль|пароля|паролем|пароле|login|logon|zugang|zugangsdaten|credentials?|creds?|pin|pw"
 )
 _KEY = (
     r"(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|licen[sc]e|recovery|unseal|rescue|emergency|root|activation|personal access|session|bearer|refresh|hmac|jwt|cookie)"
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
 # At the beginning of a word, or of a German noun behind a hyphen: "WLAN-Passwort"
-NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü])))"
+NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
 _KEYWORD = re.compile(rf"{NOT_WITHIN}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _PASSWORD_STEMS = stems_in(
-    "pass pwd pw kennwort losungswort mot~de mdp code~secret phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin"
+    "pass pwd pw kennwort losungswort mot~de mdp code~secret phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord passord adgangskode salasana şifre jelsz парол login logon zugang cred pin pre-shared preshared psk network~key wi-fi wifi shared~s common~s client~s signing~s webhook~s hmac~s secret~ security~ geheim"
 )
 _KEY_STEMS = stems_in(
     "api app auth admin access account service signing encryption master shared deploy storage client bot webhook licen recovery unseal rescue emergency root activation personal session bearer refresh "
@@ -56,13 +65,14 @@ _CHANGED = frozenset(
     troquei troquem trocou trocamos mudamos mudei mudou alterado alterada trocada trocado mudada cambiato cambiata impostata impostato сменил сменили изменил изменён изменен поменял поменяли сменён""".split()
 )
 _AFTER_IS = frozenset(
-    """new neu nuevo nueva nouveau novo nova nuova новый now still currently again actually really just simply always jetzt nun aktuell noch immer wieder ahora maintenant toujours désormais adesso ora agora теперь всё ещё the same as before:
+    """new neu nuevo nueva nouveau novo nova nuova новый now still currently again actually really just simply formerly originally früher vorher bisher auparavant antes prima раньше always jetzt nun aktuell noch immer wieder ahora maintenant toujours désormais adesso ora agora теперь всё ещё the same as before:
     set to always literally only""".split()
 )
 _ASKS_FOR = frozenset(
     """use try used using enter type put set take pick give nimm nehmt nimmt nehme nehmen benutze benutz verwende verwendet gib tippe setz setze probier versuch usa uso use usad prueba pon puse
     utilise utilisez utilisons mets mis entre entrez essaie essaye j'utilise usei usar digite coloque tente inserisci metti prova usiamo usamos используй используем введи вводи поставь попробуй
-    with mit avec con com""".split()
+    with mit avec con com used chose picked took usé usamos usaba usei usamos usava usado usato messo scelto pris choisi utilisé prends habe hab haben hatte nahm nutze nutzt использую использовал использовала поставил поставила ввёл
+    elegí puse scelgo escolhi pôs""".split()
 )
 _POINTS = frozenset(
     "that this it that's this it's das dies es ce c'est cela esto eso esa esta isto essa isso questa questo это its".split()
@@ -86,7 +96,7 @@ _ABOUT = frozenset(
 )
 _GOES_ON = frozenset(
     """for of on to in at from when if and or but as so until since because please ok okay now again there here by with für vom von auf im in am zum zur und oder aber bitte wenn bis seit pour du de des sur et ou si quand
-    para del de en y o si do da no na e ou se per di del della su и для от на в если""".split()
+    genommen gesetzt verwendet benutzt gewählt eingestellt hinterlegt vergeben eingeben ein an seit desde depuis since para del de en y o si do da no na e ou se per di del della su и для от на в если""".split()
 )
 _QUOTES = "\"'`„“”«»‚‘’*()[]<>「」『』"
 _STRONG = "!#$?&§%^*~"
@@ -105,6 +115,7 @@ def told(looked: Looked) -> list[Found]:
         found += _without_scheme(text)
     if looked.has(_ASSIGNED_WORDS):
         found += _names(text)
+        found += _parts(text)
     if "hook" in looked.there:
         found += _hooks(text)
     out: list[Found] = []
@@ -221,6 +232,8 @@ def _before(text: str, word: re.Match[str], words: _Words, password: bool) -> tu
     tokens = words.before(word.start())
     for steps in range(1, min(_WORDS_BACK, len(tokens))):
         joint = tokens[-steps][1].casefold().strip(_QUOTES)
+        if joint in ("=", ":="):  # what stands before it is a name
+            return None
         if joint in _AS or joint in _IS:
             return _joined_before(text, word, tokens[:-steps], joint, password)
         if steps > 1 and joint[-1:] in ".,;:!?":
@@ -322,7 +335,7 @@ def _joined_before(
         return None
     if _is_told(value, password, near=True):
         return (start, start + len(value))
-    if not password or pointed and joint not in _IS or not _may_be_word(value):
+    if not password or pointed and joint not in _IS or not (_may_be_word(value) or joint in _AS and _is_chosen_words(value)):
         return None
     earlier = tokens[-2][1].casefold().strip(_QUOTES) if len(tokens) > 1 else ""
     if joint in _AS and earlier in _ASKS_FOR and _clause_ends(text, word.end()):
@@ -379,12 +392,12 @@ def _is_joined(value: str, raw: str, before: str, number: int, password: bool) -
     near = (number <= _CLAUSE_WORDS or before in _IS) and (password or before.isalpha())
     if value and (is_strong(value) or _is_told(value, password, near=near)):
         return True
-    if password and before in _IS and _LONG_PHRASE.fullmatch(value):
+    if password and before in _IS and _LONG_PHRASE.fullmatch(value) and not is_compound(value):
         return True
     return password and before in _IS and len(value) >= 7 and _quoted(raw) and _may_be_word(value)  # noqa: PLR2004
 
 
-_LONG_PHRASE = re.compile(r"[a-z]{4,12}(?:-[a-z]{4,12}){2,7}")
+_LONG_PHRASE = re.compile(r"(?=[a-z-]{0,60}[a-z]{5})[a-z]{2,14}(?:-[a-z]{2,14}){2,7}")
 
 
 _CLAUSE_WORDS = 6
@@ -479,7 +492,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECAS
 _NAME = re.compile(
     r"(?:[A-Za-z]{1,12}v?\d{1,2}(?:\.\d+)*|(?-i:[A-Z]{2,8}-\d{1,6}|[A-Z]{2,5}\d{3,10})|#\d+|(?:issue|pr|bug|ticket|mr|no|nr|gh|line|file|id)[#-]\d+|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[0-9a-f]{7,12}|[0-9a-f]{40}|\w{1,60}\(.*|v?\d+(?:\.\d+)+\S*|\d+(?:st|nd|rd|th)|"
     r"(?:oauth|sha|utf|argon|base|aes|ipv|ed|rs|hs|es|rsa|md|i18|k8|s3|ec)-?\d\w*|[\w.-]{1,60}\.(?:com|org|net|io|dev|local|internal|de|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem)|"
-    r"\d+[-/x]\w+|[A-Za-z]+/[A-Za-z]+|--?[a-z]\S*|\w+=\S*|[a-z]+_[a-z_]+\d?|(?-i:[A-Z_]{3,}\d?))$",
+    r"\d+[-/x]\w+|[A-Za-z]+/[A-Za-z]+|--?[a-z]\S*|\w+=\S*|(?-i:[a-z]+_[a-z_]+\d?)|(?-i:[A-Z_]{3,}\d?))$",
     re.IGNORECASE,
 )
 _SHORT_NAME = re.compile(r"[A-Za-z]{1,3}\d{1,2}$")
@@ -498,6 +511,14 @@ _NUMBERED = frozenset(
     """argon oauth base utf sha python node http step phase stage version level user server host db worker node app pod test case section chapter part page line option item type group team
     sprint postgres mysql redis windows ubuntu release build task issue ticket bug figure table appendix scrypt blake pbkdf crc keepass web totp fido varchar char iterm keycloak vault round draft java iphone pixel cluster replica shard instance config env""".split()
 )
+
+
+_TWO_WORDS = re.compile(r"[^\W\d_]{3,20}(?:[-_.][^\W\d_]{3,20}){1,4}")
+
+
+def _is_chosen_words(value: str) -> bool:
+    """Words that hyphens and the like join, which say nothing about a password."""
+    return _TWO_WORDS.fullmatch(value) is not None and not is_compound(value) and not is_placeholder(value) and not is_lookup(value) or _TWO_WORDS.fullmatch(value) is not None and "." in value and not _NAME.match(value)  # fmt: skip
 
 
 def _may_be_word(value: str) -> bool:
@@ -519,12 +540,14 @@ _QUERY = re.compile(r"[?&]\w{1,40}=|[./]\S{0,60}#L?\d+$|[./]\S{0,60}#[a-z]+$|^#"
 # Where words have no spaces between them
 
 _CJK_WORD = re.compile(
-    r"密码|密碼|口令|密钥|秘钥|令牌|パスワード|暗証番号|合言葉|秘密鍵|비밀번호|비번|패스워드|암호|비밀키|토큰|パスフレーズ|パスコード|密语|トークン"
+    r"密码|密碼|口令|密钥|秘钥|令牌|金鑰|私钥|凭证|凭据|パスワード|暗証番号|合言葉|秘密鍵|비밀번호|비번|패스워드|암호|비밀키|토큰|パスフレーズ|パスコード|密语|トークン|シークレット(?:キー)?|キー|鍵|クレデンシャル|시크릿|키"
 )
 _CJK_BEFORE = re.compile(
-    r"(?P<secret>[!-~]{4,60})[」』”\"]?\s?(?:が|は|是|为|為|就是|作为|作為|设为|设成|设置为|设置成|改为|改成|定为|用作|設為|当|當|做|に|を|를|을|이|가|은|는|로|으로|，|,|、|—|-)[^\x00-\x7f]{0,14}\s?$"
+    r"(?P<secret>[!-~]{4,60})[」』”\"]?\s?(?:が|は|是|为|為|就是|作为|作為|设为|设成|设置为|设置成|改为|改成|定为|用作|設為|という|って|との|이라는|라는|当|當|做|に|を|를|을|이|가|은|는|로|으로|，|,|、|—|-)[^\x00-\x7f]{0,14}\s?$"
 )
-_CJK_KEYS = frozenset(("密钥", "秘钥", "令牌", "秘密鍵", "비밀키", "토큰", "トークン"))
+_CJK_KEYS = frozenset(
+    "密钥 秘钥 令牌 金鑰 私钥 凭证 凭据 秘密鍵 비밀키 토큰 トークン シークレット シークレットキー キー 鍵 クレデンシャル 시크릿 키".split()
+)
 _ASCII_RUN = re.compile(r"[!-~]{4}[!-~]*")
 _NEAR_CJK = 34
 _CJK_STRONG = re.compile(r"(?P<secret>[!-~]{6,60})[^\x00-\x7f。！？]{1,24}\s?$")
@@ -534,7 +557,7 @@ _CJK_AFTER = re.compile(
 
 
 _CJK_WORDS = frozenset(
-    "密码 密碼 口令 密钥 秘钥 令牌 パスワード 暗証番号 合言葉 秘密鍵 비밀번호 비번 패스워드 암호 비밀키 토큰 パスフレーズ パスコード 密语 トークン".split()
+    "密码 密碼 口令 密钥 秘钥 令牌 パスワード 暗証番号 合言葉 秘密鍵 비밀번호 비번 패스워드 암호 비밀키 토큰 パスフレーズ パスコード 密语 トークン 金鑰 私钥 凭证 凭据 シークレット キー 鍵 クレデンシャル 시크릿 키".split()
 )
 
 
@@ -555,7 +578,7 @@ def _near_cjk(text: str) -> Iterator[Found]:
         left = text[max(0, word.start() - 90) : word.start()]
         before = _CJK_BEFORE.search(left)
         if before is not None:
-            yield from _cjk_value(before, word.start() - len(left), password)
+            yield from _cjk_value(before, word.start() - len(left), password, made=_MADE.search(before[0]) is not None)
         strong = _CJK_STRONG.search(left)
         if strong is not None and is_strong(strong["secret"]):
             yield from _cjk_value(strong, word.start() - len(left), password)
@@ -564,16 +587,29 @@ def _near_cjk(text: str) -> Iterator[Found]:
             yield from _cjk_value(after, 0, password)
 
 
-def _cjk_value(match: re.Match[str], shift: int, password: bool) -> Iterator[Found]:
+# "makes X the password"
+_MADE = re.compile(
+    r"(?:を|设为|设成|设置为|设置成|改为|改成|定为|作为|作為|用作|設為|当|當|做|를|을|로|으로|という|이라는)[^!-~]{0,8}$"
+)
+
+
+def _cjk_value(match: re.Match[str], shift: int, password: bool, *, made: bool = False) -> Iterator[Found]:
     at, value = _bare(match.start("secret") + shift, match["secret"])
-    if value and (_is_told(value, password, near=True) or is_strong(value)):
+    quoted = at and match.string[match.start("secret") - 1] in "「『“"
+    chosen = (
+        password
+        and (quoted or made)
+        and len(value) >= _LEAST + 1
+        and (_may_be_word(value) or _is_chosen_words(value) or _LONG_PHRASE.fullmatch(value) is not None)
+    )
+    if value and (chosen or _is_told(value, password, near=True) or is_strong(value)):
         yield at, at + len(value), "password"
 
 
 # Columns and rows
 
 _COLUMN = re.compile(
-    rf"(?:[\w./ -]{{0,20}}?[\s_-])?(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}|key|otp|2fa|recovery codes?|backup codes?))(?:\s?\([\w ]{{1,20}}\)|s)?",
+    rf"(?:[\w./ -]{{0,20}}?[\s_-])?(?:(?P<password>{_PASSWORD}|pass)|(?P<key>{_KEY}|key|otp|2fa|recovery codes?|backup codes?))(?:\s?\([\w ]{{1,20}}\)|s)?",
     re.IGNORECASE,
 )
 _COLUMN_CJK = re.compile(r"[^\x00-\x7f]{0,6}(?:密码|密碼|口令|密钥|パスワード|暗証番号|비밀번호|암호)")
@@ -783,13 +819,16 @@ def _numbers_near(text: str, word: re.Match[str]) -> Iterator[Found]:
         yield after.start("secret"), after.end("secret"), "one-time-code"
 
 
-_BY_MAIL = re.compile(r"[^\n.:!?]{0,40}\b(?:sms|text|texted|e-?mail|mail|correo|app|mailed)\b", re.IGNORECASE)
+_BY_MAIL = re.compile(
+    r"[^\n.:!?]{0,40}\b(?:sms|text|texted|e-?mail|mail|correo|app|mailed|llegó|recib\w{1,3}|reçu|ricevut\w|chegou|received|arrived|sent|got|пришёл|пришел|получил\w?|kam|bekommen|erhalten)\b",
+    re.IGNORECASE,
+)
 _ENTERED = re.compile(
     r"\b(?:enter|type|use|try|put|tippe|gib|eingeben|entre|saisis|introduce|escribe|digite|введи)\s{1,2}[\d -]{4,9}\s",
     re.IGNORECASE,
 )
 _OWN = re.compile(
-    r"\b(?:my|your|our|mein|dein|ihr|unser|mon|ton|votre|notre|mi|tu|su|meu|seu|il mio|il tuo|мой|твой|ваш)\s{1,2}(?:\w{1,10}\s)?$",
+    r"\b(?:(?:with|using|via|enter|type|opens with|mit|avec|con|com|с)(?:\s(?:the|this|that|dem|le|el|o|il))?|my|your|our|mein|dein|ihr|unser|mon|ton|votre|notre|mi|tu|su|meu|seu|il mio|il tuo|мой|твой|ваш)\s{1,2}(?:\w{1,10}\s)?$",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"(?:\b(?:is|ist|lautet|est|es|é|è|это|was|war|now|jetzt)|[:=—–-])\s{0,2}$", re.IGNORECASE)
@@ -870,12 +909,15 @@ _ACCOUNTS = frozenset(
 )
 
 
+_DATE_OR_TIME = re.compile(r"[\d.+-]{2,40}")
+
+
 def _without_scheme(text: str) -> Iterator[Found]:
     if "@" not in text or ":" not in text:
         return
     for match in _LOGIN.finditer(text):
         value, user, host = match["secret"], match["user"].casefold(), match["host"]
-        if user in _MAIL or is_placeholder(value) or _VERSION.match(value):
+        if user in _MAIL or _DATE_OR_TIME.fullmatch(user) or is_placeholder(value) or _VERSION.match(value):
             continue
         exact = (
             host[0].isdigit()
@@ -892,8 +934,8 @@ def _without_scheme(text: str) -> Iterator[Found]:
 _VERSION = re.compile(r"v?\d+(?:\.\d+){0,3}(?:-[a-z]+)?$|latest$")
 
 _ASSIGNED = re.compile(
-    r"(?:(?<=\n)|(?<=[\s;])|\A)(?:export |set |ENV |ARG |- )?(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,60}?[_.-])?(?P<key>PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|SECRET|TOKEN|KEY|CREDENTIALS?|CREDS|AUTH|SALT|DSN|COOKIE|PIN|SECRET_KEY|API_?KEY)"
-    r"(?P<more>_(?:BASE|PROD|DEV|STAGING|LIVE|OLD|NEW|\d))?[ \t]{0,2}(?:=|:=|\?=)[ \t]{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n]{4,200}|[^\s\"'`;|<>]{4,200}))(?(quote)(?P=quote))(?=\s|$|;)",
+    r"(?:(?<=\n)|(?<=[\s;])|\A)(?:export |set |ENV |ARG |- )?(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,60}?[_.-])?(?P<key>PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|PAT|PASSWORT|PASSCODE|SECRET|TOKEN|KEY|CREDENTIALS?|CREDS|AUTH|SALT|DSN|COOKIE|PIN|SECRET_KEY|API_?KEY)"
+    r"(?P<more>_(?:BASE|PROD|DEV|STAGING|LIVE|OLD|NEW|PART|\d|[A-F](?![A-Z])))?[ \t]{0,2}(?:=|:=|\?=)[ \t]{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n]{4,200}|[^\s\"'`;|<>]{4,200}))(?(quote)(?P=quote))(?=\s|$|;)",
     re.IGNORECASE,
 )
 _NO_KEY = re.compile(
@@ -917,7 +959,7 @@ _SETTINGS = frozenset(
 )
 
 
-_ASSIGNED_WORDS = frozenset("pass pwd pw secret token key cred auth salt dsn cookie pin".split())
+_ASSIGNED_WORDS = frozenset("pass pwd pw _pat secret token key cred auth salt dsn cookie pin".split())
 
 
 def _names(text: str) -> Iterator[Found]:
@@ -927,7 +969,11 @@ def _names(text: str) -> Iterator[Found]:
     for match in _ASSIGNED.finditer(text):
         name, key, value = match["name"] or "", match["key"].upper(), match["secret"].strip()
         upper = match["key"].isupper() and name.isupper() or match["key"].isupper() and not name
-        if not _is_assigned(name, key, value, upper, match["quote"] is not None, "=" + match["secret"][:1] in match[0]):
+        tight = "=" + match["secret"][:1] in match[0]
+        loose = not tight and not upper and value.isalpha() and match.start() and text[match.start() - 1] != "\n"
+        if loose or match["quote"] is None and value[-1] in ",)" and not is_mixed(value[:-1]):  # an argument of a call
+            continue
+        if not _is_assigned(name, key, value, upper, match["quote"] is not None, tight):
             continue
         yield match.start("secret"), match.end("secret"), "assignment"
 
@@ -973,6 +1019,26 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
     if quoted and key in ("SECRET", "KEY") and "secret" in (name + key).casefold() and _is_phrase(value):
         return _NAMES_A_SECRET.search(value) is None
     return len(value) >= 5 and not (quoted and not upper and not key.startswith(("PA", "PW")) and not is_mixed(value))  # noqa: PLR2004
+
+
+# "apiKey = a + b": the strings that these names were given
+_COMPOSED = re.compile(
+    r"(?:key|token|secret|passw\w{0,6}|pwd)\w{0,8}[\"']?[ \t]{0,3}(?:=|:|:=)[ \t]{0,3}[fb]?[\"'`]?(?P<parts>(?:[$#]?\{?[A-Za-z_]\w{0,40}\}?(?:[ \t]{0,3}(?:\+|\.{1,2}|&|<>|~)[ \t]{0,3}|(?<=\})(?=[$#{])|(?=\$))){1,8}[$#]?\{?[A-Za-z_]\w{0,40}\}?)",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"[A-Za-z_]\w{0,40}")
+_GIVEN = re.compile(
+    r"(?<![\w.])(?P<name>[A-Za-z_]\w{0,40})[ \t]{0,3}(?:=|:|:=)[ \t]{0,3}[fb]?(?P<quote>[\"'`])(?P<secret>[\w+/=~.-]{4,300})(?P=quote)"
+)
+
+
+def _parts(text: str) -> Iterator[Found]:
+    names = {name for match in _COMPOSED.finditer(text) for name in _PART.findall(match["parts"])}
+    if not names:
+        return
+    for match in _GIVEN.finditer(text):
+        if match["name"] in names and is_mixed(match["secret"]) and not is_wordy(match["secret"]):
+            yield match.start("secret"), match.end("secret"), "key"
 
 
 _HOOK = re.compile(

@@ -12,7 +12,7 @@ _NOT_VALUES = frozenset(
     varchar secretstr passwordinput plaintext plain hash hashed encrypted key keys pass user username login admin root
     argon2 argon2i argon2d argon2id bcrypt scrypt pbkdf2 sha1 sha256 sha512 sha-256 sha-512 md5 base64 base32 utf8 utf-8 aes128 aes256 aes-256
     aes-256-gcm oauth oauth2 oidc saml2 jwt totp mfa 2fa u2f fido2 ed25519 rsa2048 rsa4096 x509 hs256 rs256 es256 http2 ipv4 ipv6 k8s s3 ec2
-    oauth2.0 v1 v2 v3 p256 secp256k1 1password bitwarden keepass i18n l10n pkcs8 pkcs12 crc32 hex32 ascii85""".split()
+    oauth2.0 v1 v2 v3 p256 secp256k1 1password bitwarden keepass i18n l10n pkcs8 pkcs12 crc32 hex32 ascii85 option options flag flags argument arguments parameter parameters""".split()
 )
 # Predicates of sentences about passwords: "the password is too short", in the languages that are told apart.
 _PREDICATES = frozenset(
@@ -36,7 +36,7 @@ _PREDICATE_ENDING = re.compile(
 _TEMPLATE = re.compile(
     r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
     r"[-_](?:here|goes[-_]here|placeholder)$|^(?:ex|s)ample[-_]|change[-_]?(?:me|it|this)|^replace[-_]|^dummy|^fake[-_]?(?:key|token|password|secret)|"
-    r"^example|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^ENC\[|^!vault|^\{cipher\}|^sealed:",
+    r"^example|EXAMPLE(?:KEY)?$|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^ENC\[|^!vault|^\{cipher\}|^sealed:",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"^[a-z]{2,20}(?:\.[a-z0-9]{2,20})+$", re.IGNORECASE)
@@ -84,9 +84,22 @@ def is_placeholder(value: str) -> bool:
     head = value[:_LONG]
     if _BASE64.fullmatch(head) and not is_wordy(head):
         return False
+    if is_compound(head):
+        return True
     if _RELATIVE.match(head) and is_wordy(head):
         return True
     return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
+
+
+_COMPOUND = re.compile(
+    r"(?:^|-)(?:encoded|encrypted|kodiert|codiert|verschlüsselt|gehasht|geschützt|hashed|protected|based|generated|managed|sensitive|only|safe|free|aware|specific|dependent|related|derived|less|end|date|band|write|read|use|in|out|up|side|wide|level|friendly|driven)$",
+    re.IGNORECASE,
+)
+
+
+def is_compound(value: str) -> bool:
+    """Words with hyphens that say how something is: "base64-encoded", "up-to-date"."""
+    return "-" in value and _COMPOUND.search(value.rstrip(".,;:!?")) is not None
 
 
 def is_lookup(value: str) -> bool:
