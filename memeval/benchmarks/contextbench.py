@@ -61,7 +61,12 @@ class ContextBench(FileBenchmark):
             },
         }
         question = task_question(record, self.type_of(record, TASK), evidence, extra)
-        return Case(name, sessions, (replace(question, evidence_turns=_touched(sessions, gold)),), {"has_code": bool(sessions)})
+        return Case(
+            name,
+            sessions,
+            (replace(question, evidence_turns=_touched(sessions, gold)),),
+            {"has_code": bool(sessions), "cluster": record["repo"].scalar() if record["repo"].present else name},
+        )
 
     def _sessions(self, record: Field, name: str) -> Iterator[Session]:
         root = self._checkout(record, name)

@@ -85,7 +85,7 @@ class NoLiMa(FileBenchmark):
         place = _place(sessions, at)
         name = f"{set_name}:{test_name}:{title}:{depth}"
         questions = tuple(self._question(name, hop, field, character, arguments, place) for hop, field in self._hops(record))
-        return Case(name, sessions, questions, {"depth": depth, "book": title})
+        return Case(name, sessions, questions, {"depth": depth, "book": title, "cluster": f"{set_name}:{test_name}"})
 
     def _hops(self, record: Field) -> Iterator[tuple[str, Field]]:
         for hop, field in record["questions"].fields():

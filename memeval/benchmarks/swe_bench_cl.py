@@ -47,7 +47,7 @@ class SweBenchCl(FileBenchmark):
         if missing:
             extra["unresolved_evidence"] = missing
         question = task_question(task, self.type_of(task, TASK), evidence, extra)
-        return Case(question.id, sessions, (question,), {"sequence": sequence, "position": _position(task)})
+        return Case(question.id, sessions, (question,), {"sequence": sequence, "cluster": sequence, "position": _position(task)})
 
 
 def _flat(task: Field) -> Field:

@@ -70,7 +70,12 @@ class SweContextBench(FileBenchmark):
         name = record["instance_id"].filled()
         condition = self._condition
         if condition == "none":
-            return Case(name, (), (task_question(record, self.type_of(record, TASK)),), {"condition": condition})
+            return Case(
+                name,
+                (),
+                (task_question(record, self.type_of(record, TASK)),),
+                {"condition": condition, "cluster": _repository(record, name)},
+            )
         mode, _, form = condition.partition("-")
         related = self._related(record, name)
         chosen = [other for other in self._experience if other != name and (mode == "free" or other in related)]
@@ -82,7 +87,10 @@ class SweContextBench(FileBenchmark):
         missing = tuple(sorted(related - set(self._experience)))
         extra = {"unresolved_evidence": missing} if missing else {}
         return Case(
-            name, sessions, (task_question(record, self.type_of(record, TASK), evidence, extra),), {"condition": condition}
+            name,
+            sessions,
+            (task_question(record, self.type_of(record, TASK), evidence, extra),),
+            {"condition": condition, "cluster": _repository(record, name)},
         )
 
     def _related(self, record: Field, name: str) -> set[str]:
@@ -94,6 +102,11 @@ class SweContextBench(FileBenchmark):
             if to.present and name in [field.filled() for field in to.decoded().items()]:
                 related.add(other)
         return related - {name}
+
+
+def _repository(record: Field, name: str) -> str:
+    """Tasks of one repository are alike; the task's own name where none is told."""
+    return record["repo"].scalar() if record["repo"].present else name
 
 
 def _experience_turns(record: Field, form: str) -> Iterator[Said]:

@@ -153,7 +153,7 @@ def _cell(benchmark: str, arm: str, model: str, runs: Sequence[RunResult]) -> Ce
         if scored:
             means.append(math.fsum(scored) / len(scored))
         for question in asked:
-            clusters[question.key] = question.case_id
+            clusters[question.key] = question.cluster
             if (value := values[question.key]) is not None:
                 found[question.key].append(value)
     mean = {key: math.fsum(found[key]) / len(found[key]) if found.get(key) else None for key in clusters}
@@ -186,7 +186,7 @@ def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = 
                 "first": {"arm": str(first.arm), "model": first.model},
                 "second": {"arm": str(second.arm), "model": second.model},
                 **_numbers(one),
-                "test": "mcnemar" if one.p_mcnemar is not None else "paired permutation",
+                "test": one.test,
                 "p": _p(one),
                 "p_holm": p,
                 "verdict": _reaches(one, p) if kind == "grid" else _pays(one, p),
@@ -219,8 +219,7 @@ def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str
 
 def _compare(first: CellValues, second: CellValues, seed: int) -> Comparison | None:
     clusters = {**second.clusters, **first.clusters}
-    several = clusters if len(set(clusters.values())) > 1 else None
-    return stats.compare(first.values, second.values, seed=seed, clusters=several)
+    return stats.compare(first.values, second.values, seed=seed, clusters=clusters)
 
 
 def _numbers(one: Comparison) -> dict[str, Any]:
@@ -230,7 +229,7 @@ def _numbers(one: Comparison) -> dict[str, Any]:
 
 
 def _p(one: Comparison) -> float:
-    return one.p_permutation if one.p_mcnemar is None else one.p_mcnemar
+    return one.p
 
 
 def _pays(one: Comparison, p: float) -> str:

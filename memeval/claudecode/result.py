@@ -154,7 +154,7 @@ def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, An
 
 
 def _accuracy(metric: str | None, questions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
-    found = ((question["case_id"], _counted(metric, question)) for question in questions) if metric else ()
+    found = ((question["cluster"], _counted(metric, question)) for question in questions) if metric else ()
     counted = [(case, value) for case, value in found if value is not None]
     mean = math.fsum(value for _, value in counted) / len(counted) if counted else None
     return {"value": mean, "metric": metric, "interval": interval_of(counted, seed)}

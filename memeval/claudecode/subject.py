@@ -248,7 +248,8 @@ def _asked(sequences: Sequence[StepSequence]) -> Iterator[tuple[StepSequence, St
 
 def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
     assert step.question is not None
-    gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {})}
+    cluster = str(step.question.metadata.get("repo") or sequence.id)  # tasks of one repository are alike
+    gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {}), "cluster": cluster}
     return QuestionRow(position, sequence.id, step.question.id, {"question": question_to_json(step.question), **gold})
 
 

@@ -10,7 +10,8 @@ from memeval import stats
 from memeval.cli.root import Context, pass_context
 from memeval.errors import MemevalError
 from memeval.html.site import write_run, write_site
-from memeval.report.compare import compare, comparison_table, question_pairs, question_table
+from memeval.report.boards import boards
+from memeval.report.compare import compare, comparison_table, few_clusters, question_pairs, question_table
 from memeval.report.export import FORMATS, export
 from memeval.report.failures import THRESHOLD, failures, failures_table, summary
 from memeval.report.ledger import ledger_table
@@ -44,8 +45,12 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
         print_json(kept[0] if len(kept) == 1 else kept)
         return
     if len(found) > 1:
-        for benchmark in dict.fromkeys(one.benchmark for one in found):
-            _show(leaderboard([one for one in found if one.benchmark == benchmark], metric), benchmark, markdown=markdown)
+        for board in boards(found):
+            if markdown:
+                click.echo(f"## {board.title}\n")
+            _show(leaderboard(board.runs, metric), board.title, markdown=markdown)
+        for warning in dict.fromkeys(line for line in map(few_clusters, found) if line):
+            click.echo(f"Note: {warning}", err=True)
         return
     click.echo(run_heading(found[0]))
     _show(metrics_table(found[0]), "All metrics", markdown=markdown)
@@ -59,7 +64,10 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
         _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), markdown=markdown)
 
 
-HOW = "p: McNemar's exact test for yes/no values, else a paired permutation test; Holm over all rows; intervals by bootstrap."
+HOW = (
+    "p: McNemar's exact test for yes/no values, a paired permutation test for graded ones; where questions share a conversation, "
+    "sequence or repository, interval and test are by cluster (signs of clusters; t below 8 clusters). Holm over all rows."
+)
 
 
 @click.command("compare")

@@ -21,7 +21,7 @@ from memeval.run.checkpoint import ORDER, Run, new_group
 from memeval.run.engine import Work
 from memeval.run.merge import merge
 from memeval.run.plan import RunContext
-from memeval.run.progress import headline, make_progress
+from memeval.run.progress import make_progress
 from memeval.run.provider_subject import ProviderSubject, check, refuse_client_run, subject_of
 from memeval.run.reuse import Source, inherited
 from memeval.run.settings import GRANULARITIES, Settings
@@ -302,7 +302,7 @@ def _tell(path: Path) -> None:
     """The main numbers and where the rest is."""
     result = read_result(path)
     metrics, totals = result["metrics"], result["totals"]
-    first = headline({name: cell["value"] or 0.0 for name, cell in metrics.items()})
+    first = result["primary_metric"]
     shown = [name for name in metrics if "." not in name or name == first or name.endswith(("_any@5", "_all@5", "_fraction@10"))]
     rows = [
         (name, with_interval(cell), cell["total"], cell["scored"], cell["failed"], cell["unscored"], cell["skipped"])

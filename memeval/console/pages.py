@@ -18,7 +18,6 @@ from memeval.html.run_bench_page import read_summary, sections
 from memeval.html.run_page import charts, made, metrics, sentence, tiles
 from memeval.report.compare import OUTCOMES, comparison_table
 from memeval.report.ledger import ledger_table
-from memeval.report.primary import widest_metric
 from memeval.report.runs import QuestionResult, RunResult
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, types_table
@@ -177,7 +176,7 @@ def _metric(ctx: Context, run: RunResult) -> str | None:
     named = ctx.query.text("metric", limit=200)
     if named and named not in run.metrics:
         raise InputError(f"Run {run.run_id} has no metric '{named}'.", fix="Choose one from the table.")
-    return named or widest_metric([run])
+    return named or run.primary
 
 
 def _filters(ctx: Context) -> dict[str, str]:

@@ -1,13 +1,14 @@
-"""The list of all runs, one section for each benchmark: numbers of different benchmarks are never in one table."""
+"""The list of all runs, one section for each board: numbers that can't be compared are never in one table."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from memeval.html.charts import Bar, Dot, bars, scatter
 from memeval.html.markup import Html, el, esc, join
 from memeval.html.page import card, page, table
+from memeval.report.boards import Board, boards
+from memeval.report.compare import few_clusters
 from memeval.report.primary import widest_metric
 from memeval.report.runs import RunResult
 from memeval.report.tables import leaderboard
@@ -24,15 +25,17 @@ def index_page(
 
     `commands` has the page of each run_bench command.
     """
-    by_benchmark: dict[str, list[RunResult]] = defaultdict(list)
-    for run in runs:
-        by_benchmark[run.benchmark].append(run)
+    shown = boards(runs)
     return page(
         "memeval: all runs",
         el("h1", "All runs"),
-        el("p", f"{_counted(len(runs), 'run')} of {_counted(len(by_benchmark), 'benchmark')}.", cls="soft"),
+        el(
+            "p",
+            f"{_counted(len(runs), 'run')} of {_counted(len({board.benchmark for board in shown}), 'benchmark')}.",
+            cls="soft",
+        ),
         _commands(commands),
-        [_section(name, by_benchmark[name], links) for name in sorted(by_benchmark)],
+        [_section(board, links) for board in shown],
         [el("h2", "Left out"), el("ul", [el("li", line) for line in left_out])] if left_out else None,
     )
 
@@ -48,14 +51,15 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _section(benchmark: str, runs: list[RunResult], links: Mapping[str, str]) -> Html:
-    board = leaderboard(runs)
-    rows = [(_link(row[0], links), *row[1:]) for row in board.rows]
+def _section(board: Board, links: Mapping[str, str]) -> Html:
+    lines = leaderboard(board.runs)
+    rows = [(_link(row[0], links), *row[1:]) for row in lines.rows]
     return join(
         [
-            el("h2", benchmark),
-            table(board.columns, rows, board.numbers),
-            el("div", list(_charts(runs, links)), cls="grid"),
+            el("h2", board.title),
+            table(lines.columns, rows, lines.numbers),
+            [el("p", warning, cls="soft small") for warning in dict.fromkeys(map(few_clusters, board.runs)) if warning],
+            el("div", list(_charts(board.runs, links)), cls="grid"),
         ]
     )
 

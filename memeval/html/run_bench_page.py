@@ -17,7 +17,6 @@ from memeval.html.markup import Html, el, esc, join
 from memeval.html.page import page, table
 from memeval.html.questions import anchor, mark
 from memeval.report.numbers import NONE, dollars, interval, is_number, p_value, percent, points
-from memeval.report.primary import widest_metric
 from memeval.report.runs import Cell, RunResult, number
 
 _NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost"})
@@ -72,7 +71,7 @@ def cell_view(run: RunResult) -> CellView | None:
     if not isinstance(told, Mapping) or not told.get("group"):
         return None
     named = run.find("claudecode", "four_metrics", "accuracy", "metric")
-    metric = named if isinstance(named, str) and named in run.metrics else widest_metric([run])
+    metric = named if isinstance(named, str) and named in run.metrics else run.primary
     tokens = [number(run.find("usage", "total", name)) or 0 for name in ("input_tokens", "output_tokens")]
     repeat = number(told.get("repeat"))
     file = trajectories(run)

@@ -12,7 +12,6 @@ from memeval.html.markup import Html, el, join
 from memeval.html.page import asset, card, facts, page, table, tile
 from memeval.html.questions import MARKS, mark, question_row
 from memeval.report.numbers import NONE, dollars, interval, percent, seconds
-from memeval.report.primary import widest_metric
 from memeval.report.runs import Cell, RunResult, number
 from memeval.report.table import Table
 from memeval.report.tables import PHASES, metrics_table, rankings_table, whole_table
@@ -34,7 +33,7 @@ _RECORDED = (
 
 def run_page(run: RunResult, *, index: str = "index.html") -> str:
     """The whole page. `index` is where the list of all runs lies beside it."""
-    metric = widest_metric([run])
+    metric = run.primary
     return page(
         f"{run.benchmark} with {run.provider}",
         el("p", el("a", "All runs", href=index), cls="small"),

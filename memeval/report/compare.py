@@ -1,7 +1,7 @@
 """Runs against each other, question by question: wins, losses, ties, p-values with Holm's correction over all rows.
 
 A question that failed counts as 0 in a comparison, as it does in the mean; an unscored or skipped one is left out of
-the pairs, and counted. Cases with several questions are drawn as clusters for the interval.
+the pairs, and counted. Questions of one conversation, sequence or repository count as a cluster in interval and test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OUTCOMES = ("win", "loss", "tie", "left out")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The first run against the second by one metric. `p` is McNemar's for yes/no values, else of the permutation test.
+    """The first run against the second by one metric. `p` is that of `stats.Comparison.test`.
 
     `p_holm` is corrected over all rows of the comparison. `pair` None: no question is scored in both.
     """
@@ -69,13 +69,11 @@ def row(first: RunResult, second: RunResult, metric: str, *, seed: int) -> Row:
 def _p(pair: stats.Comparison | None) -> float | None:
     if pair is None:
         return None
-    return pair.p_permutation if pair.p_mcnemar is None else pair.p_mcnemar
+    return pair.p
 
 
-def _clusters(first: RunResult, second: RunResult) -> dict[str, str] | None:
-    cases = {question.key: question.case_id for run in (first, second) for question in run.questions}
-    shared = len(set(cases.values())) < len(cases)
-    return cases if shared and len(set(cases.values())) > 1 else None
+def _clusters(first: RunResult, second: RunResult) -> dict[str, str]:
+    return {question.key: question.cluster for run in (first, second) for question in run.questions}
 
 
 def _corrected(rows: Sequence[Row]) -> list[Row]:
@@ -101,7 +99,17 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
     keys = [frozenset(question.key for question in run.questions) for run in runs]
     if len(set(keys)) > 1:
         told.append("The runs have different questions; only those that both of a pair have scored are compared.")
+    told += [line for line in dict.fromkeys(map(few_clusters, runs)) if line]
     return told
+
+
+def few_clusters(run: RunResult) -> str:
+    """A warning where questions come from fewer than 20 clusters; else nothing."""
+    if run.clusters is None or run.clusters >= stats.FEW:
+        return ""
+    if run.clusters == 1:
+        return "All questions are of one conversation, sequence or repository: nothing is known of others."
+    return f"The questions come from {run.clusters} conversations, sequences or repositories: intervals and p rest on few."
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Failure:
 
 def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) -> list[Failure]:
     """Failed questions first, then unscored ones, then the wrong ones from the worst. Raises RunError without a metric."""
-    name = metric or primary_metric([run])
+    name = metric or run.primary or primary_metric([run])
     run.require(name)
     found = [failure for question in run.questions if (failure := _failure(question, name, threshold))]
     order = {"failed": 0, "unscored": 1, "wrong": 2}

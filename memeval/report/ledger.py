@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memeval.metrics.headline import headline
 from memeval.report.numbers import NONE, dollars, percent
-from memeval.report.primary import best_name
 from memeval.report.runs import number
 from memeval.report.table import Table
 from memeval.results.files import ResultsDir
@@ -28,7 +28,8 @@ def _row(line: dict[str, object]) -> tuple[str, ...]:
     metrics = line.get("metrics")
     known = metrics.items() if isinstance(metrics, dict) else ()
     values = {name: value for name, raw in known if (value := number(raw)) is not None}
-    name = best_name(values)
+    named = line.get("primary_metric")
+    name = named if isinstance(named, str) and named in values else headline(values)
     questions = number(line.get("questions"))
     return (
         str(line.get("finished_at") or NONE),

@@ -50,7 +50,7 @@ def regress(
     """
     if not 0 < alpha < 1 or not 0 <= tolerance < 1:
         raise ConfigError("--alpha must lie between 0 and 1, --tolerance from 0 to below 1.", fix="Correct it.")
-    comparison = compare([run, baseline], metrics, seed=seed)
+    comparison = compare([run, baseline], metrics or _metric_of(baseline, run), seed=seed)
     if blind := [row.metric for row in comparison.rows if row.pair is None]:
         raise RunError(
             f"No question has a value of {blind[0]} in both {run.run_id} and {baseline.run_id}.",
@@ -58,6 +58,19 @@ def regress(
         )
     drops = [row for row in comparison.rows if _is_drop(row, alpha, tolerance)]
     return Regression(comparison, tuple(drops), alpha, tolerance)
+
+
+def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
+    """The baseline's own metric: the check never changes to another one because the run lacks it. Raises RunError."""
+    name = baseline.primary
+    if name is None:
+        raise RunError(f"The baseline {baseline.run_id} has no metric with a value.", fix="Name another baseline.")
+    if not run.has_value(name):
+        raise RunError(
+            f"Run {run.run_id} has no value of {name}, the metric of the baseline {baseline.run_id}.",
+            fix="Finish the run (memeval eval --resume), or name a metric that both have with --metric.",
+        )
+    return (name,)
 
 
 def _is_drop(row: Row, alpha: float, tolerance: float) -> bool:

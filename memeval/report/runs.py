@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memeval.errors import RunError
+from memeval.metrics.headline import headline
 from memeval.report.numbers import is_number
 from memeval.results.files import ResultsDir, read_result
 from memeval.types import EMPTY
@@ -82,6 +83,8 @@ class QuestionResult:
     hypothesis: str | None
     scores: Mapping[str, ScoreEntry]
     seconds: Mapping[str, float]
+    cluster: str = ""
+    tokens: int | None = None
 
     @property
     def key(self) -> str:
@@ -156,6 +159,20 @@ class RunResult:
     def judge_model(self) -> str:
         """Its name; empty for judges without a model."""
         return str(self.find("models", "judge") or "")
+
+    @property
+    def primary(self) -> str | None:
+        """The one metric that stands for the run, as its result names it; of older results the best known one with a value."""
+        named = self.data.get("primary_metric")
+        if isinstance(named, str) and named in self.metrics:
+            return named
+        return headline(name for name in self.metric_names if self.has_value(name))
+
+    @property
+    def clusters(self) -> int | None:
+        """Conversations, sequences or repositories that share questions; None when every question is on its own."""
+        found = {question.cluster for question in self.questions}
+        return len(found) if 0 < len(found) < len(self.questions) else None
 
     def has_value(self, metric: str) -> bool:
         """Whether at least one question is scored, or failed, which counts as 0."""
@@ -265,6 +282,8 @@ def _question(node: _Node) -> QuestionResult:
         hypothesis=answer.text("text") if answer else None,
         scores=MappingProxyType({item.text("metric"): _score(item) for item in node.items("scores")}),
         seconds=MappingProxyType({key: value for key, value in node.numbers("seconds").items() if value is not None}),
+        cluster=node.text("cluster", node.text("case_id")),
+        tokens=None if (tokens := number(node.data.get("tokens"))) is None else int(tokens),
     )
 
 

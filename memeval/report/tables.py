@@ -23,8 +23,21 @@ def run_heading(run: RunResult) -> str:
     parts += [f"answered by {run.answering_model}"] if run.answering_model else []
     parts += [f"judged by {run.judge_model}"] if run.judge_model else []
     parts += [f"retrieval by {run.setting('variant')} targets"] if run.setting("variant") else []
+    parts += [f"{run.clusters} conversations, sequences or repositories"] if (run.clusters or 0) > 1 else []
     parts += [f"finished {run.finished_at}"] if run.finished_at else []
-    return f"# {run.benchmark} with {run.provider}: {run.run_id}\n\n{', '.join(parts)}.\n"
+    return f"# {run.benchmark} with {run.provider}: {run.run_id}\n\n{', '.join(parts)}.\n{_headline(run)}"
+
+
+def _headline(run: RunResult) -> str:
+    """The run in one line: its primary metric, with what it took."""
+    if run.primary is None:
+        return ""
+    cell = run.metrics[run.primary]
+    took = [f"search p50 {seconds(p50)}"] if (p50 := number(run.find("times", "latency", "search", "p50"))) is not None else []
+    took += [f"{tokens:,.0f} tokens handed over"] if (tokens := number(run.find("handed_over", "mean"))) is not None else []
+    took += [f"cost {dollars(run.cost)}"] if run.answering_model else []
+    value = f"{run.primary} {percent(cell.value)} % (95 %: {interval(cell.low, cell.high)})"
+    return f"\n{', '.join([value, *took])}.\n"
 
 
 def counts(cell: Cell) -> tuple[str, ...]:
@@ -60,7 +73,7 @@ def types_table(run: RunResult, metric: str = "") -> Table:
     """One metric by question type, then overall; without a metric the main one, and no rows if there is none."""
     if not any(run.has_value(name) for name in run.metric_names):
         return Table((), ())
-    name = metric or primary_metric([run])
+    name = metric or run.primary or primary_metric([run])
     run.require(name)
     cell = run.metrics[name]
     columns = (name, "value %", "95 % interval", *_COUNTS)
@@ -74,7 +87,7 @@ def types_table(run: RunResult, metric: str = "") -> Table:
 def whole_table(run: RunResult) -> Table:
     """What is said of a run as a whole: the main metric averaged over the benchmark's own types, and how well it abstains."""
     rows = []
-    name = widest_metric([run])
+    name = run.primary
     if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
         rows.append((f"{name}, task-averaged", percent(averaged), "mean over the benchmark's own types"))
     told = run.find("abstention") or {}
@@ -105,11 +118,14 @@ def _whole(value: object) -> str:
 
 
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
-    """One line for each run, the best first; runs without the metric come last. Benchmarks are not mixed: pass one's runs."""
+    """One line for each run, the best first; runs without the metric come last. Pass the runs of one board.
+
+    Beside the metric stand latency, the tokens that a search hands over (mean), and cost.
+    """
     name = metric or widest_metric(runs) or "no metric"
     extra = [one for one in _LEADERS if one != name and any(run.has_value(one) for run in runs)]
     columns = ("run", "provider", "answering model", "questions", "failed", f"{name} %", "95 % interval",
-               *(_SHORT[_LEADERS.index(one)] for one in extra), "search p50", "cost")  # fmt: skip
+               *(_SHORT[_LEADERS.index(one)] for one in extra), "search p50", "tokens", "cost")  # fmt: skip
     ordered = sorted(runs, key=lambda run: (not run.has_value(name), -(_value(run, name) or 0.0), run.run_id))
     rows = [_leader(run, name, extra) for run in ordered]
     return Table(columns, tuple(rows), frozenset(columns[3:]))
@@ -131,5 +147,6 @@ def _leader(run: RunResult, metric: str, extra: Sequence[str]) -> tuple[str, ...
         interval(cell.low, cell.high) if cell else NONE,
         *(percent(_value(run, one)) for one in extra),
         seconds(number(run.find("times", "latency", "search", "p50"))),
+        NONE if (handed := number(run.find("handed_over", "mean"))) is None else f"{handed:,.0f}",
         dollars(run.cost),
     )

@@ -134,6 +134,7 @@ def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "finished_at": result["times"]["finished_at"],
         "commit": (result["provenance"]["git"] or {}).get("commit"),
         "questions": result["totals"]["total"],
+        "primary_metric": result.get("primary_metric"),
         "metrics": {name: cell["value"] for name, cell in result["metrics"].items()},
         "cost_usd": result["usage"]["total"]["cost_usd"],
     }

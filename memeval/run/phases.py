@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
+from itertools import accumulate
 from typing import Any
 
 from memeval.embedding import RememberingEmbedder
 from memeval.errors import ModelError
-from memeval.metrics import Targets, efficiency, recency, relevancy
+from memeval.metrics import Targets, efficiency, recall_all, recall_fraction, recency, relevancy
 from memeval.metrics.context import context_scores, line_sets
 from memeval.metrics.official import ranking, scorer
 from memeval.metrics.targets import user_side
@@ -105,6 +106,7 @@ def search(provider: Provider, scope: str, question: Question, plan: SearchPlan)
 
 def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:
     data = retrieved_to_json(piece)
+    data["tokens"] = estimate_tokens(piece.text)
     if not with_text:
         data["text"], data["metadata"] = "", {}
     return data
@@ -113,6 +115,11 @@ def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:
 def found(payload: Mapping[str, Any]) -> list[Retrieved]:
     """The pieces of a record, best first."""
     return [retrieved_from_json(item) for item in payload["retrieved"]]
+
+
+def sizes(payload: Mapping[str, Any]) -> list[int]:
+    """Estimated tokens of each piece of a record; of records of older versions, whose later pieces have no text, 0."""
+    return [int(item["tokens"]) if "tokens" in item else estimate_tokens(item["text"]) for item in payload["retrieved"]]
 
 
 PromptFor = Callable[[Question], Prompt]
@@ -146,6 +153,11 @@ def final_answer(text: str) -> str:
     return _FINAL.split(text)[-1].strip()
 
 
+BUDGETS = (1000, 2000, 4000)
+"""Tokens handed over, by the estimate of `memeval.text`."""
+NO_TURNS = "the pieces of this system are not single turns"
+
+
 @dataclass(frozen=True, slots=True)
 class Gold:
     """What a ranking is measured against: targets by level, and when each evidence id was said."""
@@ -160,9 +172,15 @@ def ranking_scores(
     metrics: Sequence[RetrievalMetric],
     cut_offs: Sequence[int],
     granularity: str = "turn",
+    single_turns: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Scores of all metrics at all levels and cut-offs, then recency."""
-    for target in gold.targets:
+    """Scores of all metrics at all levels and cut-offs, then recency.
+
+    Without `single_turns` (the system's pieces hold several turns) turn level is skipped: k pieces are no k turns.
+    """
+    for aim in gold.targets:
+        no_turns = aim.level == "turn" and not single_turns and not aim.skipped
+        target = replace(aim, skipped=NO_TURNS) if no_turns else aim
         score = scorer(pieces, target, granularity)
         for metric in metrics:
             if target.variant == "locomo_official" and metric.name != "recall_fraction":
@@ -172,6 +190,24 @@ def ranking_scores(
                 value = None if target.skipped else score(metric, k)
                 yield _entry(name, value, target.skipped or _why_unscored(value))
         yield _recency(pieces, target, gold, granularity)
+
+
+def budget_scores(
+    pieces: Sequence[Retrieved], tokens: Sequence[int], gold: Gold, granularity: str = "turn"
+) -> Iterator[dict[str, Any]]:
+    """Recall of the first pieces that fit into a budget of tokens, whole and in order: comparable whatever a piece is."""
+    for target in gold.targets:
+        whole = scorer(pieces, target, granularity)
+        for budget in BUDGETS:
+            fitting = sum(total <= budget for total in accumulate(tokens))
+            score = scorer(pieces[:fitting], target, granularity)
+            for metric in (recall_fraction, recall_all):
+                if target.variant == "locomo_official" and metric is recall_all:
+                    continue
+                known = not target.skipped and whole(metric, max(1, len(pieces))) is not None
+                value = score(metric, max(1, fitting)) if known else None
+                name = f"{target.level}.{metric.name}@{budget}tokens"
+                yield _entry(name, value, target.skipped or _why_unscored(value))
 
 
 def _recency(pieces: Sequence[Retrieved], target: Targets, gold: Gold, granularity: str) -> dict[str, Any]:

@@ -277,6 +277,7 @@ def question_payload(plan: Plan, question: Question, case: Case) -> dict[str, An
     wanted = {item for aim in aims for item in aim.ids}
     return {
         "question": question_to_json(question),
+        "cluster": str(case.metadata.get("cluster") or case.id),
         "targets": [aim.to_json() for aim in aims],
         "dates": _dates(case, wanted),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -13,13 +12,12 @@ from typing import Protocol, TextIO
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from memeval import stats
+from memeval.metrics.headline import headline
 from memeval.report.numbers import percent
 from memeval.report.terminal import console
 from memeval.results.store import Status
 from memeval.types import EMPTY
 
-NORMAL_95 = 1.96
 EVERY_SECONDS = 10.0
 
 
@@ -48,7 +46,7 @@ class Progress(Protocol):
 
 
 class Tally:
-    """What is known so far: done, failed, the first metric with its interval, cost, tokens."""
+    """What is known so far: done, failed, the mean of the main metric, cost, tokens."""
 
     def __init__(self, total: int, done: int) -> None:
         self.total = total
@@ -58,8 +56,7 @@ class Tally:
         self.tokens = 0
         self._metric = ""
         self._count = 0
-        self._sum = self._squares = 0.0
-        self._graded = False
+        self._sum = 0.0
 
     def add(self, ended: Ended) -> None:
         """Count an item."""
@@ -68,7 +65,7 @@ class Tally:
         self.skipped += ended.status is Status.SKIPPED
         self.cost = None if self.cost is None or ended.cost_usd is None else self.cost + ended.cost_usd
         self.tokens += ended.tokens
-        self._metric = self._metric or headline(ended.scores)
+        self._metric = self._metric or headline(ended.scores) or ""
         if self._metric in ended.scores:
             self._count_value(ended.scores[self._metric])
         elif ended.status is Status.FAILED and not ended.excused:
@@ -77,15 +74,13 @@ class Tally:
     def _count_value(self, value: float) -> None:
         self._count += 1
         self._sum += value
-        self._squares += value * value
-        self._graded = self._graded or value not in (0.0, 1.0)
 
     def text(self) -> str:
         """For people."""
         counts = {"failed": self.failed, "could not be prepared": self.skipped}
         parts = [f"{count} {what}" for what, count in counts.items() if count]
         if self._metric and self._count:
-            parts.append(f"{self._metric} {percent(self._sum / self._count)}{self._interval()}")
+            parts.append(f"{self._metric} {percent(self._sum / self._count)} so far")
         if self.cost is None:
             parts.append("cost unknown")
         elif self.cost:
@@ -93,25 +88,6 @@ class Tally:
         if self.tokens:
             parts.append(f"{self.tokens / 1000:,.0f}k tokens")
         return ", ".join(parts)
-
-    def _interval(self) -> str:
-        """Wilson's for yes/no values; for graded ones mean ± 1.96 standard errors, which is quick (the report's is better)."""
-        if not self._graded:
-            interval = stats.wilson(self._sum, self._count)
-            return f" [{percent(interval.low)}, {percent(interval.high)}]" if interval else ""
-        if self._count < 2:
-            return ""
-        mean = self._sum / self._count
-        spread = max(0.0, self._squares - self._count * mean * mean) / (self._count - 1)
-        reach = NORMAL_95 * math.sqrt(spread / self._count)
-        return f" [{percent(max(0.0, mean - reach))}, {percent(min(1.0, mean + reach))}]"
-
-
-def headline(scores: Mapping[str, float]) -> str:
-    """The metric that is shown while a run goes on: the first of a judge, else of the ranking."""
-    judged = [name for name in scores if "." not in name and name not in ("efficiency", "relevancy")]
-    ranked = [name for name in scores if name.endswith(("recall_all@5", "recall_fraction@5"))]
-    return next(iter([*judged, *ranked, *scores]), "")
 
 
 class LiveProgress:

@@ -375,6 +375,12 @@ class _Phases:
         judges = plans.make_judges(self._plan, self._context) if answered else []
         self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
         metrics = plans.ranking_metrics(self._plan)
+        self._single_turns = all(
+            len(piece["turns"]) <= 1
+            for record in self._run.store.whole_records(Phase.SEARCH)
+            if record.status is Status.DONE
+            for piece in record.payload["retrieved"]
+        )
         name = self._plan.settings.embedder
         self._embedder = plans.make_embedder(name) if name else None
         yield lambda row: self._evaluate_one(row, judges, metrics)
@@ -390,7 +396,9 @@ class _Phases:
         if searched is not None and searched.status is Status.DONE:
             pieces = phases.found(searched.payload)
             cut_offs = self._plan.benchmark.retrieval.k
-            scores += phases.ranking_scores(pieces, _gold(row), metrics, cut_offs, self._plan.granularity)
+            unit = self._plan.granularity
+            scores += phases.ranking_scores(pieces, _gold(row), metrics, cut_offs, unit, self._single_turns)
+            scores += phases.budget_scores(pieces, phases.sizes(searched.payload), _gold(row), unit)
             scores += phases.code_scores(question, pieces, cut_offs)
             if self._embedder is not None:
                 scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.settings.top_k]))

@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memeval import stats
 from memeval.metrics import Outcome, abstention, accuracy, latency
 from memeval.metrics.accuracy import Cell
+from memeval.metrics.headline import headline
 from memeval.overlap import says_nothing_known
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.checkpoint import Run
+from memeval.run.phases import sizes
 from memeval.types import EMPTY, Phase, QuestionType
 from memoryd.types import Usage
 
@@ -77,6 +79,7 @@ def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
 def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> dict[str, Any]:
     """The result as plain JSON values."""
     questions = [_question_entry(row, fetch) for row in rows]
+    metrics = _metrics(questions, facts)
     return {
         "schema_version": 1,
         "kind": "memeval-result",
@@ -84,7 +87,10 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
         "seed": facts.seed,
         **facts.about,
         "totals": _totals(questions),
-        "metrics": _metrics(questions, facts),
+        "primary_metric": headline(name for name, cell in metrics.items() if cell["scored"] + cell["failed"]),
+        "clusters": _clusters(questions),
+        "handed_over": _handed_over(questions),
+        "metrics": metrics,
         "abstention": _abstention(questions),
         "usage": _usage(questions, facts.cases),
         "times": {**facts.about.get("times", {}), "latency": _latency(questions, facts.cases)},
@@ -99,6 +105,7 @@ def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
     return {
         "id": row.question_id,
         "case_id": row.case_id,
+        "cluster": row.payload.get("cluster") or row.case_id,
         "position": row.position,
         "type": question["type"],
         "category": question["category"],
@@ -108,6 +115,7 @@ def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
         "evidence": {target["level"]: target["ids"] for target in row.payload["targets"]},
         **_outcome(records),
         "retrieved": _retrieved(records[Phase.SEARCH]),
+        "tokens": _tokens(records[Phase.SEARCH]),
         "answer": _answer(records[Phase.ANSWER]),
         "scores": _scores(records[Phase.EVALUATE]),
         "usage": {
@@ -149,6 +157,25 @@ def _retrieved(record: Record | None) -> list[dict[str, Any]]:
         }
         for rank, piece in enumerate(record.payload["retrieved"][: record.payload["kept"]], start=1)
     ]
+
+
+def _tokens(record: Record | None) -> int | None:
+    """Estimated tokens of the pieces that are handed to a reader."""
+    if record is None or record.status is not Status.DONE:
+        return None
+    return sum(sizes(record.payload)[: record.payload["kept"]])
+
+
+def _handed_over(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Tokens handed over for a question; None where nothing was searched."""
+    found = latency(float(question["tokens"]) for question in questions if question["tokens"] is not None)
+    return {"mean": found.mean, "p50": found.p50, "p95": found.p95} if found else None
+
+
+def _clusters(questions: Sequence[Mapping[str, Any]]) -> int | None:
+    """Number of clusters (conversations, sequences, repositories) when questions share them."""
+    found = {question["cluster"] for question in questions}
+    return len(found) if 0 < len(found) < len(questions) else None
 
 
 def _answer(record: Record | None) -> dict[str, Any] | None:
@@ -262,7 +289,7 @@ def _groups(key: str, cells: Mapping[str, Cell], rated: Rated, seed: int) -> dic
 
 def _cell(cell: Cell, rated: Rated, seed: int) -> dict[str, Any]:
     """Counts, both means, and the interval of `value`, in which what failed or could not be scored counts as 0."""
-    counted = [(question["case_id"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
+    counted = [(question["cluster"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
     return {
         "value": cell.accuracy,
         "value_scored": cell.accuracy_scored,
@@ -276,16 +303,22 @@ def _cell(cell: Cell, rated: Rated, seed: int) -> dict[str, Any]:
 
 
 def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
-    """Wilson for yes/no values; else the bootstrap, drawn by case, since questions of one case are alike."""
+    """By clusters where questions share one; else Wilson's for yes/no values, and the bootstrap for graded ones.
+
+    Of a single cluster nothing is known but its own questions, which count as independent then.
+    """
     if not counted:
         return None
     values = [value for _, value in counted]
-    if all(value in (0.0, 1.0) for value in values):
+    clusters = [cluster for cluster, _ in counted]
+    if 1 < len(set(clusters)) < len(clusters):
+        interval = stats.cluster_mean(values, clusters)
+        if interval is not None and all(0.0 <= value <= 1.0 for value in values):
+            interval = replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
+    elif all(value in (0.0, 1.0) for value in values):
         interval = stats.wilson(sum(values), len(values))
     else:
-        cases = [case for case, _ in counted]
-        clusters = cases if len(set(cases)) > 1 else None
-        interval = stats.bootstrap_mean(values, seed=seed, clusters=clusters, resamples=RESAMPLES)
+        interval = stats.bootstrap_mean(values, seed=seed, resamples=RESAMPLES)
     return asdict(interval) if interval else None
 
 

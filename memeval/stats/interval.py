@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Both ends, the confidence (0.95), how it was made, and the seed if chance had a part."""
+    """Both ends, the confidence (0.95), how it was made, the seed if chance had a part, and the number of clusters if any."""
 
     low: float
     high: float
     confidence: float
     method: str
     seed: int | None = None
+    clusters: int | None = None
 
 
 def check_confidence(confidence: float) -> None:

@@ -13,7 +13,7 @@ from statistics import NormalDist
 from memeval.stats.interval import Interval, check_confidence
 
 
-def wilson(successes: float, total: int, confidence: float = 0.95) -> Interval | None:
+def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval | None:
     """Interval of successes / total; None for no questions. Raises ValueError if successes are not between 0 and total."""
     check_confidence(confidence)
     if total == 0:

@@ -76,13 +76,17 @@ def test_what_makes_runs_hard_to_compare_is_said() -> None:
         "different questions",
     ):
         assert word in told
-    assert not compare([run("a", "11"), run("b", "11")]).warnings
+    (alone,) = compare([run("a", "11"), run("b", "11")]).warnings
+    assert "one conversation" in alone
 
 
 def test_questions_of_one_case_are_drawn_together() -> None:
     first, second = (parse_run(result(name, many(30, right))) for name, right in (("a", 20), ("b", 10)))
     row = compare([first, second], ["llm_accuracy"]).rows[0]
-    assert row.pair is not None and row.pair.interval.method == "cluster bootstrap"
+    assert row.pair is not None and row.pair.interval.method == "cluster t"
+    assert row.pair.p_mcnemar is None, "it would take the questions for independent"
+    (warning,) = compare([first, second], ["llm_accuracy"]).warnings
+    assert f"{row.pair.clusters} conversations" in warning
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def test_markdown_has_heading_metrics_and_types() -> None:
     assert text == (
         "# sample with bm25: r1\n\n"
         "2 questions, answered by scripted/one, retrieval by evidence targets, finished 2024-06-01T08:10:00Z.\n\n"
+        "f1 50.0 % (95 %: 9.5–90.5), search p50 10 ms, 8 tokens handed over, cost $0.002.\n\n"
         "| metric | value % | 95 % interval | scored only % | total | scored | failed | unscored | skipped |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| f1 | 50.0 | 9.5–90.5 | 50.0 | 2 | 2 | 0 | 0 | 0 |\n\n"

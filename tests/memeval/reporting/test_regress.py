@@ -75,3 +75,10 @@ def test_a_broken_file_of_baselines_is_reported(tmp_path: Path, text: str) -> No
     (tmp_path / "baselines.json").write_text(text)
     with pytest.raises(RunError, match=r"baselines\.json"):
         load_baseline(ResultsDir(tmp_path), "main")
+
+
+def test_the_check_never_changes_to_a_metric_that_the_baseline_is_not_judged_by() -> None:
+    before = parse_run(result("before", [Asked("a", {"llm_accuracy": 1.0, "session.recall_all@5": 1.0})]))
+    here = parse_run(result("here", [Asked("a", {"session.recall_all@5": 1.0}, answer=None)]))
+    with pytest.raises(RunError, match="llm_accuracy"):
+        regress(here, before)

@@ -6,8 +6,10 @@ import pytest
 
 from memeval.errors import RunError
 from memeval.report import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
+from memeval.report.boards import boards
 from memeval.report.export import export
 from memeval.report.numbers import dollars, interval, p_value, percent, points, seconds
+from memeval.report.runs import RunResult
 from memeval.report.tables import phases_table, rankings_table, whole_table
 from memeval.results.files import ResultsDir
 from memeval.types import Phase
@@ -21,11 +23,12 @@ def test_the_leaderboard_has_the_best_run_first_and_runs_without_the_metric_last
         parse_run(result("high", [Asked("a", {"f1": 1.0}), Asked("b", error=(Phase.ANSWER, "x"))])),
     ]
     assert leaderboard(runs, "f1").markdown() == (
-        "| run | provider | answering model | questions | failed | f1 % | 95 % interval | all@5 % | search p50 | cost |\n"
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        "| high | bm25 | scripted/one | 2 | 1 | 50.0 | 9.5–90.5 | – | 10 ms | $0.001 |\n"
-        "| low | bm25 | scripted/one | 1 | 0 | 0.0 | 0.0–79.3 | 100.0 | 10 ms | $0.001 |\n"
-        "| none | bm25 | scripted/one | 1 | 0 | – | – | – | 10 ms | – |\n"
+        "| run | provider | answering model | questions | failed | f1 % | 95 % interval | all@5 % | "
+        "search p50 | tokens | cost |\n"
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        "| high | bm25 | scripted/one | 2 | 1 | 50.0 | 9.5–90.5 | – | 10 ms | 8 | $0.001 |\n"
+        "| low | bm25 | scripted/one | 1 | 0 | 0.0 | 0.0–79.3 | 100.0 | 10 ms | 8 | $0.001 |\n"
+        "| none | bm25 | scripted/one | 1 | 0 | – | – | – | 10 ms | 8 | – |\n"
     )
 
 
@@ -108,3 +111,21 @@ def test_numbers_are_shown_plainly_and_unknown_ones_as_a_dash() -> None:
     assert [seconds(0.0123), seconds(1.5), seconds(1234.0)] == ["12.3 ms", "1.5 s", "1,234 s"]
     assert [dollars(0.0), dollars(0.0123), dollars(1234.5)] == ["$0", "$0.0123", "$1,234.50"]
     assert {show(None) for show in (percent, points, p_value, seconds, dollars)} == {"–"} and interval(None, 0.1) == "–"
+
+
+def test_runs_stand_on_one_board_only_if_data_questions_targets_judge_and_cut_offs_are_the_same() -> None:
+    def run(name: str, *, settings: dict[str, object] | None = None, data: str = "d" * 64) -> RunResult:
+        shown = {"variant": "evidence", "granularity": "turn", "judge": "f1", "top_k": 10, "search_k": 200, **(settings or {})}
+        about = {"benchmark": {"name": "sample", "data_hash": data}, "settings": shown}
+        return parse_run(result(name, [Asked("a", {"f1": 1.0})], **about))
+
+    same = [run("a"), run("b")]
+    (board,) = boards(same)
+    assert (board.title, len(board.runs)) == ("sample", 2)
+    for other in (
+        run("c", data="e" * 64), run("c", settings={"variant": "official"}), run("c", settings={"granularity": "session"}),
+        run("c", settings={"judge": "exact"}), run("c", settings={"top_k": 5}), run("c", settings={"selection": {"limit": 1}}),
+    ):  # fmt: skip
+        first, second = boards([*same, other])
+        assert [len(first.runs), len(second.runs)] == [2, 1]
+        assert first.title != second.title and first.title.startswith("sample, ")

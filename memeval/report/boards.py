@@ -1,0 +1,72 @@
+"""Which runs may stand in one table: those that differ in the memory system and the answering model only.
+
+A board is a benchmark with one data file, selection of questions, target variant, granularity, judge and cut-offs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memeval.report.runs import RunResult
+
+_SELECTION = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
+Part = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Runs that can be compared, with what they have in common; `title` leaves out what all boards of a list share."""
+
+    benchmark: str
+    parts: tuple[Part, ...]
+    runs: tuple[RunResult, ...]
+    title: str = ""
+
+
+def boards(runs: Iterable[RunResult]) -> list[Board]:
+    """Runs by board, by benchmark and in order of appearance; each names in its title what tells it from the others."""
+    grouped: dict[str, dict[tuple[Part, ...], list[RunResult]]] = {}
+    for run in runs:
+        grouped.setdefault(run.benchmark, {}).setdefault(board_parts(run), []).append(run)
+    return [board for name in sorted(grouped) for board in _titled(name, grouped[name])]
+
+
+def board_parts(run: RunResult) -> tuple[Part, ...]:
+    """What must be equal between runs of a board, named."""
+    selection = {name: value for name, value in _settings(run, "selection").items() if name in _SELECTION and value}
+    judges = run.find("models", "judges")
+    prompts = json.dumps(judges, sort_keys=True) if judges else ""
+    return (
+        ("data", run.data_hash[:8]),
+        ("questions", f"{len(run.questions)}{' ' + json.dumps(selection, sort_keys=True) if selection else ''}"),
+        ("targets", run.setting("variant")),
+        ("granularity", run.setting("granularity")),
+        ("judge", run.setting("judge") if run.answering_model or run.find("hypotheses") else ""),
+        ("judge model", run.judge_model),
+        ("judge prompts", prompts),
+        ("read", run.setting("top_k")),
+        ("asked for", run.setting("search_k")),
+    )
+
+
+def _settings(run: RunResult, name: str) -> dict[str, object]:
+    found = run.find("settings", name)
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _titled(benchmark: str, groups: dict[tuple[Part, ...], list[RunResult]]) -> Iterable[Board]:
+    several = {name for name, _ in _differing(list(groups))}
+    for parts, runs in groups.items():
+        shown = [
+            f"{name} {value or 'none'}" if name != "judge prompts" else "own judge prompts"
+            for name, value in parts
+            if name in several
+        ]
+        yield Board(benchmark, parts, tuple(runs), ", ".join([benchmark, *dict.fromkeys(shown)]))
+
+
+def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:
+    """The parts of the first key that another one has otherwise."""
+    return [part for part in keys[0] if any(part not in other for other in keys[1:])] if keys else []
