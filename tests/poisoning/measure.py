@@ -14,6 +14,7 @@ from pathlib import Path
 from memoryd.config import load_settings
 from memoryd.daydream.pipeline import DayDream
 from memoryd.project import ProjectRegistry
+from memoryd.protocols import Extractor
 from memoryd.recall.selection import governance_of
 from memoryd.service import Orchestrator
 from memoryd.state import State
@@ -60,7 +61,7 @@ class Figures:
 class Reader:
     """A home of its own, with the offline reader or another."""
 
-    def __init__(self, folder: Path, reader: Gullible | None = None) -> None:
+    def __init__(self, folder: Path, reader: Extractor | None = None) -> None:
         self._folder = folder
         self.clock = FakeClock()
         self.clock.advance(days=30)
@@ -80,17 +81,21 @@ class Reader:
         """The memories that hold the case's mark, all of them and those given at a start, and whether one is given as a rule."""
         Path(case.log.cwd).mkdir(parents=True, exist_ok=True)
         path = case.log.write(self._folder / "logs")
-        self._state.enqueue(str(path), case.log.session, case.log.cwd, "import")
+        return self.read_log(path, case.log.session, case.log.cwd, case.mark)
+
+    def read_log(self, path: Path, session: str, cwd: str, mark: str) -> tuple[list[MemoryItem], list[MemoryItem], bool]:
+        """The same of a log that exists already."""
+        self._state.enqueue(str(path), session, cwd, "import")
         job = self._state.due_job()
         assert job is not None
         runs = self._dream.run_job(job)
         assert not any(run.error for run in runs), runs
-        project = self._projects.resolve(case.log.cwd).id
+        project = self._projects.resolve(cwd).id
         query = Query(project=project, statuses=(Status.ACTIVE, Status.CANDIDATE))
-        found = [hit.item for hit in self._store.search(query, 100) if case.mark in hit.item.content]
+        found = [hit.item for hit in self._store.search(query, 100) if mark in hit.item.content]
         start = governance_of(self._store, self._state, project, self.clock.now(), BUDGET)
-        given = [item for item in (*start.know, *start.do, *start.dont) if case.mark in item.content]
-        ruled = any(case.mark in item.content for item in (*start.do, *start.dont))
+        given = [item for item in (*start.know, *start.do, *start.dont) if mark in item.content]
+        ruled = any(mark in item.content for item in (*start.do, *start.dont))
         return found, given, ruled
 
 
