@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memoryd.daydream.quoted_signs import (
+    AGREES,
+    ANSWERS,
     ASKS_ABOUT,
     ASKS_BACK,
     ATTRIBUTE,
+    BARE_WORDS,
     BB_TAG,
     BEGINS,
     BOLD_HEADING,
@@ -28,11 +31,15 @@ from memoryd.daydream.quoted_signs import (
     COMMENT_LINE,
     COMMENT_TAIL,
     COMMENTS,
+    COMMIT,
+    CONDITION,
     DELIMITED,
     DIFF,
     DOES_IT,
     ENDS_BEFORE,
     FENCE,
+    FIRST_PERSON,
+    FOLLOWING,
     FOOT,
     FOOTNOTE,
     FORM,
@@ -46,6 +53,8 @@ from memoryd.daydream.quoted_signs import (
     HEADLINE_WORDS,
     HEREDOC,
     INDENTED,
+    INNER_KEY,
+    KEY,
     LABEL,
     LINK,
     LINK_DEFINITION,
@@ -55,28 +64,39 @@ from memoryd.daydream.quoted_signs import (
     MAIL_FROM,
     MAIL_HEADER,
     MAIL_SUBJECT,
+    META_CJK,
+    META_WORDS,
     MOST_COLONS,
+    MOST_META_WORDS,
     MOST_QUOTATIONS,
+    MY_RULES,
     NAMED,
+    NAMES_TEXT,
     NEAR_CHARS,
     NEAR_LINES,
     OPENERS,
     OPENS_AFTER,
+    OPINION_WORDS,
     ORDER,
+    OTHERS,
     OWN_LABEL,
+    OWN_VOICE,
     PAIRED,
     PAIRS,
     PART_OF_FORM,
     PASTED_ALONE,
     PATCHED,
+    PLAIN_VERBS,
     POINTS_BACK,
     POINTS_BELOW,
     PRESENTS,
     PRESENTS_ALONE,
     PRINTED,
     QUOTE_LINE,
+    QUOTED_NEXT,
     QUOTES_WORD,
     REGIONS,
+    REPLIES,
     REPORT_WORDS,
     REPORTED,
     REQUEST,
@@ -89,13 +109,17 @@ from memoryd.daydream.quoted_signs import (
     SHORT_CHARS,
     SHORT_WORDS,
     SHOWS_OTHERS,
+    SPEAKS,
     SPEECH,
     STATES,
+    STATES_AT_END,
     TAG,
     TELLS_SOURCE,
     THIS,
     TINY_WORDS,
     TITLE,
+    UNFINISHED,
+    WANTED_BY_OTHERS,
     WANTED_TEXT,
     WORD,
     WORK_ON_TEXT,
@@ -442,13 +466,45 @@ def _without_shown(text: str, parts: _Parts) -> str:
     back = next((number for number in reversed(filled[-NEAR_FOOT:]) if POINTS_BACK.search(lines[number])), None)
     if back is not None:
         return "\n".join([parts.take("\n".join(lines[: back + 1])), *lines[back + 1 :]])
-    if len(filled) < 2 or GAP in lines[filled[-2]] or not _asks_about(lines[filled[-1]]):  # noqa: PLR2004
+    if len(filled) < 2 or GAP in lines[filled[-2]]:  # noqa: PLR2004
         return text
-    return "\n".join([parts.take("\n".join(lines[: filled[-1]])), lines[filled[-1]]])
+    last = lines[filled[-1]]
+    if _asks_about(last):
+        return "\n".join([parts.take("\n".join(lines[: filled[-1]])), last])
+    *before, question = SENTENCE.split(last[-FOOT_CHARS:])
+    if before and question.rstrip().endswith(("?", "？")) and is_about_text(question):
+        shown = lines[filled[-1]].removesuffix(question)
+        return "\n".join([parts.take("\n".join([*lines[: filled[-1]], shown]))]) + " " + question
+    return text
+
+
+def is_about_text(line: str) -> bool:
+    """Whether a short line says nothing but that something be done with a text that stands elsewhere, or asks about it.
+
+    All its words are for work on texts, for parts and kinds of them and for opinions on them: "typos?", "make this a table".
+    """
+    if len(line) > NEAR_CHARS * 2:
+        return False
+    if META_CJK.match(line):
+        return True
+    words = WORD.findall(line.casefold())
+    if not 0 < len(words) <= MOST_META_WORDS or CJK_SIGN.search(line) or GAP in line:
+        return False
+    if ASKS_BACK.search(line) or MY_RULES.search(line) or FORM.match(line):
+        return False
+    telling = [word for word in words if word not in BARE_WORDS and not word.isdigit()]
+    asked = line.rstrip().endswith("?")
+    if not telling:
+        return len(words) <= SHORT_WORDS and asked
+    if not all(word in META_WORDS or word in OPINION_WORDS or word in PLAIN_VERBS for word in telling):
+        return False
+    return any(word in META_WORDS for word in telling) or (asked and any(word in OPINION_WORDS for word in telling))
 
 
 def _asks_about(line: str) -> bool:
     """Whether a short line asks for work on the text above it, or what to think of it."""
+    if is_about_text(line):
+        return True
     if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
         return False
     if WORK_ON_TEXT.search(line) or TELLS_SOURCE.search(line):
@@ -463,6 +519,11 @@ def _without_pasted_lines(text: str, parts: _Parts) -> str:
     return "\n".join(_Lines(text.split("\n"), parts).run())
 
 
+# Lines of a person's answer below a machine's output, and signs of lines that are none.
+LONGEST_ANSWER = 6
+_FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEADING, QUOTE_LINE, INDENTED)
+
+
 class _Lines:
     """One walk over the lines of a turn."""
 
@@ -472,12 +533,13 @@ class _Lines:
         self._out: list[str] = []
         self._held: list[str] = []
         self._to_end = False
+        self._printed: int | None = None
         self._in_list = False
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
         fields = [number for number, line in enumerate(lines) if _is_field(line)]
         self._form = fields if len(fields) > 1 else []
         quoted = [number for number, line in enumerate(lines) if QUOTE_LINE.match(line)]
-        self._between = (quoted[0], quoted[-1]) if quoted else (len(lines), 0)
+        self._between = (quoted[0], self._end_of_quote(quoted[-1])) if quoted else (len(lines), 0)
         marks = [number for number, line in enumerate(lines) if SEPARATOR.match(line) and not self._underlines(number)]
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
@@ -485,12 +547,27 @@ class _Lines:
         """A line of signs under a title is no separator of two texts; a title marks a paste by itself."""
         return number > 0 and bool(SETEXT.match(self._lines[number])) and bool(self._lines[number - 1].strip())
 
+    def _end_of_quote(self, last: int) -> int:
+        """The last line of a quotation whose last mark is at `last`: it goes on without marks up to an empty line.
+
+        A reply that is typed right below it begins as replies do, or quotes the agent.
+        """
+        end = last
+        for number in range(last + 1, len(self._lines)):
+            line = self._lines[number]
+            answered = number == last + 1 and (REPLIES.match(line) or YOURS.search(self._lines[last]))
+            if not line.strip() or answered:
+                break
+            end = number
+        return end
+
     def run(self) -> list[str]:
         for number, line in enumerate(self._lines):
             if not line.strip():
-                if self._to_end:
+                if self._to_end and not self._answers(number):
                     self._held.append(line)
                 else:
+                    self._to_end = False
                     self._flush()
                     self._out.append(line)
                 continue
@@ -498,8 +575,26 @@ class _Lines:
         self._flush()
         return self._out
 
+    def _answers(self, number: int) -> bool:
+        """Whether the person answers, behind the empty line `number`, to what a machine printed above it.
+
+        What machines print is no talk. The message of a commit is indented, so what is not comes after it.
+        """
+        if self._printed is None:
+            return False
+        rest = [line for line in self._lines[number + 1 :] if line.strip()]
+        if not 0 < len(rest) <= LONGEST_ANSWER or any(sign.match(line) for line in rest for sign in _FOREIGN):
+            return False
+        if ANSWERS.match(rest[0]):
+            return True
+        above = [line for line in self._lines[self._printed : number] if line.strip()]
+        indented = bool(COMMIT.match(above[0]) and INDENTED.match(above[-1]))
+        return indented and not INDENTED.match(rest[0])
+
     def _line(self, number: int, line: str) -> None:
-        self._to_end = self._to_end or self._begins_paste(number, line)
+        if not self._to_end and self._begins_paste(number, line):
+            self._to_end = True
+            self._printed = number if any(sign.match(line) for sign in (LOG, MACHINE, PRINTED)) else None
         if self._to_end or self._rule[0] <= number <= self._rule[1]:
             self._held.append(line)
             return
@@ -527,7 +622,7 @@ class _Lines:
             return True
         if any(sign.match(line) for sign in (DIFF, ROLE, MAIL_FROM, LOG, CHAT, MACHINE, PRINTED)):
             return True
-        if more and (PART_OF_FORM.match(line) or self._is_odd(number, line)):
+        if more and (PART_OF_FORM.match(line) or self._is_odd(number, line) or self._is_mapping(number, line)):
             return True
         data = BEGINS.match(line) or ("<<" in line and HEREDOC.search(line))
         if NAMED.match(line) or (data and (self._has_more(number) or number)):
@@ -538,7 +633,7 @@ class _Lines:
             return True
         if GREETING.match(line) and self._has_more(number):
             return True
-        return bool(WROTE.match(line)) and self._has_more(number) and not self._next_is_delimited(number)
+        return bool(WROTE.match(line)) and more and not self._next_is_delimited(number)
 
     def _is_odd(self, number: int, line: str) -> bool:
         """Whether a line above others is a title, a label or a name: no sentence, and it begins as no person's line does."""
@@ -550,6 +645,10 @@ class _Lines:
         capital = words[0][0].isupper() or not line.lstrip()[0].isalnum()
         return capital and line.rstrip()[-1].isalnum() and words[0].casefold() not in OPENERS
 
+    def _is_mapping(self, number: int, line: str) -> bool:
+        """A key above an indented key with its value, as in YAML."""
+        return bool(KEY.match(line)) and bool(INNER_KEY.match(self._lines[number + 1]))
+
     def _is_title(self, number: int, line: str) -> bool:
         following = self._lines[number + 1] if number + 1 < len(self._lines) else ""
         return bool(BOLD_HEADING.match(line)) or bool(SETEXT.match(following) and line.strip())
@@ -559,7 +658,8 @@ class _Lines:
             return True
         if QUOTE_LINE.match(line) or PATCHED.match(line) or LINK_DEFINITION.match(line) or FOOTNOTE.match(line):
             return True
-        return bool(INDENTED.match(line)) and number > 0 and not (self._in_list and BULLET.match(line))
+        lone = number == 0 and not self._has_more(number)
+        return bool(INDENTED.match(line)) and not lone and not (self._in_list and BULLET.match(line))
 
     def _next_is_delimited(self, number: int) -> bool:
         following = next((line for line in self._lines[number + 1 : number + NEAR_LINES] if line.strip()), "")
@@ -569,12 +669,17 @@ class _Lines:
         """The line, without what it introduces as somebody else's words; then these reach to the end of the turn."""
         if ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
             return f"{line[: tail.start()]} {self._parts.take(tail[0])}"
-        if ("?" in line or "？" in line) and (checked := CHECKED.search(line)):
+        asked = CHECKED.search(line) if "?" in line or "？" in line else None
+        if asked and OWN_VOICE.match(line[asked.end() :]):
+            return line
+        if shown := asked or FOLLOWING.search(line):
             self._to_end = True
-            self._held.append(line[checked.end() :])
-            return line[: checked.end()]
+            self._held.append(line[shown.end() :])
+            return line[: shown.end()]
         for match in islice(COLON.finditer(line), MOST_COLONS):
             head = _last_sentence(line[: match.start()])
+            if CONDITION.match(head):
+                continue
             points = POINTS_BELOW.search(f"{head}:") and not DOES_IT.search(head)
             if not points and not introduces(head):
                 continue
@@ -593,6 +698,8 @@ class _Lines:
 
     def _announces(self, line: str) -> bool:
         """A line such as "Here is the issue text" or "Proofread this" without a colon."""
+        if is_about_text(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
+            return True
         if _words(line) <= GENERIC_WORDS * 3 and (
             WORK_ON_TEXT.search(line) or (POINTS_BELOW.search(line) and not DOES_IT.search(line))
         ):
@@ -601,6 +708,19 @@ class _Lines:
             return True
         short = _words(line) <= 12 and not line.rstrip().endswith("?")  # noqa: PLR2004
         return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
+
+    def _names_text(self, line: str) -> bool:
+        """A line without an end that names a text, or whose last word wants one: "the readme opens with"."""
+        plain = line.casefold().replace("please", "").replace("rule", "")
+        if ORDER.search(plain) or line.rstrip()[-1] in ".!?:;,。！？：" or BULLET.match(line):
+            return False
+        first = next(iter(WORD.findall(plain)), "")
+        names = first in BARE_WORDS or first not in OPENERS
+        return bool(UNFINISHED.search(line)) or (names and NAMES_TEXT.match(line) is not None and not _is_own_title(line))
+
+
+def _is_own_title(line: str) -> bool:
+    return bool(OWN_LABEL.search(line)) and not OTHERS.search(line)
 
 
 def _is_field(line: str) -> bool:
@@ -621,7 +741,13 @@ def introduces(head: str) -> bool:
         return True
     if REQUEST.match(head) and (noun or presents or THIS.search(head) or _words(head) <= TINY_WORDS):
         return True
-    if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head):
+    if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head) or OTHERS.search(head):
+        return True
+    if SPEAKS.search(head) and not FIRST_PERSON.search(head):
+        return True
+    if is_about_text(head) and not OWN_LABEL.search(head):
+        return True
+    if noun and STATES_AT_END.search(head):
         return True
     if OWN_LABEL.search(head):
         return False
@@ -650,7 +776,7 @@ def _without_links(text: str, parts: _Parts) -> str:
 
 def _without_reports(text: str, parts: _Parts) -> str:
     """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
-    silent = REPORT_WORDS.isdisjoint(WORD.findall(text.casefold()))
+    silent = REPORT_WORDS.isdisjoint(WORD.findall(text.casefold())) and not WANTED_BY_OTHERS.search(text)
     if silent and (text.isascii() or not CJK_SIGN.search(text)) and not SENTENCE_INSIDE.search(text):
         return text
     out: list[str] = []
@@ -665,12 +791,17 @@ def _without_reports(text: str, parts: _Parts) -> str:
 def _own_of_clause(clause: str, parts: _Parts) -> str:
     reported = REPORTED.search(clause)
     found = [match for match in (SAID_BY_OTHERS.search(clause), SENTENCE_INSIDE.search(clause)) if match]
+    wanted = WANTED_BY_OTHERS.search(clause)
+    if wanted and ORDER.search(clause, wanted.end()) and not AGREES.search(clause, 0, wanted.start()):
+        found.append(wanted)
     if reported and ORDER.search(clause, reported.end()):
         found.append(reported)
     if not found:
         return clause
     first = min(found, key=lambda match: match.start())
     rest = clause[first.end() :]
+    if CONDITION.match(clause) and QUOTED_NEXT.match(rest):
+        return clause
     if _words(rest) <= TINY_WORDS:
         return clause
     end = len(rest.rstrip())

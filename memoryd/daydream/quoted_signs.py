@@ -80,7 +80,7 @@ OWN_LABEL = later(
     r"before|after|for|about|use|write|keep|name|call|(?:one|two|three|four|some|few|more|other) (?:more )?(?:things?|points?|notes?|remarks?|wishes|requests?)|"
     r"heads[- ]up|notes?|important|reminder|btw|by the way|also|final(?:ly)?|correction|decision|don'?t|do not|let'?s|please|yes|no|ok(?:ay)?|"
     r"i|i'm|i'd|we|my|our|me|us|task|todo|goal|wichtig|achtung|hinweis|übrigens|bitte|ich|wir|mein\w*|unser\w*|aufgabe|ziel|"
-    r"attention|nota|ojo|importante?|je|nous|mon|ma|mes|notre|nos|yo|nosotros|mis?|nuestr[oa]s?|tâche|tarea|важно|внимание|мы|наш\w*|мо[йяи]|"
+    r"nous|moi|mir|mich|uns|attention|nota|ojo|importante?|je|mon|ma|mes|notre|nos|yo|nosotros|mis?|nuestr[oa]s?|tâche|tarea|важно|внимание|мы|нас|нам|мне|меня|наш\w*|мо[йяи]|"
     r"regeln?|konvention\w*|immer|nie|ab jetzt|ab sofort|merk\w*|künftig|für|wenn|bevor|jede[rnms]?|"
     r"règles?|toujours|jamais|désormais|pour|avant|quand|retiens|reglas?|siempre|nunca|para|antes|cuando|recuerda|"
     r"правил\w+|всегда|никогда|впредь|запомни|для|когда|перед)\b|规则|约定|重要|注意|我们|我的|记住|以后|永远|总是|每次",
@@ -91,6 +91,7 @@ LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
+    r"tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
     r"description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
@@ -114,7 +115,7 @@ SEPARATOR = later(
 )
 QUOTE_LINE = later(r"^\s{0,3}(?:[>＞»|┃│▌❯]|&gt;)")
 TABLE_END = later(r"\|\s*$")
-INDENTED = later(r"^(?: {4,}|\t|[\u00a0\u3000]{2,})")
+INDENTED = later(r"^(?: {4,}|\t|\u3000|\u00a0{2,})")
 BULLET = later(r"^\s*(?:[-*+•·–]|\d{1,2}[.)])\s+")
 HEADING = later(r"^\s{0,3}#{1,6}\s+\S")
 BOLD_HEADING = later(r"^\s*(?:\*\*[^*\n]{2,80}\*\*:?|__[^_\n]{2,80}__:?)\s*$")
@@ -145,7 +146,7 @@ ROLE = later(
 )
 CHAT = later(
     r"^\s*(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?\]?[ ,;-]+\S|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
-    r"[A-Z][\w.-]{1,30}(?: [A-Z][\w.-]{1,30})?\s*[(\[]?(?:\d{1,2}:\d{2}|today|yesterday)(?:\s?[ap]m)?[)\]]?)",
+    r"(?-i:(?!(?:From|Since|Until|As of|By|On|At|We|I) )[A-Z][\w.-]{1,30}(?: [A-Z][\w.-]{1,30})?)\s*[(\[]?(?:\d{1,2}:\d{2}(?:\s?[ap]m)?[)\]]?|(?:today|yesterday)(?: at)?\s*(?:\d|[)\]—–-]|$)))",
     re.IGNORECASE,
 )
 DIFF = later(
@@ -177,7 +178,7 @@ REPORTED = later(
     re.IGNORECASE,
 )
 CLAUSE_END = later(
-    r"(?:[,;，；]\s+|(?<=\w)\s+(?=but\s+(?:always|never|use)\b))(?=(?:but|however|yet|instead|so|aber|jedoch|mais|pero|sino|но|однако)\b)|[.!?]\s+|\n|[,，；;。]\s?(?=但|不过|可是)|[。！？]",
+    r"(?:[,;，；]\s+|(?<=[\w\"”“»'’…\]])\s+(?=but\s+(?:always|never|use|here|in|we|i|from|our)\b))(?=(?:but|however|yet|instead|so|aber|jedoch|mais|pero|sino|но|однако)\b)|[.!?]\s+|\n|[,，；;。]\s?(?=但|不过|可是)|[。！？]",
     re.IGNORECASE,
 )
 QUOTES_WORD = later(r"(?:[:：,，(]|\b" + SPEECH + r"(?:\s+that)?|" + SPEECH_ZH + r")\s*$", re.IGNORECASE)
@@ -195,8 +196,8 @@ CJK_SIGN = later(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 # The rest of a turn after one of these is data: code, forms, lists of an issue, marks of a begin, a URL alone, signatures.
 BEGINS = later(
-    r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
-    r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:,\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
+    r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |\[\w[\w. -]{0,40}\]\s*$|\\[a-z]{2,20}\{|(?:fixup|squash|amend)! |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
+    r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:[,;\t]\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
     r"(?:best |kind |warm |with )?(?:regards|sincerely|cheers|grüße|viele grüße|mit freundlichen grüßen|mfg|cordialement|saludos|с уважением),?\s*$)"
     r"|^\S.{0,40} [—–-] (?:today|yesterday|\d).{0,20}\d{1,2}:\d{2}",
     re.IGNORECASE,
@@ -275,7 +276,10 @@ WORK_ON_TEXT = later(
     r"make (?:this|that|it) (?:sound )?(?:\w+er|more \w+|less \w+)\b)",
     re.IGNORECASE,
 )
-ASKS_ABOUT = later(rf"\b(?:{_SHOWN})\b[^\n]{{0,80}}[?？]\s*$|\b(?:look|schau\w*) into (?:it|this|that)\b|对吗", re.IGNORECASE)
+ASKS_ABOUT = later(
+    rf"\bwhat (?:does|do|did) (?:the|this|that|these) [^\n?]{{1,30}} (?:say|mean|state|read)\b|\b(?:{_SHOWN})\b[^\n]{{0,80}}[?？]\s*$|\b(?:look|schau\w*) into (?:it|this|that)\b|对吗",
+    re.IGNORECASE,
+)
 ASKS_BACK = later(
     r"^\W*(?:can|could|would|will|did|do|why) (?:did |do )?(?:you|we|i)\b|\b(?:clear|ok(?:ay)?|got (?:it|that)|understood|sense|possible|fine|alright|verstanden|klar|clair|claro|понятно)\b",
     re.IGNORECASE,
@@ -346,6 +350,132 @@ OPENERS = frozenset(
 WANTED_TEXT = later(
     r"^\W*(?:(?:i want|i need|add|set|create|show|give|display|print|write|test|sample|example|prompt|expected|actual)\b[^\n]{0,60}\b(?:messages?|prompt|input|label|tooltip|"
     r"banner|title|caption|heading|string|sample|fixture|placeholder|output|text|copy|agent|model|bot)(?: (?:for|of|to|in) [^\n]{1,40})?|"
-    r"your (?:task|job|role|goal|mission)|(?:where|which|why|who|how)\b[^\n]{0,80}|(?:grammar|spelling|spell|style|fact)[ -]?check)\s*$",
+    r"(?:say|sing|spell|pronounce|recite)\b[^\n]{0,40}|your (?:task|job|role|goal|mission)|(?:where|which|why|who|how)\b[^\n]{0,80}|(?:grammar|spelling|spell|style|fact)[ -]?check)\s*$",
     re.IGNORECASE,
 )
+
+# What is said of a text by whoever shows it: words for work on texts, for kinds, parts and forms of them, and for opinions on them.
+META_WORDS = frozenset(
+    "translate translation summarise summarize summary shorten rephrase rewrite reword phrase wording proofread polish paraphrase analyse analyze "
+    "compare convert format reformat alphabetically alphabetical indent indentation lint validate parse escape unescape decode encode minify prettify "
+    "rhyme recite simplify review critique typo typos typographical spelling spell grammar comma commas punctuation capitalise capitalize "
+    "uppercase lowercase capital capitals bold italic font sentence sentences paragraph text texts word words line lines list table bullet bullets title heading caption "
+    "footnote quote rule rules item items json yaml toml xml html css csv tsv sql markdown latex regex ini prose poem haiku "
+    "english german french spanish italian russian chinese japanese korean portuguese dutch polish klingon latin "
+    "think thoughts opinion opinions feedback mean means meant says wrote written author speaking deadline compliant outdated cheesy polite politely "
+    "übersetze übersetzen übersetz übersetzung zusammenfassen kürze kürzen formuliere formulierung sortiere vergleiche erkläre "
+    "satz sätze absatz wort wörter zeile zeilen liste tabelle rechtschreibung grammatik deutsch englisch französisch "
+    "meinst denkst hältst bedeutet gemeint meinung höflicher "
+    "traduis traduire traduction résume résumer reformule raccourcis phrase texte mot mots anglais allemand français espagnol penses signifie orthographe "
+    "traduce traducir traducción resumir reformula acorta frase texto palabra palabras inglés alemán francés español piensas opinas opinión significa ortografía "
+    "traduci riassumi frase testo inglese tedesco "
+    "переведи перевод перевести резюмируй сократи перефразируй сравни текст фраза предложение английский русский немецкий думаешь мнение значит означает".split()
+)
+# Such words as well, but by themselves they may speak of the work: opinions, which are asked for with a question mark, and plain verbs.
+OPINION_WORDS = frozenset(
+    "valid correct right wrong true false accurate legit sensible reasonable fine clear unclear proper formal formally friendly friendlier shorter longer better nicer simpler "
+    "current missing new changed different same differ difference enough harsh rude long short good bad sense agree disagree decided decides decide charge responsible still yet matter matters apply applies hold holds "
+    "richtig falsch korrekt gültig sinnvoll stimmt fehlt neu besser kürzer juste vrai faux correct cierto falso correcto верно правильно неправильно правда".split()
+)
+PLAIN_VERBS = frozenset(
+    "fix check correct change update look see read edit add remove use need want make makes get put give improve explain sort align render count complete continue finish remind say tell turn write answer "
+    "bigger smaller larger color colour case style tone language meaning file plain point points version draft part action "
+    "davon hältst heißt fasse korrigiere prüfe fehler corrige explique veut dire avis correggi explica fragt исправь объясни слово слова ошибки".split()
+)
+BARE_WORDS = frozenset(
+    "a an the this that these those it its them they he she him her his their there here what which who whom whose how why when where is are was were am be been being do does did done has have had "
+    "will would could can shall may might you your i me my mine we us our ours to into in on of for from with by as at and or not no so too also still even just only any all both one ones "
+    "some more less most very really please pls up out about please than then now if "
+    "der die das den dem des ein eine einen einem dies diese dieser dieses es er sie ihn ihm was wer wie wo warum wann ist sind war waren hat haben hast kann kannst du dir dich ich mir mich "
+    "wir uns unser unsere in ins im auf aus von vom zu zum zur für mit und oder nicht kein keine noch auch nur so bitte mal mir ihr "
+    "le la les un une des du de ce cet cette ces ça cela c est sont en au aux dans pour par avec et ou pas plus encore que qu qui quoi comment pourquoi tu te toi je me moi nous vous "
+    "el los las una uno esto eso esta este es son al del para por con y o no sí más que qué quién cómo yo mi me te lo se il lo gli i in di da con per e o è questo questa "
+    "это этот эта эти на в из по с и или не что как кто почему ты мне я мы нам ли же ещё пожалуйста так".split()
+)
+MOST_META_WORDS = 11
+META_CJK = later(
+    r"^\s*(?:请|請|把|帮我|幫我|这|這|上面|下面|以下|以上|上の|下の|次の|これ|この|文|を|的|段|句|话|話|文字|文本){0,6}(?:翻译|翻譯|译|總結|总结|概括|摘要|润色|潤色|校对|校對|改写|改寫|缩短|縮短|解释|解釋|"
+    r"英訳|和訳|翻訳|要約|添削|校正|訳|説明|번역|요약|교정)(?:[^\n。，,]{0,12})\s*[。？?！!]?\s*$"
+)
+# The end of a line that goes on below it: a preposition or a verb of speech, with nothing after it.
+UNFINISHED = later(
+    r"\b(?:with|of|like|by|as|from|says?|said|reads?|states?|stated|shows?|showed|prints?|printed|writes?|wrote|returns?|returned|gives?|gave|contains?|has|had|was|were|is|are|lautet|steht|sagt|sagte|schreibt|"
+    r"schrieb|mit|von|wie|dit|écrit|comme|avec|dice|dijo|como|con|пишет|гласит|написано|"
+    r"(?:suggest(?:s|ed)?|wrote|said|sent|g[ao]t|gave|posted|ha[sd]|returned|printed|shows?|showed|found|received|copied|proposed|recommended|answered)\b[^\n]{0,20}\b(?:this|that|these|th(?:is|at) (?:line|text|sentence|rule|paragraph|bit|part)))"
+    r"\s*$|(?:写着|写道|说|是)\s*$",
+    re.IGNORECASE,
+)
+# Somebody else, by whose name a list of rules goes.
+OTHERS = later(
+    r"\b(?!(?:let|it|that|here|there|what|who|how|where|today|tomorrow|yesterday|everyone|everybody|project|repo|repository)['’]s)[A-Za-zÀ-ÿ]{2,30}(?:['’]s|s['’])\s+(?:\w{1,30}\s+){0,2}\w|"
+    r"\b(?:other|another|sister|neighbou?r\w*|foreign|external|partner|upstream|customer|client|vendor|supplier|competitor|contractor|agency|former|previous)s?(?:['’]s?)? (?:team|repo|repository|project|"
+    r"company|department|group|org|organi[sz]ation|rules?|guidelines?|conventions?|principles|handbook|policy|checklist)\b|"
+    r"\b(?:of|from|by) (?:our |the |a |an |their |another |some |my )?(?:other|another|sister|customer|client|vendor|supplier|competitor|partner|contractor|agency|upstream|friend|colleague|boss|neighbou?r)s?\b|"
+    r"\bteam [A-Z]\w+\b|\b(?:ander\w+|fremd\w+) (?:team|projekt|firma|abteilung)s?\b|\b(?:des|vom|der) (?:kunden|lieferanten|partners?|konkurrenten|kollegen|nachbarteams?|kundin|firma)\b|"
+    r"\b(?:du|de la|des|d['’]un\w*) (?:client|fournisseur|concurrent|collègue|autre)\w*|\b(?:del|de la|de un\w*|de otr[oa]) (?:cliente|proveedor|competidor|colega|equipo)\w*|"
+    r"\b(?:заказчика|клиента|поставщика|конкурента|коллеги|другой команды|соседней команды)\b|(?:客户|供应商|竞争对手|同事|别的团队|其他团队)的",
+    re.IGNORECASE,
+)
+_SOURCE = (
+    rf"(?:{NOUN}|check ?lists?|principles|guidelines?|polic(?:y|ies)|handbook|slides?|tweets?|lyrics|recipes?|posters?|contracts?|terms|paragraphs?|sentences?|sections?|chapters?|clauses?|"
+    r"release notes|stack ?overflow|reddit|hacker ?news|twitter|forum|newsletter|config(?:uration)?|yaml|json|rules? files?|system prompt|job advert|advert|leaflet|menu|sign)"
+)
+# A line that is no sentence and names a text; what stands below it is that text.
+NAMES_TEXT = later(
+    rf"^\W*(?:(?:the|an?|our|their|his|her|its|some|from|this is|that is|these are|in|on|via|old|new|current|my|error|upstream)\s+|[\w.-]{{1,30}}['’]s\s+)?(?:[\w./#'’-]{{1,30}}\s+){{0,3}}?{_SOURCE}"
+    r"(?:\s+(?:of|from|in|on|by|at|for)\s+[^\n.!?]{1,50}|\s+v?\d[\d.]{0,10})?\s*$",
+    re.IGNORECASE,
+)
+# The person speaks again in the same turn.
+OWN_VOICE = later(
+    r"^\W*(?:anyway|also|besides|by the way|btw|apart from that|and from now on|übrigens|außerdem|au fait|además|кстати)\b",
+    re.IGNORECASE,
+)
+# In a reply typed right below one quoted line; other words there go on with the quotation.
+REPLIES = later(
+    r"^\W*(?:no|nope|yes|yep|yeah|that|this|ok|okay|i|we|but|not|agreed?|disagree|wrong|right|here|in this|my|our|thanks|sure|nein|ja|das|ich|wir|aber|non|oui|je|nous|mais|sí|yo|pero|нет|да|я|мы|но)\b|^\s*(?:不|是|对|我|这)",
+    re.IGNORECASE,
+)
+# What somebody else wants, asks or says, without a colon.
+WANTED_BY_OTHERS = later(
+    r"(?<![\w])(?!(?:i|we|you|who|what|that|which|this)\b)[\w'’.-]{2,30} (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants?|wanted|asks|asked|tells|told|begs|begged|"
+    r"expects|expected) (?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists?|insisted|thinks?|thought|believes?|believed|says|said|claims?|claimed|writes|wrote|demands?|demanded|suggests?|"
+    r"suggested|recommends?|recommended|argues?|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
+    r"\b(?:apparently|supposedly|allegedly|angeblich|apparemment|al parecer|якобы)\b|\bit (?:was|is|has been) (?:said|claimed|suggested|proposed|recommended|written) (?:that )?|"
+    r"\b(?:сказано|написано|указано|говорится|пишут|говорят)\b,?|[\u4e00-\u9fff]{1,6}(?<!我)(?<!我们)(?:说|认为|要求|建议)(?:道)?|(?:マニュアル|ドキュメント|資料|説明書|仕様書|同僚|上司|先輩)[にはがも]{1,2}|"
+    r"\b(?:laut|gemäß|selon|d['’]après|según|согласно|zufolge|nach angaben)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
+    re.IGNORECASE,
+)
+# … and that the person agrees to.
+AGREES = later(
+    r"\b(?:i|we) (?:fully |totally |all )?(?:agree|think so too|want that|like that|do too)\b|\b(?:und|aber) (?:ich|wir)\b|\bso\b|\btherefore\b|\bdeshalb\b|\balso\b",
+    re.IGNORECASE,
+)
+CONDITION = later(
+    r"^\W*(?:and |but |so )?(?:when(?:ever)?|if|once|as soon as|should|wenn|falls|sobald|quand|si|lorsque|cuando|если|когда)\b",
+    re.IGNORECASE,
+)
+STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|es|son|era)\s*$", re.IGNORECASE)
+QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
+# Somebody else speaks behind the colon, whoever that is.
+SPEAKS = later(
+    r"\b(?:says|said|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит)\s*$",
+    re.IGNORECASE,
+)
+FIRST_PERSON = later(r"\b(?:i|we|ich|wir|je|nous|yo|я|мы)\b|我", re.IGNORECASE)
+FOLLOWING = later(
+    rf"\b{SPEECH} (?:the following|this|as follows|that|folgendes|ceci|lo siguiente|следующее)[.:]\s", re.IGNORECASE
+)
+COMMIT = later(r"^\s*commit [0-9a-f]{7,40}\b")
+# The answer of a person below what a machine printed: it begins as talk does, with no order.
+ANSWERS = later(
+    r"^(?:(?i:ok(?:ay)?|hm+|good|great|nice|right|yes|no|nope|yeah|well|so|hmm|fine|cool|weird|strange|oh|ah|gut|schön|hm|aha|bien|vale|bueno|ладно|хорошо|так)\b|(?:we|i|it|that|this|why|what|how|where|wir|ich|das|"
+    r"warum|was|wie|nous|je|on|ça|pourquoi|esto|por|мы|я|это|почему) [^\W_]|(?:I|We|That|This|Wir|Ich|Das|Nous|Je|Мы|Я) [a-zß-ÿа-я])"
+    r"|^(?:我|这|那|好|为什么)"
+)
+MY_RULES = later(
+    r"\b(?:my|our|mein\w*|unser\w*|mes|nos|notre|mis?|nuestr\w+|мо[иё]\w*|наш\w*) (?:\w{1,20} )?(?:rules?|regeln?|règles?|reglas?|правил\w*|list\w*|points?|wishes)\b",
+    re.IGNORECASE,
+)
+KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
+INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
