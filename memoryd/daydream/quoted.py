@@ -102,6 +102,7 @@ from memoryd.daydream.quoted_signs import (
     REQUEST,
     ROLE,
     SAID_BY_OTHERS,
+    SAYS_ONESELF,
     SENTENCE,
     SENTENCE_INSIDE,
     SEPARATOR,
@@ -119,6 +120,7 @@ from memoryd.daydream.quoted_signs import (
     TINY_WORDS,
     TITLE,
     UNFINISHED,
+    WANT_WORDS,
     WANTED_BY_OTHERS,
     WANTED_TEXT,
     WORD,
@@ -466,15 +468,15 @@ def _without_shown(text: str, parts: _Parts) -> str:
     back = next((number for number in reversed(filled[-NEAR_FOOT:]) if POINTS_BACK.search(lines[number])), None)
     if back is not None:
         return "\n".join([parts.take("\n".join(lines[: back + 1])), *lines[back + 1 :]])
-    if len(filled) < 2 or GAP in lines[filled[-2]]:  # noqa: PLR2004
+    if not filled or (len(filled) > 1 and GAP in lines[filled[-2]]):
         return text
     last = lines[filled[-1]]
-    if _asks_about(last):
+    if len(filled) > 1 and _asks_about(last):
         return "\n".join([parts.take("\n".join(lines[: filled[-1]])), last])
     *before, question = SENTENCE.split(last[-FOOT_CHARS:])
-    if before and question.rstrip().endswith(("?", "？")) and is_about_text(question):
-        shown = lines[filled[-1]].removesuffix(question)
-        return "\n".join([parts.take("\n".join([*lines[: filled[-1]], shown]))]) + " " + question
+    if before and question.rstrip().endswith(("?", "？")) and is_about_text(question) and GAP not in before[-1]:
+        shown = parts.take("\n".join([*lines[: filled[-1]], last.removesuffix(question)]))
+        return f"{shown} {question}"
     return text
 
 
@@ -640,6 +642,8 @@ class _Lines:
         if TITLE.match(line) and self._lines[number + 1].strip():
             return True
         words = WORD.findall(line[:HEAD_CHARS])
+        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # a wrapped line of a paragraph
+            return False
         if not words or CJK_SIGN.search(line) or GAP in line or BULLET.match(line) or ORDER.search(line):
             return False
         capital = words[0][0].isupper() or not line.lstrip()[0].isalnum()
@@ -672,7 +676,7 @@ class _Lines:
         asked = CHECKED.search(line) if "?" in line or "？" in line else None
         if asked and OWN_VOICE.match(line[asked.end() :]):
             return line
-        if shown := asked or FOLLOWING.search(line):
+        if shown := asked or FOLLOWING.search(line, 0, FOOT_CHARS // 4):
             self._to_end = True
             self._held.append(line[shown.end() :])
             return line[: shown.end()]
@@ -715,12 +719,12 @@ class _Lines:
         if ORDER.search(plain) or line.rstrip()[-1] in ".!?:;,。！？：" or BULLET.match(line):
             return False
         first = next(iter(WORD.findall(plain)), "")
-        names = first in BARE_WORDS or first not in OPENERS
+        names = first in BARE_WORDS or first not in OPENERS or line.rstrip()[-1].isdigit()
         return bool(UNFINISHED.search(line)) or (names and NAMES_TEXT.match(line) is not None and not _is_own_title(line))
 
 
 def _is_own_title(line: str) -> bool:
-    return bool(OWN_LABEL.search(line)) and not OTHERS.search(line)
+    return bool(OWN_LABEL.search(line.casefold().replace("release notes", ""))) and not OTHERS.search(line)
 
 
 def _is_field(line: str) -> bool:
@@ -776,7 +780,8 @@ def _without_links(text: str, parts: _Parts) -> str:
 
 def _without_reports(text: str, parts: _Parts) -> str:
     """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
-    silent = REPORT_WORDS.isdisjoint(WORD.findall(text.casefold())) and not WANTED_BY_OTHERS.search(text)
+    words = set(WORD.findall(text.casefold()))
+    silent = REPORT_WORDS.isdisjoint(words) and WANT_WORDS.isdisjoint(words)
     if silent and (text.isascii() or not CJK_SIGN.search(text)) and not SENTENCE_INSIDE.search(text):
         return text
     out: list[str] = []
@@ -792,6 +797,8 @@ def _own_of_clause(clause: str, parts: _Parts) -> str:
     reported = REPORTED.search(clause)
     found = [match for match in (SAID_BY_OTHERS.search(clause), SENTENCE_INSIDE.search(clause)) if match]
     wanted = WANTED_BY_OTHERS.search(clause)
+    if wanted and SAYS_ONESELF.search(clause[max(0, wanted.start() - SHORT_CHARS) : wanted.start()]):
+        wanted = None
     if wanted and ORDER.search(clause, wanted.end()) and not AGREES.search(clause, 0, wanted.start()):
         found.append(wanted)
     if reported and ORDER.search(clause, reported.end()):

@@ -438,12 +438,17 @@ REPLIES = later(
 )
 # What somebody else wants, asks or says, without a colon.
 WANTED_BY_OTHERS = later(
-    r"(?<![\w])(?!(?:i|we|you|who|what|that|which|this)\b)[\w'’.-]{2,30} (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants?|wanted|asks|asked|tells|told|begs|begged|"
-    r"expects|expected) (?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists?|insisted|thinks?|thought|believes?|believed|says|said|claims?|claimed|writes|wrote|demands?|demanded|suggests?|"
-    r"suggested|recommends?|recommended|argues?|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
+    r"(?<=[\w'’.]) (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants|wanted|asks|asked|tells|told|begs|begged|expects|expected|(?<=docs )want|(?<=they )want|(?<=rules )want) "
+    r"(?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
+    r"suggested|recommends|recommended|argues|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
     r"\b(?:apparently|supposedly|allegedly|angeblich|apparemment|al parecer|якобы)\b|\bit (?:was|is|has been) (?:said|claimed|suggested|proposed|recommended|written) (?:that )?|"
-    r"\b(?:сказано|написано|указано|говорится|пишут|говорят)\b,?|[\u4e00-\u9fff]{1,6}(?<!我)(?<!我们)(?:说|认为|要求|建议)(?:道)?|(?:マニュアル|ドキュメント|資料|説明書|仕様書|同僚|上司|先輩)[にはがも]{1,2}|"
-    r"\b(?:laut|gemäß|selon|d['’]après|según|согласно|zufolge|nach angaben)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
+    r"\b(?:сказано|написано|указано|говорится|пишут|говорят)\b,?|(?:说|认为|要求|建议)(?:道)?|(?:マニュアル|ドキュメント|資料|説明書|仕様書|同僚|上司|先輩)[にはがも]{1,2}|"
+    r"\b(?:laut|gemäß|selon|d['’]après|según|согласно)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
+    re.IGNORECASE,
+)
+# … but the person's own saying is.
+SAYS_ONESELF = later(
+    r"(?:\b(?:i|we|you|who|what|that|which|this|ich|wir|du|je|nous|tu|yo|я|мы|ты)|我|我们|你)(?: (?:just|already|also|have|had|never|always))?\s*$",
     re.IGNORECASE,
 )
 # … and that the person agrees to.
@@ -479,3 +484,9 @@ MY_RULES = later(
 )
 KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
 INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
+# One of these, or of the words for reporting, is in each sentence of that kind.
+WANT_WORDS = frozenset(
+    "want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
+    "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
+    "d après".split()
+)

@@ -28,7 +28,7 @@ from memoryd.daydream.heuristic.select import best, room
 from memoryd.daydream.heuristic.sentences import Statement, statements, without_quoted
 from memoryd.daydream.heuristic.skipped import Skipped
 from memoryd.daydream.heuristic.unfit import unfit
-from memoryd.daydream.heuristic.units import PASTE_CHARS, Unit, agent_units, user_units
+from memoryd.daydream.heuristic.units import PASTE_CHARS, Unit, agent_units, is_talk, user_units
 from memoryd.daydream.secret_rules import MARK
 from memoryd.errors import EmbeddingError
 from memoryd.text import keywords
@@ -177,7 +177,7 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
     """The user's acts of memory in some turns. An answer to a question of the client, and pasted text, hold none."""
     out: list[tuple[Act, Turn]] = []
     for turn in turns:
-        if turn.via != "answer" and len(turn.text) <= PASTE_CHARS:
+        if turn.via != "answer" and (len(turn.text) <= PASTE_CHARS or is_talk(turn.text)):
             texts = [one.text for one in statements(without_quoted(turn.text)) if MARK not in one.text]
             out += [(act, turn) for act in acts_of(texts, before.text if before else "")]
     return out

@@ -15,6 +15,8 @@ from memoryd.text import keywords
 from memoryd.types import Turn, TurnKind
 
 PASTE_CHARS = 900
+# Up to so long, a message in the first person was typed; what else was pasted into it is taken out before.
+TALK_CHARS = 2_000
 USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
 # Turns before and after in which a restatement is looked for: bounds the work for long stretches without the user.
@@ -24,6 +26,8 @@ LONG_EPISODE = 15
 FEW_STATEMENTS = 6
 # So short a statement without a word for what is wanted, why or when hardly stands alone.
 BARE_WORDS = 8
+_SAYS_I = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|ich|je|yo|creo|vorrei|я)\b|我")
+_LISTED = re.compile(r"^\s{0,8}(?:[-*+•#>|]|\d{1,3}[.)])\s", re.MULTILINE)
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|again|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|thanks?|thank you|"
     r"alright|yeah?|yep|yes|sure|got it|(?:good|great|nice|fair) (?:idea|point|catch|call)|"
@@ -60,6 +64,11 @@ class Unit:
     def pasted(self) -> bool:
         """Whether it stands in a text so long that the user hardly typed it."""
         return "pasted" in self.cues
+
+
+def is_talk(text: str) -> bool:
+    """Whether a long message is one person's talk to the agent: of somebody who says "I", and without a list or a heading."""
+    return len(text) <= TALK_CHARS and bool(_SAYS_I.search(text)) and not _LISTED.search(text)
 
 
 def user_statements(turn: Turn) -> list[Statement]:
