@@ -14,8 +14,10 @@ from typing import Any
 
 import orjson
 
+from memoryd.daydream.quoted import asserted
+from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.daydream.render import EVIDENCE_KINDS, alias
-from memoryd.statements import read
+from memoryd.statements import language, lexicon, read
 from memoryd.text import keywords, one_line, shorten
 from memoryd.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 
@@ -30,6 +32,8 @@ MIN_SUPPORT = 0.25
 ESSENTIAL, USEFUL = 3, 2
 SURE = 0.75
 MIN_USER_SUPPORT = 0.5
+# With less than that it may still be the user's, in other words or another language; but something of it was said.
+MIN_REWORDED = 0.2
 # A line of tool output that holds so much of a statement is where it comes from, unless the user said as much of it.
 MIN_TOOL_SUPPORT = 0.6
 PREFIX = 5
@@ -68,6 +72,21 @@ _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _TOKEN = re.compile(r"[^\s\"'`“”‘’«»()\[\]{}<>,;!?。，；！？、（）]{1,200}")
 _CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
+
+
+# Words that a reader may use of its own accord; not the names of things that are chosen from, such as tools.
+_PLAIN_WORDS = (
+    BARE_WORDS | META_WORDS | OPENERS | frozenset(f"{lexicon.SYNONYMS} {lexicon.LIGHT} {lexicon.WEAK}".replace("-", " ").split())
+) - frozenset(lexicon.CHOICES.split())
+
+
+# Endings of ordinary words, where there is no list of them.
+_INFLECTED = {
+    "de": ("en", "ern", "eln", "st", "t", "e", "em", "er", "es", "ung", "heit", "keit", "lich", "ig", "isch"),
+    "fr": ("er", "ez", "e", "es", "ent", "tion", "ment", "oir", "ir", "s"),
+    "es": ("ar", "er", "ir", "a", "o", "as", "os", "es", "an", "en", "e"),
+    "pt": ("ar", "er", "ir", "a", "o", "as", "os", "es", "am", "em", "e"),
+}
 
 
 class InvalidAnswerError(ValueError):
@@ -259,13 +278,58 @@ def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Sour
 
 
 def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
-    """Whether the user's own turns among `turns` say all of a statement, and no tool output of the passage says it better."""
-    said = "\n".join(turn.text for turn in turns if source_of(turn) is Source.USER)[:LONGEST_READ]
-    share = support(content, said)
-    if share < MIN_USER_SUPPORT or _lacks_a_name(content, said, _folder(passage)) or _lacks_a_negation(content, polarity, said):
+    """Whether the user's own turns among `turns` say a statement, and nothing else of the passage says it better.
+
+    Names, hosts, commands, flags, numbers and negations must all be there; the rest may be said in other words. What the
+    user only asks or supposes is not said.
+    """
+    own = [turn for turn in turns if source_of(turn) is Source.USER]
+    said = asserted("\n".join(turn.text for turn in own)[:LONGEST_READ])
+    if not said or _lacks_a_name(content, said, _folder(passage)) or _lacks_a_negation(content, polarity, said):
         return False
+    share = support(content, said)
     by_tool = _best_line(content, _tool_lines(passage))
-    return by_tool < MIN_TOOL_SUPPORT or by_tool <= share
+    if by_tool >= MIN_TOOL_SUPPORT and by_tool > share:
+        return False
+    if _takes_a_word(content, f"{said} {_folder(passage)}", passage):
+        return False
+    return share >= MIN_USER_SUPPORT or _is_reworded(content, said, share, _said_before(own, passage))
+
+
+def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
+    """Whether a word of the statement, no plain one, was said by somebody else and not by the user: a lower-case name, say."""
+    code = language(content)
+    missing = {_stem(word) for word in keywords(content) if _may_be_a_name(word, code)} - stems(said)
+    if not missing:
+        return False
+    return any(missing & stems(text) for turn in (*passage.context, *passage.turns) for text in _foreign_texts(turn))
+
+
+def _may_be_a_name(word: str, code: str) -> bool:
+    """Whether a word of a statement in this language may be the name of a thing. Names of tools are written in Latin letters."""
+    if not word.isascii() or word in _PLAIN_WORDS:
+        return False
+    return code not in _INFLECTED or not word.endswith(_INFLECTED[code])
+
+
+def _foreign_texts(turn: Turn) -> tuple[str, ...]:
+    """What of a turn is not the user's: all, or the question that the user answers."""
+    return (turn.detail[:LONGEST_READ],) if source_of(turn) is Source.USER else (_words(turn)[:LONGEST_READ],)
+
+
+def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
+    """The lines of the agent that the user had before them."""
+    last = max((n for n, turn in enumerate(passage.turns) if any(turn is one for one in own)), default=0)
+    earlier = (*passage.context, *passage.turns[:last])
+    return [line for turn in earlier if turn.kind is TurnKind.ASSISTANT for line in turn.text[:LONGEST_READ].splitlines()]
+
+
+def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
+    """Whether the user laid something down that the statement says in other words or in another language."""
+    if not ORDER.search(said) or _best_line(content, before) > max(share, MIN_USER_SUPPORT):
+        return False
+    shared = stems(content) & stems(said)
+    return bool(shared) and (share >= MIN_REWORDED or language(content) != language(said))
 
 
 def _folder(passage: Passage) -> str:

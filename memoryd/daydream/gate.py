@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from memoryd.config import Settings
 from memoryd.daydream.agreed import as_agreed
 from memoryd.daydream.answer import restrain
 from memoryd.daydream.decided import refused
+from memoryd.daydream.quoted import asserted
 from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import Piece
 from memoryd.llm import extractor_folder, is_internal_text
-from memoryd.types import Candidate, Extraction, Refused, Turn, TurnKind
+from memoryd.types import Candidate, Extraction, Kind, Polarity, Refused, Source, Turn, TurnKind
 
 # For each turn of the user: a log that is read late is given what it would have been given turn by turn.
 MAX_CANDIDATES = 25
@@ -60,11 +62,20 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
         if problem:
             out.append(refused(candidate, problem))
         else:
-            good.append(restrain(as_agreed(candidate, turns)))
+            good.append(restrain(as_agreed(_as_asked(candidate), turns)))
     order = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))
     most = MAX_CANDIDATES * max(1, sum(turn.kind is TurnKind.USER for turn in turns))
     out += [refused(good[i], "over the limit") for i in order[most:]]
     return [good[i] for i in sorted(order[:most])], out
+
+
+def _as_asked(candidate: Candidate) -> Candidate:
+    """What the user only wonders or supposes binds nobody."""
+    binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
+    if candidate.source is not Source.USER or not binds or asserted(candidate.content):
+        return candidate
+    kind = Kind.FACT if candidate.kind in (Kind.RULE, Kind.PREFERENCE) else candidate.kind
+    return replace(candidate, kind=kind, polarity=Polarity.KNOW)
 
 
 def _problem(candidate: Candidate) -> str:

@@ -100,6 +100,7 @@ from memoryd.daydream.quoted_signs import (
     REPORT_WORDS,
     REPORTED,
     REQUEST,
+    REQUESTS,
     ROLE,
     SAID_BY_OTHERS,
     SAYS_ONESELF,
@@ -114,6 +115,7 @@ from memoryd.daydream.quoted_signs import (
     SPEECH,
     STATES,
     STATES_AT_END,
+    SUPPOSES,
     TAG,
     TELLS_SOURCE,
     THIS,
@@ -175,6 +177,20 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known)
     text = _without_reports(text, parts)
     text = _without_instructions(text, parts, is_instruction)
     return Spoken(_tidy(text), "\n".join(parts.quoted))
+
+
+def asserted(text: str) -> str:
+    """The sentences of a text that say or ask for something; not those that only wonder or suppose."""
+    return "\n".join(
+        sentence
+        for line in text.splitlines()
+        for sentence in SENTENCE.split(line)
+        if sentence.strip() and not SUPPOSES.match(sentence) and (not _is_question(sentence) or REQUESTS.search(sentence))
+    )
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip().rstrip("\"'”»」)").endswith(("?", "？"))
 
 
 def _is_guidance(text: str) -> bool:

@@ -490,3 +490,17 @@ WANT_WORDS = frozenset(
     "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
     "d après".split()
 )
+# A question that asks the agent to do something.
+REQUESTS = later(
+    r"\b(?:can|could|would|will|won't|may) (?:you|we|i)\b|\bplease\b|\bpls\b|\bbitte\b|\b(?:kannst|könntest|würdest|kannste|magst) du\b|\bkönn(?:en|ten) (?:sie|wir)\b|"
+    r"\b(?:peux|pourrais|veux)[- ]tu\b|\bpouvez[- ]vous\b|\b(?:puedes|podrías|podemos|por favor)\b|\b(?:você pode|pode|puoi|potresti)\b|\b(?:можешь|можете|мог бы|пожалуйста)\b|请|能不能|可以.{0,40}吗|"
+    r"(?:ください|くれ|もらえ|いただけ)|줄래|주세요|줘",
+    re.IGNORECASE,
+)
+# A sentence that only supposes something.
+SUPPOSES = later(
+    r"^\W*(?:and |but |so |now )?(?:suppose|supposing|imagine|assume|assuming|let['’]?s (?:say|assume|pretend)|say (?:we|i|you|somebody|someone)\b|pretend|what if|what would|"
+    r"would it|if (?:i|we|you|somebody|someone|they) (?:wrote|said|had|were|did|used|told|would)\b|"
+    r"angenommen|stell dir vor|nehmen wir an|gesetzt den fall|supposons|imagine|imagina|supongamos|pongamos|допустим|представь|предположим)\b|^\W*(?:假设|假如|如果我说|想象)",
+    re.IGNORECASE,
+)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoryd import offers
-from memoryd.daydream.answer import MIN_USER_SUPPORT, is_users, status_by_worth, support
+from memoryd.daydream.answer import MIN_REWORDED, is_users, status_by_worth, support
 from memoryd.daydream.keeping import Keeper, Outcome
 from memoryd.daydream.memo import short_hash
 from memoryd.daydream.reconcile import Action
@@ -206,7 +206,7 @@ class Settler:
         by_user = [place for place, turn in enumerate(turns) if turn.kind is TurnKind.USER and not turn.sidechain]
         for place in sorted(by_user, key=lambda place: turns[place].uuid not in cited):
             turn = turns[place]
-            if support(content, turn.text) < MIN_USER_SUPPORT:
+            if support(content, turn.text) < MIN_REWORDED:
                 continue
             near = tuple(turns[max(0, place - AROUND) : place + AROUND + 1])
             if is_users(content, polarity, [turn], Passage(near, cwd=origin.cwd)):

@@ -236,6 +236,16 @@ USERS = [
     ("Run the linter before pushing.", "Never run the linter before pushing.", "dont", False),
     ("Never run the linter before pushing.", "Run the linter before pushing.", "do", False),
     ("What do you think about queues?", "Use Redis for queues.", "do", False),
+    # In other words, or in another language.
+    ("Immer erst pnpm lint laufen lassen, bevor du committest!", "Always run pnpm lint before committing.", "do", True),
+    ("pls dont touch migrations/ without asking me first", "Do not change migrations/ without asking first.", "dont", True),
+    # A name in lower case that only the agent gives.
+    ("Always run the tests before you commit.", "Always run the tests with nosey before a commit.", "do", False),
+    ("Immer die Tests vor dem Commit laufen lassen.", "Immer die Tests mit nosey vor dem Commit laufen lassen.", "do", False),
+    # Asked or supposed only, unless it is asked of the agent.
+    ("Should we always run the linter before pushing?", "Always run the linter before pushing.", "do", False),
+    ("Suppose we always run the linter before pushing.", "Always run the linter before pushing.", "do", False),
+    ("Can you always run the linter before pushing?", "Always run the linter before pushing.", "do", True),
 ]
 
 
