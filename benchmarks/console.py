@@ -23,7 +23,7 @@ from urllib.parse import quote_plus, urlsplit
 
 from benchmarks.synthetic import Texts, fill
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import Settings, load_settings
+from memoryd.core.config import Settings, load_settings
 
 WAIT_SECONDS = 600.0
 IDLE_MS = 20.0

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.synthetic import fill
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import Settings, load_settings
+from memoryd.core.config import Settings, load_settings
 from memoryd.relay import send_hook
 
 ROOT = Path(__file__).parents[1]

@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
+from memoryd.core.protocols import FloatArray
+from memoryd.core.types import Kind, MemoryItem, Source
 from memoryd.daemon.process import SWITCH_SECONDS
-from memoryd.dream.pause import collector_paused
 from memoryd.dream.plan import Action
-from memoryd.dream.planner import make_plan
-from memoryd.protocols import FloatArray
-from memoryd.types import Kind, MemoryItem, Source
+from memoryd.dream.planner import collector_paused, make_plan
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PAUSE = 0.005

@@ -28,15 +28,13 @@ from typing import Any
 
 import numpy as np
 
-from memoryd.daydream.heuristic import HeuristicExtractor, cues
-from memoryd.daydream.heuristic import weights as weights_module
-from memoryd.daydream.heuristic.episodes import episodes
-from memoryd.daydream.heuristic.extractor import passage_units
-from memoryd.daydream.heuristic.score import BIAS, Weights
-from memoryd.daydream.heuristic.skipped import Skipped
-from memoryd.daydream.heuristic.units import Unit
+from memoryd.core.types import Passage, Status, Turn
+from memoryd.daydream.offline import HeuristicExtractor, cues
+from memoryd.daydream.offline import weights as weights_module
+from memoryd.daydream.offline.reader import Skipped, passage_units
+from memoryd.daydream.offline.sentences import episodes
+from memoryd.daydream.offline.units import BIAS, Unit, Weights
 from memoryd.daydream.transcript import ReadLimits, read_all
-from memoryd.types import Passage, Status, Turn
 
 RIDGE = 12.0
 MATCH = 0.5

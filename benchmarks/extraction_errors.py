@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.extraction import Session, load_scorer, load_sessions, predict
-from memoryd.daydream.heuristic.cues import AGENT_NOISE, USER_NOISE
-from memoryd.daydream.heuristic.score import DEFAULT
-from memoryd.daydream.heuristic.sentences import size
+from memoryd.daydream.offline.cues import AGENT_NOISE, USER_NOISE
+from memoryd.daydream.offline.sentences import size
+from memoryd.daydream.offline.units import DEFAULT
 
 SAMPLES = 2_000
 SEED = 7

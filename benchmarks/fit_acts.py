@@ -1,7 +1,7 @@
 """Fits the offline reader's judge of acts of memory, and measures it on sentences that it was not fitted on.
 
     python -m benchmarks.fit_acts            ten folds: what rules, judge and both do, by kind of writing
-    python -m benchmarks.fit_acts --write    fit on all sentences and write memoryd/daydream/heuristic/acts.npy
+    python -m benchmarks.fit_acts --write    fit on all sentences and write memoryd/daydream/offline/acts.npy
 
 The sentences are those of benchmarks/acts.txt: one a line, + for an act of memory, - for what is meant for the moment.
 """
@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.extraction import regress
-from memoryd.daydream.heuristic.acts import acts_of
-from memoryd.daydream.heuristic.judge import WEIGHTS
-from memoryd.daydream.heuristic.sentences import statements
+from memoryd.daydream.offline.acts import acts_of
+from memoryd.daydream.offline.reader import WEIGHTS
+from memoryd.daydream.offline.sentences import statements
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.text import CJK
 

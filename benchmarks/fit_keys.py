@@ -1,4 +1,4 @@
-"""Fit the weights for memories with keys in memoryd/router/relevance.json, on prompts in other words than the facts.
+"""Fit the weights for memories with keys in memoryd/retrieval/relevance.json, on prompts in other words than the facts.
 
     python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.86] [--write]
 
@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fit_relevance import fit
-from memoryd.config import Settings
+from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
-from memoryd.recall.inject import PROMPT_CHARACTERS, PROMPT_MARGIN
-from memoryd.router.relevance import (
+from memoryd.recall.injection import PROMPT_CHARACTERS, PROMPT_MARGIN
+from memoryd.retrieval.relevance import (
     FEATURES_OF,
     FORMAT,
     WEIGHTS_FILE,

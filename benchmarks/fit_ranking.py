@@ -1,4 +1,4 @@
-"""Fit the weights of turns in memoryd/router/late.json by coordinate search.
+"""Fit the weights of turns in memoryd/retrieval/late.json by coordinate search.
 
     python benchmarks/fit_ranking.py DATA [--benchmark locomo] [--homes DIR] [--seed 0] [--write]
 
@@ -26,10 +26,18 @@ from memeval.benchmarks.opening import open_benchmark
 from memeval.providers.memoryd import PROJECT, MemorydProvider
 from memeval.registry import Catalog
 from memeval.types import Case, QuestionType
-from memoryd import ranking
-from memoryd.router.fusion import z_scores
-from memoryd.router.late import FEATURES, FORMAT, WEIGHTS_FILE, Z_FEATURES, LateWeights, late_scores, load_late_weights
-from memoryd.types import Query
+from memoryd.core.types import Query
+from memoryd.retrieval import ranking
+from memoryd.retrieval.late_interaction import (
+    FEATURES,
+    FORMAT,
+    WEIGHTS_FILE,
+    Z_FEATURES,
+    LateWeights,
+    late_scores,
+    load_late_weights,
+)
+from memoryd.retrieval.scoring import z_scores
 
 Array = NDArray[np.float64]
 STEPS = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Fit the weights for memories without keys in memoryd/router/relevance.json on a corpus of labelled sessions.
+"""Fit the weights for memories without keys in memoryd/retrieval/relevance.json on a corpus of labelled sessions.
 
     python benchmarks/fit_relevance.py CORPUS [--write] [--seed 0]
 
@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
-from memoryd.router.relevance import FEATURES_OF, FORMAT, WEIGHTS_FILE, is_foreign, item_terms, overlap_of, stem, term_weights
+from memoryd.retrieval.relevance import FEATURES_OF, FORMAT, WEIGHTS_FILE, is_foreign, item_terms, overlap_of, stem, term_weights
 
 Array = NDArray[np.float64]
 FOLDS = 7

@@ -19,9 +19,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from memoryd.embed.bundled import SENTENCE_FOLDER, TOKEN_FOLDER, bundled_folder
 from memoryd.embed.late import LATE_GRAPH
-from memoryd.embed.onnx import SENTENCE_GRAPH
+from memoryd.embed.onnx import SENTENCE_FOLDER, SENTENCE_GRAPH, TOKEN_FOLDER, bundled_folder
 
 LAYERS, HEADS, WIDTH = 12, 12, 384
 EPSILON = 1e-12

@@ -23,18 +23,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoryd.config import load_settings
-from memoryd.daydream.keeping import Keeper, Outcome
+from memoryd.core.config import load_settings
+from memoryd.core.errors import ModelError
+from memoryd.core.types import Candidate, Completion, Kind, LinkType, MemoryItem, Message, Passage, Source, Usage
 from memoryd.daydream.reconcile import Action as Kept
-from memoryd.dream.limits import DEFAULTS, DreamLimits
-from memoryd.dream.plan import Action, Plan
+from memoryd.daydream.reconcile import Keeper, Outcome
+from memoryd.dream.plan import DEFAULTS, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.errors import ModelError
 from memoryd.service import Orchestrator, comparer_for
 from memoryd.statements import Comparer
 from memoryd.testing import FakeClock
-from memoryd.types import Candidate, Completion, Kind, LinkType, MemoryItem, Message, Passage, Source, Usage
 
 RELATIONS = ("same", "refines", "replaces", "contradicts", "different")
 SOURCES = {"user": Source.USER, "assistant": Source.AGENT_STEP}

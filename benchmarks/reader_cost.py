@@ -14,8 +14,8 @@ import statistics
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoryd.config import Settings
-from memoryd.daydream.draft import requests
+from memoryd.core.config import Settings
+from memoryd.daydream.pipeline import requests
 from memoryd.text import token_count
 
 

@@ -21,13 +21,13 @@ import numpy as np
 
 from benchmarks.fit_keys import FORMS
 from benchmarks.fit_relevance import GENERIC
-from memoryd.clock import SystemClock
-from memoryd.config import Settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings
+from memoryd.core.types import Hit, Kind, MemoryItem, Query
 from memoryd.embed import make_embedder, make_encoder
-from memoryd.recall.inject import PROMPT_CANDIDATES, PROMPT_CHARACTERS, PROMPT_MARGIN, worth_asking
-from memoryd.recall.selection import divide
+from memoryd.recall.governance import divide
+from memoryd.recall.injection import PROMPT_CANDIDATES, PROMPT_CHARACTERS, PROMPT_MARGIN, worth_asking
 from memoryd.service import Orchestrator
-from memoryd.types import Hit, Kind, MemoryItem, Query
 
 FIRST = 3
 

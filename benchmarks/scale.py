@@ -30,14 +30,14 @@ import orjson
 from benchmarks import synthetic
 from benchmarks.transcript import MB, Log, write_log
 from memoryd.client import Client, ensure_daemon
-from memoryd.clock import SystemClock
-from memoryd.config import Settings, load_settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings, load_settings
+from memoryd.core.files import write_atomic
+from memoryd.core.state import State
 from memoryd.daydream.pipeline import DayDream
 from memoryd.embed import make_embedder, make_encoder, warm
-from memoryd.files import write_atomic
 from memoryd.relay import send_hook
 from memoryd.service import Orchestrator
-from memoryd.state import State
 
 QUERIES = 120
 WARM_UP = 15

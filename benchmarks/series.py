@@ -24,10 +24,10 @@ from typing import Any
 import orjson
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.types import Kind, MemoryItem, Polarity, Source, Turn, TurnKind
 from memoryd.daydream.transcript import read_all
 from memoryd.testing import FakeClock
-from memoryd.types import Kind, MemoryItem, Polarity, Source, Turn, TurnKind
 
 LINE = re.compile(r"- \[(mem_[0-9a-f]{12})\] \([^)]*\) (.*)")
 MOST_PROMPTS = 12

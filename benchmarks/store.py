@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.synthetic import Texts
-from memoryd.clock import SystemClock
-from memoryd.paths import Paths
+from memoryd.core.clock import SystemClock
+from memoryd.core.paths import Paths
+from memoryd.core.types import Query
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.types import Query
 
 WRITES = 200
 

@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from memoryd.clock import SystemClock
-from memoryd.config import Settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings
+from memoryd.core.protocols import Embedder, FloatArray, QueryTokens, TokenEncoder
+from memoryd.core.types import Kind, MemoryItem
 from memoryd.embed import make_embedder, make_encoder
-from memoryd.protocols import Embedder, FloatArray, QueryTokens, TokenEncoder
 from memoryd.service import Orchestrator
-from memoryd.types import Kind, MemoryItem
 
 SYLLABLES = "ba co di fu ge ha ir jo ka le mi no pa qu ro sa te un va we xi yo za chi tor mer lin pad sto".split()
 TOOLS = "pnpm pytest docker postgres redis webpack ruff cargo gradle kafka nginx terraform".split()

@@ -21,9 +21,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from memoryd.core.protocols import FloatArray
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.protocols import FloatArray
-from memoryd.router.relevance import is_foreign
+from memoryd.retrieval.relevance import is_foreign
 from memoryd.statements.classifier import ORDER, WEIGHTS_FILE, Model
 from memoryd.statements.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
 from memoryd.statements.comparer import weighed

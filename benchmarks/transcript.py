@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from benchmarks.synthetic import START, Texts
+from memoryd.core.state import Cursor
 from memoryd.daydream.transcript import read_transcript
-from memoryd.state import Cursor
 
 MB = 1_000_000
 TURN_LINES = 8

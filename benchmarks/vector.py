@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.protocols import FloatArray
+from memoryd.core.types import MemoryItem, Query
 from memoryd.embed import make_embedder, warm
-from memoryd.protocols import FloatArray
 from memoryd.stores.hnsw import hnsw_available
 from memoryd.stores.vector import MATRIX_BYTES, VectorStore
-from memoryd.types import MemoryItem, Query
 
 DIMENSIONS = 384
 CLUSTERS = 200

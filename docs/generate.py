@@ -26,7 +26,7 @@ from memoryd.api.parameters import parameters  # noqa: E402
 from memoryd.api.registry import Operation, Tool, operations, tools  # noqa: E402
 from memoryd.cli.app import app  # noqa: E402
 from memoryd.cli.root import EXIT_CODES, cli  # noqa: E402
-from memoryd.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
+from memoryd.core.config import ENV_PREFIX, KEYS, Settings, setting_names  # noqa: E402
 from tests.test_layers import LAYERS, SEPARATE  # noqa: E402
 
 WIDTH = 78

@@ -19,7 +19,7 @@ def _real_git_dir(dot_git):
 
 
 def project_key(cwd):
-    """Real path of the git common directory of `cwd`, else of `cwd`: the rule of memoryd.project.find_git."""
+    """Real path of the git common directory of `cwd`, else of `cwd`: the rule of memoryd.core.project.find_git."""
     start = folder = os.path.realpath(cwd)
     while True:
         dot_git = os.path.join(folder, ".git")

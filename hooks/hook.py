@@ -54,7 +54,7 @@ class BusyError(Exception):
 
 
 def home_folder(env):
-    """Where memoryd keeps everything: the same rule as memoryd.config.find_home."""
+    """Where memoryd keeps everything: the same rule as memoryd.core.config.find_home."""
     chosen = env.get("MEMORYD_HOME") or env.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
     return os.path.abspath(os.path.expanduser(chosen))
 
@@ -144,7 +144,7 @@ def event_record(env, body):
 
 
 def is_login(name):
-    """Whether a variable of the client says how it logs in: the same rule as memoryd.llm.logins.is_login."""
+    """Whether a variable of the client says how it logs in: the same rule as memoryd.llm.claude.is_login."""
     return name in LOGIN_NAMES or name.startswith(LOGIN_PREFIXES)
 
 

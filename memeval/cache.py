@@ -19,8 +19,8 @@ from typing import Any
 
 from memeval.calls import Budget, RetryPolicy, Stop, with_retries
 from memeval.protocols import Model
-from memoryd.files import write_atomic
-from memoryd.types import Completion, Message, Usage
+from memoryd.core.files import write_atomic
+from memoryd.core.types import Completion, Message, Usage
 
 
 class Account:

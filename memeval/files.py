@@ -1,4 +1,4 @@
-"""What runs need of files beyond `memoryd.files`: lines that are appended whole, and the lock that keeps runners apart.
+"""What runs need of files beyond `memoryd.core.files`: lines that are appended whole, and the lock that keeps runners apart.
 
 An appended line is there whole after a kill -9, or not at all once the next one is appended.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from memeval.errors import RunError
-from memoryd.files import try_lock
+from memoryd.core.files import try_lock
 
 RETRY_SECONDS = 0.02
 

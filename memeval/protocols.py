@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from memeval.calls import Stop
 from memeval.types import EMPTY, Answer, Case, Question, Retrieved, Score, SearchRequest, Session
-from memoryd.types import Completion, Message
+from memoryd.core.types import Completion, Message
 
 
 class Benchmark(Protocol):

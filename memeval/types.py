@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from memoryd import __version__
-from memoryd.config import Settings, daemon_environment
+from memoryd.core.config import Settings, daemon_environment
+from memoryd.core.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError
+from memoryd.core.files import make_private_dir, try_lock
+from memoryd.core.paths import Paths
 from memoryd.daemon.endpoint import Endpoint, connect, holder_pid, read_endpoint
-from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError
-from memoryd.files import make_private_dir, try_lock
-from memoryd.paths import Paths
 
 CALL_SECONDS = 30.0
 PING_SECONDS = 1.0

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.db import Database
+from memoryd.core.errors import MemorydError
+from memoryd.core.files import read_tail, try_lock
 from memoryd.daemon.endpoint import daemons_of
-from memoryd.db import Database
 from memoryd.dream.journal import Journal, Step
-from memoryd.errors import MemorydError
-from memoryd.files import read_tail, try_lock
 
 LOW_DISK_BYTES = 500 * 2**20
 OLD_CLIENT = (2, 0, 0)

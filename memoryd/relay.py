@@ -7,10 +7,10 @@ import socket
 import threading
 from typing import IO
 
-from memoryd.config import OPTION_PREFIX
+from memoryd.core.config import OPTION_PREFIX
+from memoryd.core.errors import DaemonUnavailable
+from memoryd.core.paths import Paths
 from memoryd.daemon.endpoint import connect, read_endpoint
-from memoryd.errors import DaemonUnavailable
-from memoryd.paths import Paths
 
 CONNECT_SECONDS = 5.0
 HOOK_SECONDS = 5.0

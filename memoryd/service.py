@@ -18,25 +18,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memoryd import candidates
-from memoryd.config import Settings
+from memoryd.core import candidates
+from memoryd.core.config import Settings
+from memoryd.core.errors import EmbeddingError, NotFoundError
+from memoryd.core.files import remove_stale_temporaries
+from memoryd.core.ledger import Ledger
+from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
+from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.errors import EmbeddingError, NotFoundError
-from memoryd.files import remove_stale_temporaries
-from memoryd.handwork import HandWork, merged_from
-from memoryd.indexer import BackgroundIndexer, DerivedIndex, IndexHealth, MeaningIndex, T, bring_in_step
-from memoryd.late import LateIndex
-from memoryd.ledger import Ledger
-from memoryd.protocols import Clock, Embedder, FloatArray, TokenEncoder
-from memoryd.ranking import Ranker, Sources
+from memoryd.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
+from memoryd.manual_edits import HandWork, merged_from
+from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.statements import RULES, Comparer, Comparison, Said
-from memoryd.stores.browse import key_of, parse_key
-from memoryd.stores.graph import GraphStore
-from memoryd.stores.graph_around import Surroundings
+from memoryd.stores.fulltext import key_of, parse_key
+from memoryd.stores.graph import GraphStore, Surroundings
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
-from memoryd.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 
 log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from memoryd.errors import ModelError
-from memoryd.protocols import FloatArray, QueryTokens
+from memoryd.core.errors import ModelError
+from memoryd.core.protocols import FloatArray, QueryTokens
+from memoryd.core.types import Completion, Message, Usage
 from memoryd.text import token_count, words
-from memoryd.types import Completion, Message, Usage
 
 
 class FakeClock:

@@ -39,7 +39,7 @@ SEPARATE = {
     "memeval": [{"benchmarks", "providers", "judges", "metrics", "stats", "models"}],
 }
 MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.models", "memeval.claudecode", "memeval.console")
-SHARED = ("memoryd.types", "memoryd.files", "memoryd.errors")
+SHARED = ("memoryd.core.types", "memoryd.core.files", "memoryd.core.errors")
 """What both packages are built on: values of model calls, durable files, the root of errors."""
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
                 "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "pydantic", "snowballstemmer", "rich",

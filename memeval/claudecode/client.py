@@ -24,8 +24,8 @@ from memeval.claudecode.processes import Finished, Processes
 from memeval.claudecode.sandbox import State
 from memeval.errors import ConfigError, DependencyError
 from memeval.types import EMPTY
-from memoryd.llm.claude_llm import usage_of
-from memoryd.types import Usage
+from memoryd.core.types import Usage
+from memoryd.llm.claude import usage_of
 
 SHOWN = 300
 _LOGIN = re.compile(

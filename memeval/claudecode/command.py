@@ -30,7 +30,7 @@ from memeval.run.engine import count_spent
 from memeval.run.settings import Selection, Shard
 from memeval.specs import parse_yaml
 from memeval.types import EMPTY
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 
 GRID_MODELS = ("claude-haiku-4-5", "claude-sonnet-5-5", "claude-opus-5-5")
 

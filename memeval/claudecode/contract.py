@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from memeval.run.settings import Selection
 from memeval.types import EMPTY, Question, Score, Session
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 
 class Arm(StrEnum):

@@ -17,10 +17,10 @@ from memeval.claudecode.sandbox import State
 from memeval.errors import ConfigError, ProviderError
 from memeval.types import EMPTY
 from memoryd.client import Client
-from memoryd.config import HOME, Settings, check_name, daemon_environment, parse_value
-from memoryd.errors import ConfigError as SettingError
-from memoryd.errors import DaemonError, MemorydError
-from memoryd.paths import Paths
+from memoryd.core.config import HOME, Settings, check_name, daemon_environment, parse_value
+from memoryd.core.errors import ConfigError as SettingError
+from memoryd.core.errors import DaemonError, MemorydError
+from memoryd.core.paths import Paths
 
 PAUSE_SECONDS = 0.05
 WARM_SECONDS = 60.0

@@ -28,7 +28,7 @@ from memeval.run import engine
 from memeval.run.checkpoint import Run
 from memeval.run.progress import Progress
 from memeval.stats import Comparison
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:

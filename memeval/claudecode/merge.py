@@ -27,7 +27,7 @@ from memeval.run.merge import check_judged, check_several, check_shards, create_
 from memeval.run.plan import RunContext
 from memeval.run.settings import Settings, Shard
 from memeval.types import Phase
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 _FREE = ("data", "cache")
 """What may differ between the commands of shards: where their data lay (their hashes are compared), and who paid."""

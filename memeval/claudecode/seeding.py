@@ -23,8 +23,8 @@ from memeval.errors import ConfigError, RunError
 from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
 from memeval.types import Session, Turn
-from memoryd.paths import Paths
-from memoryd.project import ProjectRegistry
+from memoryd.core.paths import Paths
+from memoryd.core.project import ProjectRegistry
 
 CLOSING = "Thank you, that is all for this time."
 """The prompt that is added to a replayed conversation, the same in every arm."""

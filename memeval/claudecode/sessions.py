@@ -39,9 +39,9 @@ from memeval.results.codec import score_from_json, score_to_json, usage_from_jso
 from memeval.results.store import RunStore
 from memeval.text import estimate_tokens
 from memeval.types import EMPTY, Phase, Retrieved, Score
-from memoryd.files import write_atomic
-from memoryd.paths import Paths
-from memoryd.types import Usage
+from memoryd.core.files import write_atomic
+from memoryd.core.paths import Paths
+from memoryd.core.types import Usage
 
 TRANSIENT = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.NETWORK, ErrorKind.PLUGIN})
 FATAL = frozenset({ErrorKind.LOGIN, ErrorKind.MODEL, ErrorKind.CLIENT})

@@ -49,7 +49,7 @@ from memeval.run.progress import Ended, Progress
 from memeval.run.result import without_secrets
 from memeval.run.settings import Selection, Settings
 from memeval.types import EMPTY, Phase, Retrieved, Score
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 IMPORTED = "history"
 """Part of the ingest record for a history that was imported at once."""

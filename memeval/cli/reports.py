@@ -20,7 +20,7 @@ from memeval.report.runs import load_run, load_runs
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
 from memeval.report.terminal import print_json, print_table, tell
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 
 
 def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:

@@ -22,7 +22,7 @@ from memeval.report.runs import QuestionResult, RunResult
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, types_table
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
-from memoryd.errors import InputError, NotFoundError
+from memoryd.core.errors import InputError, NotFoundError
 
 PAGE_SIZE = 50
 LEDGER_LINES = 20

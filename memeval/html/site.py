@@ -14,7 +14,7 @@ from memeval.html.run_page import run_page
 from memeval.report.ledger import result_files
 from memeval.report.runs import RunResult, light, read_run
 from memeval.results.files import ResultsDir
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 
 FOLDER = "html"
 

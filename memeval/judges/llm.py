@@ -23,7 +23,7 @@ from memeval.judges.verdict import yes_or_no
 from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Model
 from memeval.types import Answer, Question, QuestionType, Score
-from memoryd.types import Completion
+from memoryd.core.types import Completion
 
 MAX_TOKENS = 512
 _METRICS = {"longmemeval": "longmemeval_accuracy", "locomo": "locomo_llm_accuracy"}

@@ -22,7 +22,7 @@ from memeval.judges.llm import PromptedJudge
 from memeval.judges.verdict import grade, json_score
 from memeval.prompts import Prompt, find_prompt
 from memeval.types import Answer, Question, QuestionType, Score
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 ORDERED = "event_ordering"
 MOST_LINES = 100

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:

@@ -23,8 +23,8 @@ from memeval import registry
 from memeval.errors import DependencyError, ModelError
 from memeval.models.options import check_options
 from memeval.protocols import Model
-from memoryd.llm.claude_llm import usage_of
-from memoryd.types import Completion, Message
+from memoryd.core.types import Completion, Message
+from memoryd.llm.claude import usage_of
 
 FLAGS = (
     *("-p", "--output-format", "json", "--max-turns", "1", "--tools", ""),

@@ -23,7 +23,7 @@ from memeval.models.options import check_options
 from memeval.prompts import MEMORIES, QUESTION, tagged
 from memeval.protocols import Model
 from memeval.text import content_stems, estimate_tokens, sentences
-from memoryd.types import Completion, Message, Usage
+from memoryd.core.types import Completion, Message, Usage
 
 REFUSAL = "No information available"
 """LoCoMo's own words, which its official score knows."""

@@ -20,9 +20,9 @@ from memeval.models.prices import Price
 from memeval.protocols import Model
 from memeval.text import estimate_tokens
 from memeval.types import EMPTY
-from memoryd import errors as product
-from memoryd import openai_api
-from memoryd.types import Completion, Message, Usage
+from memoryd.core import errors as product
+from memoryd.core import openai_api
+from memoryd.core.types import Completion, Message, Usage
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -16,7 +16,7 @@ from memeval import registry
 from memeval.errors import ConfigError, ModelError
 from memeval.protocols import Model
 from memeval.text import estimate_tokens
-from memoryd.types import Completion, Message, Usage
+from memoryd.core.types import Completion, Message, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from memeval.errors import ConfigError
-from memoryd.types import Message
+from memoryd.core.types import Message
 
 FOLDER = Path(__file__).parent
 REQUIRED = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from memeval.errors import ProviderError
 from memeval.protocols import Model
-from memoryd.types import Message
+from memoryd.core.types import Message
 
 _JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
 

@@ -32,15 +32,15 @@ from memeval.providers.ranking import best
 from memeval.providers.times import with_times
 from memeval.providers.vectors import TextEmbedder, Vectors
 from memeval.types import Retrieved, SearchRequest, Session
-from memoryd.clock import SystemClock
-from memoryd.config import Settings, setting_names, with_flags
-from memoryd.daydream.extractors import choose, make_llm
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings, setting_names, with_flags
+from memoryd.core.errors import MemorydError
+from memoryd.core.protocols import LLM, Embedder, FloatArray, QueryTokens, TokenEncoder
+from memoryd.core.types import USER_TAG, Evidence, Hit, Kind, MemoryItem, Query, Source
 from memoryd.daydream.key_writer import with_keys
+from memoryd.daydream.readers import choose, make_llm
 from memoryd.embed import make_embedder, make_encoder
-from memoryd.errors import MemorydError
-from memoryd.protocols import LLM, Embedder, FloatArray, QueryTokens, TokenEncoder
 from memoryd.service import Orchestrator
-from memoryd.types import USER_TAG, Evidence, Hit, Kind, MemoryItem, Query, Source
 
 OPEN_SCOPES = 4
 EMBED_CHARACTERS = 480

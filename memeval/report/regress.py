@@ -15,7 +15,7 @@ from memeval.errors import ConfigError, RunError, UnknownRunError
 from memeval.report.compare import Row, RunComparison, compare
 from memeval.report.runs import RunResult, ledger_file, load_run
 from memeval.results.files import ResultsDir
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 
 ALPHA = 0.05
 

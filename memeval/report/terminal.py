@@ -23,7 +23,7 @@ from rich.table import Table
 
 from memeval.calls import Stop
 from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
-from memoryd.errors import StoreError
+from memoryd.core.errors import StoreError
 
 UNWRAPPED = 20
 """Cells of up to so many characters stay on one line."""

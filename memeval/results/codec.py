@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memeval.types import Answer, Question, QuestionType, Retrieved, Score
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 
 def dumps(value: Any) -> str:

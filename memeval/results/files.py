@@ -17,7 +17,7 @@ from typing import Any
 
 from memeval.errors import ConfigError, RunError, UnknownRunError
 from memeval.files import append_line
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 from memeval.results.store import RunStore
 
 SCHEMA_VERSION = 1

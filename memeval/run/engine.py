@@ -27,7 +27,7 @@ from memeval.run.checkpoint import ORDER, Run, now
 from memeval.run.progress import Progress
 from memeval.run.settings import Settings
 from memeval.types import Phase
-from memoryd.files import write_atomic
+from memoryd.core.files import write_atomic
 
 Item = TypeVar("Item")
 AnySubject = TypeVar("AnySubject", bound="Subject")

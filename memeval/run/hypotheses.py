@@ -20,7 +20,7 @@ from memeval.run.plan import RunContext, choose_questions, make_judges, make_pla
 from memeval.run.provider_subject import ProviderSubject
 from memeval.run.settings import Settings
 from memeval.types import Answer, Phase
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 MISSING = "the file has no hypothesis for this question"
 

@@ -34,7 +34,7 @@ from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_
 from memeval.specs import IngestionMode
 from memeval.text import estimate_tokens
 from memeval.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 BULK = 50
 """Sessions in one call, so that a checkpoint is never far away."""

@@ -32,7 +32,7 @@ from memeval.run.result import about_run, result_of, without_secrets
 from memeval.run.settings import OPTIONS, Settings
 from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import EMPTY, Case, Phase, Question, Retrieved
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 MODEL_THREADS = 4
 LOCAL_CASES = 2

@@ -21,7 +21,7 @@ from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.checkpoint import Run
 from memeval.run.phases import sizes
 from memeval.types import EMPTY, Phase, QuestionType
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 SHOWN_TEXT = 500
 """Characters of a retrieved piece that the result file keeps."""

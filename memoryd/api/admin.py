@@ -12,13 +12,13 @@ from memoryd import __version__
 from memoryd.api.parameters import Nothing, count, path, request, text
 from memoryd.api.registry import Caller, Tool, operation
 from memoryd.api.sessions import run_totals
-from memoryd.clock import to_iso
-from memoryd.errors import InputError
-from memoryd.files import read_tail
+from memoryd.core.clock import to_iso
+from memoryd.core.errors import InputError
+from memoryd.core.files import read_tail
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.state import Job, Run
+    from memoryd.core.state import Job, Run
 
 RECENT_RUNS = 200
 SHOWN_SESSIONS = 10
@@ -61,8 +61,7 @@ class Health(TypedDict):
 )
 def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
     """Say what memory holds and whether it works."""
-    from memoryd.daydream.extractors import choose
-    from memoryd.daydream.readers import PROBLEM, reader_line, spending
+    from memoryd.daydream.readers import PROBLEM, choose, reader_line, spending
 
     health = runtime.service.health()
     jobs = _waiting(runtime)
@@ -159,8 +158,8 @@ class Queue(TypedDict):
 @operation(ReadSessions, Queue)
 def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Queue:
     """Ask for a day dream of a transcript, or of every known session that has gained text."""
-    from memoryd.daydream.opening import is_log
     from memoryd.daydream.readers import wake
+    from memoryd.daydream.transcript import is_log
 
     if request.transcript:
         path = Path(request.transcript)
@@ -186,7 +185,7 @@ class Jobs(Queue):
 @operation(Nothing, Jobs)
 def jobs(runtime: Runtime, request: Nothing, caller: Caller) -> Jobs:
     """List day dreams that wait, for progress displays; those of sessions that go on and gather text are not among them."""
-    from memoryd.state import GATHERING
+    from memoryd.core.state import GATHERING
 
     jobs = _waiting(runtime)
     ready = [job for job in jobs if not job.error and job.reason != GATHERING]
@@ -231,8 +230,8 @@ class WrittenKeys(TypedDict):
 @operation(WriteKeys, WrittenKeys)
 def write_keys(runtime: Runtime, request: WriteKeys, caller: Caller) -> WrittenKeys:
     """Let the reader's model write keys for the next few memories without any; `after` is the `next` of the call before."""
-    from memoryd.daydream.extractors import choose, make_llm, models_of
     from memoryd.daydream.key_writer import KeyWriter
+    from memoryd.daydream.readers import choose, make_llm, models_of
 
     models = models_of(runtime.settings)
     if not models:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from memoryd.core.protocols import Clock
+from memoryd.core.types import EPOCH
 from memoryd.daydream.costs import expected
-from memoryd.protocols import Clock
-from memoryd.types import EPOCH
 
 VALID = timedelta(minutes=10)
 DIGITS = 6

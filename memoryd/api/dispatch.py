@@ -18,27 +18,26 @@ from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
 from memoryd.api.runtime import Runtime
 from memoryd.api.settings import AT_START
-from memoryd.codec import is_id
-from memoryd.config import CLIENT_MARK, IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.core.codec import is_id
+from memoryd.core.config import CLIENT_MARK, IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.core.errors import ConfigError, InputError
+from memoryd.core.files import write_atomic
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.protocols import Clock
+from memoryd.core.state import Job, State
 from memoryd.daemon.contract import Slot
 from memoryd.daemon.watch import MemoryWatcher
-from memoryd.daydream.extractors import CLAUDE, models_of
-from memoryd.daydream.gate import is_excluded
-from memoryd.daydream.keeping import Keeper
+from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.pipeline import DayDream
-from memoryd.daydream.readers import PROBLEM, wake
+from memoryd.daydream.readers import CLAUDE, PROBLEM, models_of, wake
+from memoryd.daydream.reconcile import Keeper
 from memoryd.daydream.transcript import blind_cursor
-from memoryd.dream.planning import Planning
+from memoryd.dream.planner import Planning
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
-from memoryd.errors import ConfigError, InputError
-from memoryd.files import write_atomic
-from memoryd.llm.logins import Logins, login_of
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock
-from memoryd.recall.inject import Injector, hook_output
+from memoryd.llm.claude import Logins, login_of
+from memoryd.recall.injection import Injector, hook_output
 from memoryd.service import EVERY_PROJECT, Orchestrator
-from memoryd.state import Job, State
 
 log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0

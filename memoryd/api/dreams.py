@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 
 from memoryd.api.parameters import ALL, count, flag, memory_id, request, text, texts
 from memoryd.api.registry import Caller, Shown, Tool, operation
-from memoryd.codec import is_id, item_to_dict
+from memoryd.core.codec import is_id, item_to_dict
+from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.types import MemoryItem, Scope, Status
 from memoryd.daemon.contract import Slot
-from memoryd.errors import InputError, NotFoundError
-from memoryd.types import MemoryItem, Scope, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -372,14 +372,14 @@ def _belongs(item: MemoryItem, project: str) -> bool:
 
 
 def _change(change: Change, lines: bool = False) -> dict[str, Any]:
-    from memoryd.dream.lines import file_lines
+    from memoryd.dream.journal import file_lines
 
     shown = _diff(change.id, change.stage, change.action.value, change.reason, change.group, change.before, change.after)
     return shown | ({"lines": file_lines(change.before, change.after)} if lines else {})
 
 
 def _record(record: Record, lines: bool = False) -> dict[str, Any]:
-    from memoryd.dream.lines import file_lines
+    from memoryd.dream.journal import file_lines
 
     shown = _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)
     return shown | ({"lines": file_lines(record.before, record.after)} if lines else {})

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from memoryd.api.memories import project_parameter
 from memoryd.api.parameters import choices, count, request, text
 from memoryd.api.registry import Caller, operation
-from memoryd.codec import item_to_dict
-from memoryd.types import LinkType, Query, Status
+from memoryd.core.codec import item_to_dict
+from memoryd.core.types import LinkType, Query, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.stores.graph_around import Spot
+    from memoryd.stores.graph import Spot
 
 SHOWN = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
 DEEPEST = 2

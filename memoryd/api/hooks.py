@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.api.reviews import count_waiting, last_look
-from memoryd.clock import from_iso
-from memoryd.config import OPTION_PREFIX, Settings, load_settings
-from memoryd.daydream.extractors import choose
-from memoryd.daydream.gate import is_excluded
-from memoryd.daydream.readers import reader_line, spending, untold_problem
-from memoryd.errors import ConfigError
-from memoryd.project import ProjectRegistry, name_of
-from memoryd.protocols import Clock
-from memoryd.recall.inject import Injector, SessionEvent, hook_output
+from memoryd.core.clock import from_iso
+from memoryd.core.config import OPTION_PREFIX, Settings, load_settings
+from memoryd.core.errors import ConfigError
+from memoryd.core.project import ProjectRegistry, name_of
+from memoryd.core.protocols import Clock
+from memoryd.core.state import State
+from memoryd.core.types import EPOCH, Project
+from memoryd.daydream.admission import is_excluded
+from memoryd.daydream.readers import choose, reader_line, spending, untold_problem
+from memoryd.recall.injection import Injector, SessionEvent, hook_output
 from memoryd.service import Orchestrator
-from memoryd.state import State
-from memoryd.types import EPOCH, Project
 
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
 _BEGINS = frozenset({"startup", "resume", ""})

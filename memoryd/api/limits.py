@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memoryd.errors import InputError
-from memoryd.types import RESERVED_TAGS, Candidate, MemoryItem, Source, Trust
+from memoryd.core.errors import InputError
+from memoryd.core.types import RESERVED_TAGS, Candidate, MemoryItem, Source, Trust
 
 MODEL_CONFIDENCE = 0.8
 _PROTECTED = frozenset({"content", "kind", "polarity", "scope", "confidence", "valid_to"})
@@ -32,7 +32,7 @@ def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -
 
     Nothing of what the user said or pinned, no rule, no other project, no more confidence, no end in the future.
     """
-    from memoryd.daydream.answer import restrain
+    from memoryd.daydream.model_answer import restrain
 
     protected = _PROTECTED if item.trust is Trust.INSTRUCTION or item.pinned else frozenset()
     if refused := sorted((protected | {"pinned"}) & changes.keys()):

@@ -29,12 +29,10 @@ from memoryd.api.parameters import (
     texts,
 )
 from memoryd.api.registry import Caller, Shown, Tool, operation
-from memoryd.clock import from_iso, to_iso
-from memoryd.codec import hit_to_dict, item_to_dict
-from memoryd.errors import ConflictError, InputError
-from memoryd.recall.fence import harmless, who_said
-from memoryd.text import one_line, visible
-from memoryd.types import (
+from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.codec import hit_to_dict, item_to_dict
+from memoryd.core.errors import ConflictError, InputError
+from memoryd.core.types import (
     HIDDEN_TAG,
     Backend,
     Candidate,
@@ -50,10 +48,12 @@ from memoryd.types import (
     Source,
     Status,
 )
+from memoryd.recall.prompt_block import harmless, who_said
+from memoryd.text import one_line, visible
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.state import Handoff
+    from memoryd.core.state import Handoff
 
 FOUND, UNSURE, NOTHING = "found", "nothing sure; these may bear on it", "nothing relevant"
 ASKED_STATUSES = (Status.ACTIVE, Status.CANDIDATE)
@@ -236,7 +236,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
 
     Who asks also gets candidates, which nobody has confirmed. With `weak` all below the floor comes in a list of its own.
     """
-    from memoryd.recall.selection import divide
+    from memoryd.recall.governance import divide
 
     query = replace(_query(runtime, request, caller, request.query), backend=request.backend, statuses=_asked_statuses(request))
     handoffs = _handoffs_for(runtime, query) if _is_plain(request) else []
@@ -266,7 +266,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
 
 def _note_returned(runtime: Runtime, hits: Iterable[Memory], cwd: str) -> None:
     """Note that these were given to the session that is at work in the folder."""
-    from memoryd.ledger import How
+    from memoryd.core.ledger import How
 
     sessions = runtime.state.sessions(RECENT_SESSIONS)
     session = next((record.session for record in sessions if record.cwd == cwd), UNKNOWN_SESSION)
@@ -306,7 +306,7 @@ def _query(runtime: Runtime, request: Recall | ListMemories, caller: Caller, wor
 
 def _handoffs_for(runtime: Runtime, query: Query) -> list[dict[str, str]]:
     """Where sessions left off, if the question asks for that and not for something else or in every project."""
-    from memoryd.recall.selection import handoffs_for
+    from memoryd.recall.governance import handoffs_for
 
     if query.project is None:
         return []

@@ -16,11 +16,11 @@ from datetime import UTC, datetime, time
 from enum import StrEnum
 from typing import Any, TypeVar, dataclass_transform
 
-from memoryd.clock import from_iso
-from memoryd.codec import ID_PATTERN, is_id, shown
-from memoryd.errors import InputError
+from memoryd.core.clock import from_iso
+from memoryd.core.codec import ID_PATTERN, is_id, shown
+from memoryd.core.errors import InputError
+from memoryd.core.types import Status
 from memoryd.text import shorten
-from memoryd.types import Status
 
 Schema = dict[str, Any]
 R = TypeVar("R")

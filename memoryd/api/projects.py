@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from memoryd.api.parameters import Nothing, path, request, text
 from memoryd.api.registry import Caller, operation
-from memoryd.errors import InputError, NotFoundError
-from memoryd.project import name_of
-from memoryd.types import Project, Query, Scope, Status
+from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.project import name_of
+from memoryd.core.types import Project, Query, Scope, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.state import SessionRecord
+    from memoryd.core.state import SessionRecord
 
 MOST_SESSIONS = 1_000_000
 MOST_MOVED = 1_000_000

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from memoryd.api.parameters import Schema, input_schema, parameters
-from memoryd.errors import InputError
+from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime  # loads the stores, which a command does not need

@@ -10,14 +10,14 @@ from memoryd.api.memories import Memory, brief, project_parameter
 from memoryd.api.parameters import count, flag, ids, moment, request
 from memoryd.api.registry import Caller, operation
 from memoryd.api.sessions import is_closed
-from memoryd.clock import from_iso, to_iso
-from memoryd.errors import InputError
-from memoryd.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status
+from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.errors import InputError
+from memoryd.core.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
+    from memoryd.core.state import State
     from memoryd.service import Orchestrator
-    from memoryd.state import State
 
 SHOWN = 50
 MOST_AT_ONCE = 200
@@ -101,7 +101,7 @@ def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
 
 
 def _title(runtime: Runtime, item: MemoryItem, titles: dict[str, str]) -> str:
-    from memoryd.daydream.opening import first_prompt
+    from memoryd.daydream.transcript import first_prompt
 
     if item.session not in titles:
         record = runtime.state.session(item.session)

@@ -13,13 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoryd.clock import from_iso
+from memoryd.core.clock import from_iso
+from memoryd.core.errors import TranscriptError
+from memoryd.core.ledger import How
+from memoryd.core.state import SessionRecord, State
+from memoryd.core.types import Backend, Hit, Query, Turn, TurnKind
 from memoryd.daydream.transcript import read_all
-from memoryd.errors import TranscriptError
-from memoryd.ledger import How
-from memoryd.router.training import Labelled
-from memoryd.state import SessionRecord, State
-from memoryd.types import Backend, Hit, Query, Turn, TurnKind
+from memoryd.retrieval.training import Labelled
 
 SESSIONS = 1_000
 MOST_PROMPTS = 200

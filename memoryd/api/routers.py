@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from memoryd.api.parameters import Nothing, flag, path, request
 from memoryd.api.registry import Caller, operation
-from memoryd.errors import ConfigError, InputError
-from memoryd.files import write_atomic
+from memoryd.core.errors import ConfigError, InputError
+from memoryd.core.files import write_atomic
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -55,7 +55,7 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
     Without `out`, it is used from now on where it beat the rules.
     """
     from memoryd.api import router_feedback
-    from memoryd.router import router_to_json, training
+    from memoryd.retrieval import router_to_json, training
 
     labels, out, asked = request.labels, request.out, request.feedback
     if runtime.embedder is None:

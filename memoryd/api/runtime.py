@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memoryd.api.parameters import ALL
-from memoryd.daydream.gate import is_excluded
+from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.types import Project, Query, Scope, Status
+from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.handoff import holds
-from memoryd.errors import InputError, NotFoundError
-from memoryd.types import Project, Query, Scope, Status
 
 if TYPE_CHECKING:
-    from memoryd.config import Settings
-    from memoryd.daydream.keeping import Keeper
+    from memoryd.core.config import Settings
+    from memoryd.core.project import ProjectRegistry
+    from memoryd.core.protocols import Clock, Embedder
+    from memoryd.core.state import State
+    from memoryd.daydream.reconcile import Keeper
     from memoryd.dream.sweep import Sweep
-    from memoryd.llm.logins import Logins
-    from memoryd.project import ProjectRegistry
-    from memoryd.protocols import Clock, Embedder
-    from memoryd.recall.inject import Injector
+    from memoryd.llm.claude import Logins
+    from memoryd.recall.injection import Injector
     from memoryd.service import Orchestrator
-    from memoryd.state import State
 
 _SWITCH_ON = "The user can switch it on: memoryd on"
 _LISTS_OF_MEMORIES = ("hits", "weak", "memories", "related", "events")

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from memoryd.api.parameters import ALL, count, request, text
 from memoryd.api.registry import Caller, operation
-from memoryd.errors import NotFoundError, TranscriptError
+from memoryd.core.errors import NotFoundError, TranscriptError
+from memoryd.core.types import Status, Turn, Usage
 from memoryd.text import one_line
-from memoryd.types import Status, Turn, Usage
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.config import Settings
-    from memoryd.state import Run, SessionRecord, State
-    from memoryd.verdicts import Verdict
+    from memoryd.core.config import Settings
+    from memoryd.core.decision_log import Verdict
+    from memoryd.core.state import Run, SessionRecord, State
 
 SHOWN = 20
 RUNS_OF_A_SESSION = 1_000
@@ -29,7 +29,7 @@ _SHORTEST_PREFIX = 4
 
 def is_closed(state: State, settings: Settings, session: str, project: str) -> bool:
     """Whether the session's log is not to be opened: memory is off for it or its project, or its folder is excluded."""
-    from memoryd.daydream.gate import is_excluded
+    from memoryd.daydream.admission import is_excluded
 
     record = state.session(session)
     return state.is_off(project) or (record is not None and (record.off or is_excluded(settings, record.cwd)))
@@ -116,7 +116,7 @@ def session_report(runtime: Runtime, request: ReadSession, caller: Caller) -> Se
     `skipped` counts all that was passed over, by reason. A memory that is gone has no content. The text of what was
     not kept is read from the session's log: it is empty when the log is gone, or memory is off there.
     """
-    from memoryd.verdicts import KEPT, KNOWN, PROPOSED, REFUSED
+    from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
 
     name = _named(runtime, request.session)
     runs = runtime.state.runs(name, RUNS_OF_A_SESSION)
@@ -148,8 +148,8 @@ def _with_text(runtime: Runtime, decided: Sequence[Verdict], head: Mapping[str, 
 
 
 def _text(runtime: Runtime, verdict: Verdict, turns: Mapping[int, Sequence[Turn]]) -> str:
-    from memoryd.daydream.decided import shown_text
-    from memoryd.verdicts import REFUSED
+    from memoryd.core.decision_log import REFUSED
+    from memoryd.daydream.reconcile import shown_text
 
     said = shown_text(verdict, turns.get(verdict.line, ()))
     item = runtime.service.get(verdict.memory) if verdict.outcome != REFUSED and verdict.memory else None
@@ -160,7 +160,7 @@ def _text(runtime: Runtime, verdict: Verdict, turns: Mapping[int, Sequence[Turn]
 
 def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
     """The session's first prompt, read from its log; empty where memory is off, since that log is not opened."""
-    from memoryd.daydream.opening import first_prompt
+    from memoryd.daydream.transcript import first_prompt
 
     return "" if _is_closed(runtime, head) else first_prompt(head["transcript"])
 
@@ -192,7 +192,7 @@ def _runs_by_session(runtime: Runtime) -> dict[str, list[Run]]:
 
 def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
     """`injected` with the hook, `used` with what the session did: returned, cited or contradicted."""
-    from memoryd.ledger import How
+    from memoryd.core.ledger import How
 
     events = runtime.state.injections(session)
     out: dict[str, list[dict[str, str]]] = {"injected": [], "used": []}

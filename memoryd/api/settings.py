@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from memoryd.api.parameters import Nothing, request, values
 from memoryd.api.registry import Caller, operation
-from memoryd.config import HOME, KEYS, Settings, load_settings, sources
-from memoryd.errors import ConfigError, InputError
+from memoryd.core.config import HOME, KEYS, Settings, load_settings, sources
+from memoryd.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -173,7 +173,7 @@ def change_settings(runtime: Runtime, request: ChangeSettings, caller: Caller) -
 
     Comments in the file stay. What is not read at the daemon's start only takes effect at once.
     """
-    from memoryd.config_file import change_file
+    from memoryd.core.config_file import change_file
 
     if not request.values:
         raise InputError("change_settings: which?", fix="Name a setting and its value: see 'memoryd config'.")

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from memoryd.api.memories import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.api.parameters import count, flag, objects, parse, request, share, text
 from memoryd.api.registry import Caller, Shown, Tool, operation
-from memoryd.clock import to_iso
-from memoryd.errors import InputError
-from memoryd.recall.fence import TAG, harmless
+from memoryd.core.clock import to_iso
+from memoryd.core.errors import InputError
+from memoryd.core.types import Kind, Polarity
+from memoryd.recall.prompt_block import TAG, harmless
 from memoryd.text import one_line
-from memoryd.types import Kind, Polarity
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
+    from memoryd.core.decision_log import Verdict
     from memoryd.daydream.settle import Answer, Origin, Settled, Settler
-    from memoryd.verdicts import Verdict
 
 MOST_ITEMS = 24
 MOST_OWN = 2
@@ -184,7 +184,7 @@ def _one(settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: boo
 
 def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
     """Put it on record like a day dream, so that the session's report shows it."""
-    from memoryd.state import Run
+    from memoryd.core.state import Run
 
     decided = [verdict for result in results if (verdict := _verdict(runtime, result)) is not None]
     if not decided:
@@ -206,7 +206,7 @@ def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
 
 
 def _verdict(runtime: Runtime, result: Settled) -> Verdict | None:
-    from memoryd.verdicts import KEPT, KNOWN, REFUSED, Verdict
+    from memoryd.core.decision_log import KEPT, KNOWN, REFUSED, Verdict
 
     outcome = {"kept": KEPT, "known": KNOWN, "dropped": REFUSED, "refused": REFUSED}.get(result.status)
     if outcome is None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from memoryd.api.memories import Memory, project_parameter
 from memoryd.api.parameters import Nothing, count, flag, memory_id, request, text
 from memoryd.api.registry import Caller, operation
-from memoryd.clock import to_iso
-from memoryd.codec import item_to_dict
-from memoryd.errors import InputError, TranscriptError
-from memoryd.types import Evidence, Link, LinkType, MemoryItem, Query, Status, Turn
+from memoryd.core.clock import to_iso
+from memoryd.core.codec import item_to_dict
+from memoryd.core.errors import InputError, TranscriptError
+from memoryd.core.types import Evidence, Link, LinkType, MemoryItem, Query, Status, Turn
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -173,7 +173,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
 
 def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
     """As the dream merges (dream/dedupe), so that forgetting and restoring the merged one reaches its sources."""
-    from memoryd.dream.dedupe import united
+    from memoryd.dream.stages import united
 
     best, now = pair[0], runtime.clock.now()
     links = tuple(Link(LinkType.SUPERSEDES, item.id) for item in pair)

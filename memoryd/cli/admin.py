@@ -14,10 +14,10 @@ from memoryd.api import admin, transfer
 from memoryd.api import projects as project_operations
 from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.clock import SystemClock
-from memoryd.config import OLD_READERS, READERS, with_flags
-from memoryd.errors import InputError
-from memoryd.types import Message
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import OLD_READERS, READERS, with_flags
+from memoryd.core.errors import InputError
+from memoryd.core.types import Message
 
 POLL_SECONDS = 0.3
 LONG = 3600.0
@@ -144,9 +144,9 @@ def _named(transcript: str | None) -> Path:
 
 def _print_prompts(context: Context, /, transcript: str | None, replay: Path | None) -> None:
     """With answers to replay, up to the first request that has none: the later ones depend on it."""
-    from memoryd.daydream.draft import requests
-    from memoryd.daydream.extractors import ENDPOINT, make_extractor
-    from memoryd.daydream.model_extract import print_prompt as as_text
+    from memoryd.daydream.model_reader import print_prompt as as_text
+    from memoryd.daydream.pipeline import requests
+    from memoryd.daydream.readers import ENDPOINT, make_extractor
     from memoryd.llm import UnansweredError, request_id
 
     path, settings = _named(transcript), with_flags(context.settings, reader=ENDPOINT)
@@ -168,8 +168,8 @@ def _print_prompts(context: Context, /, transcript: str | None, replay: Path | N
 
 
 def _dry_run(context: Context, /, transcript: str | None, reader: str | None, record: Path | None, replay: Path | None) -> None:
-    from memoryd.daydream.draft import dry_run
-    from memoryd.daydream.extractors import make_extractor
+    from memoryd.daydream.pipeline import dry_run
+    from memoryd.daydream.readers import make_extractor
     from memoryd.embed import make_embedder
 
     path, settings = _named(transcript), with_flags(context.settings, reader=reader)

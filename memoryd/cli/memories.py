@@ -11,10 +11,10 @@ import click
 from memoryd.api import memories, views
 from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.codec import is_id
-from memoryd.errors import BrokenFileError, InputError
-from memoryd.files import write_atomic
-from memoryd.types import Status
+from memoryd.core.codec import is_id
+from memoryd.core.errors import BrokenFileError, InputError
+from memoryd.core.files import write_atomic
+from memoryd.core.types import Status
 
 
 @click.command()

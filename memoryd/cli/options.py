@@ -10,7 +10,7 @@ import click
 
 from memoryd.api.parameters import ALL, Choice, Count, FilePath, Flag, Id, ListOf, Parameter, Share, Statuses, Text, parameters
 from memoryd.api.registry import Operation
-from memoryd.types import Status
+from memoryd.core.types import Status
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
-from memoryd.errors import MemorydError
+from memoryd.core.errors import MemorydError
 from memoryd.text import visible
 
 if TYPE_CHECKING:  # only a terminal needs it, and it takes longer to load than all else of a command

@@ -9,10 +9,10 @@ import click
 
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import is_internal
+from memoryd.core.config import is_internal
+from memoryd.core.errors import MemorydError
+from memoryd.core.files import append_line
 from memoryd.daemon.hook_events import MAX_RECORD_BYTES
-from memoryd.errors import MemorydError
-from memoryd.files import append_line
 from memoryd.relay import relay_mcp, send_hook
 
 SHELLS = ("bash", "zsh", "fish")

@@ -17,8 +17,8 @@ import click
 from memoryd import __version__
 from memoryd.cli.output import Output
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import HOME_ENV, IN_CLIENT, Settings, find_home, inside_client, load_settings
-from memoryd.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
+from memoryd.core.config import HOME_ENV, IN_CLIENT, Settings, find_home, inside_client, load_settings
+from memoryd.core.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
 
 EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
 INTERRUPTED = 130

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.config import READERS, check_name
-from memoryd.config_file import change_file
+from memoryd.core.config import READERS, check_name
+from memoryd.core.config_file import change_file
+from memoryd.core.errors import InputError
 from memoryd.daydream.costs import expected
-from memoryd.errors import InputError
 
 RESTART = "memoryd daemon --stop"
 

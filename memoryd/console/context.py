@@ -12,7 +12,7 @@ from memoryd.console.fields import Fields
 from memoryd.console.replies import Nav, Reply
 from memoryd.console.sessions import ALL, Flash, Session
 from memoryd.console.templates import Templates, is_own, link
-from memoryd.errors import ConflictError, InputError, MemorydError, NotFoundError
+from memoryd.core.errors import ConflictError, InputError, MemorydError, NotFoundError
 
 STATUS = {InputError.code: 400, NotFoundError.code: 404, ConflictError.code: 409}
 JSON = "application/json"

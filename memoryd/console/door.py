@@ -11,8 +11,8 @@ from memoryd.console.listener import LOOPBACK, Listener, bind
 from memoryd.console.sessions import ALL, TICKET_SECONDS, Sessions
 from memoryd.console.templates import Templates
 from memoryd.console.web import Web
+from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.daemon.core import Core
-from memoryd.errors import DaemonError, MemorydError
 
 
 class Door:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from memoryd.api.parameters import MAX_TEXT, Count, Flag, Id, ListOf, OneOf, Parameter, Text, WrongValueError
-from memoryd.errors import InputError
+from memoryd.core.errors import InputError
 
 MAX_FIELDS = 2_000
 

@@ -22,7 +22,7 @@ from memoryd.api.parameters import (
     parameters,
 )
 from memoryd.console.fields import Fields
-from memoryd.types import Status
+from memoryd.core.types import Status
 
 LONG_TEXT = 2_000
 

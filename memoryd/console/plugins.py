@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 
 from memoryd.console.contract import Page
-from memoryd.errors import DependencyError, MemorydError
+from memoryd.core.errors import DependencyError, MemorydError
 
 GROUP = "memoryd.console_pages"
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")

@@ -12,10 +12,10 @@ from urllib.parse import quote, urlencode
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from memoryd.clock import from_iso
 from memoryd.console import markdown
 from memoryd.console.assets import Assets
-from memoryd.errors import DaemonError, InputError
+from memoryd.core.clock import from_iso
+from memoryd.core.errors import DaemonError, InputError
 from memoryd.text import visible
 
 FOLDER = Path(__file__).parent / "templates"

@@ -14,7 +14,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as WebRoute
 
-from memoryd.codec import is_id
 from memoryd.console.assets import KEEP, Assets
 from memoryd.console.context import JSON, Around, Context, Failing
 from memoryd.console.contract import Route
@@ -23,7 +22,8 @@ from memoryd.console.replies import Reply
 from memoryd.console.safety import AsgiApp, BodyTooLarge, Guard
 from memoryd.console.sessions import ALL, THEMES, Session, Sessions
 from memoryd.console.templates import is_own
-from memoryd.errors import DaemonError, InputError, MemorydError, NotFoundError
+from memoryd.core.codec import is_id
+from memoryd.core.errors import DaemonError, InputError, MemorydError, NotFoundError
 
 FORM = "application/x-www-form-urlencoded"
 CSRF_HEADER = "x-csrf-token"

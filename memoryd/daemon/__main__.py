@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from memoryd.clock import SystemClock
-from memoryd.config import Settings, find_home, load_settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings, find_home, load_settings
+from memoryd.core.errors import ConfigError, MemorydError
+from memoryd.core.files import write_atomic
+from memoryd.core.paths import Paths
 from memoryd.daemon.contract import ApiLike
 from memoryd.daemon.process import run_daemon
-from memoryd.errors import ConfigError, MemorydError
-from memoryd.files import write_atomic
-from memoryd.llm.logins import take_from
-from memoryd.paths import Paths
+from memoryd.llm.claude import take_from
 
 
 def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiLike:

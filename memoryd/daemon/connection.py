@@ -17,14 +17,14 @@ import orjson
 
 from memoryd import __version__
 from memoryd.api.registry import only_a_person
-from memoryd.config import IN_CLIENT
+from memoryd.core.config import IN_CLIENT
+from memoryd.core.errors import InputError, MemorydError
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import NONCE_BYTES, Endpoint, proof
 from memoryd.daemon.hook_events import MAX_RECORD_BYTES
 from memoryd.daemon.lines import Incoming
 from memoryd.daemon.threads import in_thread
 from memoryd.daemon.wire import id_of, read_json, well_formed
-from memoryd.errors import InputError, MemorydError
 
 PROTOCOL = b"memoryd/1"
 MAX_CONNECTIONS = 256

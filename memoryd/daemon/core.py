@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoryd import __version__
-from memoryd.clock import to_iso
-from memoryd.config import Settings
+from memoryd.core.clock import to_iso
+from memoryd.core.config import Settings
+from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.daemon.contract import ApiLike, DaemonInfo, Fault
 from memoryd.daemon.hook_events import Record, check_event, parse_record
 from memoryd.daemon.spool import Spool
 from memoryd.daemon.threads import BackgroundWorker, in_thread
-from memoryd.errors import DaemonError, MemorydError
 from memoryd.text import one_line, shorten
 
 if TYPE_CHECKING:
-    from memoryd.protocols import Clock  # loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
 
 T = TypeVar("T")
 KEPT_FAULTS = 20

@@ -18,9 +18,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoryd.errors import DaemonError
-from memoryd.files import make_private_dir, write_atomic
-from memoryd.paths import Paths
+from memoryd.core.errors import DaemonError
+from memoryd.core.files import make_private_dir, write_atomic
+from memoryd.core.paths import Paths
 from memoryd.text import digest
 
 SOCKET_NAME = "daemon.sock"

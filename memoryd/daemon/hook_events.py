@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from memoryd.core.errors import InputError
 from memoryd.daemon.wire import read_json
-from memoryd.errors import InputError
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_OPTIONS_BYTES = 64 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from memoryd.errors import InputError
+from memoryd.core.errors import InputError
 
 CHUNK_BYTES = 65_536
 HEAD_BYTES = 65_536

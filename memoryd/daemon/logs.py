@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from memoryd.files import make_private_dir
+from memoryd.core.files import make_private_dir
 
 LIMIT_BYTES = 1_000_000
 KEPT_FILES = 3

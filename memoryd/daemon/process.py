@@ -21,7 +21,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from memoryd import __version__
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.errors import DaemonError, MemorydError
+from memoryd.core.files import make_private_dir, try_lock
+from memoryd.core.paths import Paths
 from memoryd.daemon.connection import Connections
 from memoryd.daemon.contract import ApiLike, Slot
 from memoryd.daemon.core import Core
@@ -29,13 +32,10 @@ from memoryd.daemon.endpoint import BACKLOG, Endpoint, daemons_of, holder_pid, l
 from memoryd.daemon.logs import start_log, stop_log
 from memoryd.daemon.schedule import Scheduler
 from memoryd.daemon.threads import in_thread
-from memoryd.errors import DaemonError, MemorydError
-from memoryd.files import make_private_dir, try_lock
-from memoryd.paths import Paths
 
 if TYPE_CHECKING:
     from memoryd.console.door import Door
-    from memoryd.protocols import Clock  # loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
 
 LOG_NAME = "daemon.log"
 SPOOL_POLL_SECONDS = 3.0

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from time import monotonic as time_passed
 from typing import TYPE_CHECKING, Any
 
-from memoryd.clock import SKEW
-from memoryd.errors import InputError
+from memoryd.core.clock import SKEW
+from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
-    from memoryd.protocols import Clock  # loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
 
 Work = Callable[[], object]
 

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import orjson
 
+from memoryd.core.errors import InputError, MemorydError
+from memoryd.core.files import make_private_dir
 from memoryd.daemon.hook_events import MAX_RECORD_BYTES, Record, parse_record
-from memoryd.errors import InputError, MemorydError
-from memoryd.files import make_private_dir
 
 BAD = "bad"
 _HARMLESS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger"})

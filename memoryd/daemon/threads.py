@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from memoryd.errors import MemorydError
+from memoryd.core.errors import MemorydError
 
 T = TypeVar("T")
 RETRY_SECONDS = 60.0

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoryd.errors import MemorydError
-from memoryd.files import TEMPORARY_PREFIX
+from memoryd.core.errors import MemorydError
+from memoryd.core.files import TEMPORARY_PREFIX
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent

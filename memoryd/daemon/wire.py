@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.errors import InputError
+from memoryd.core.errors import InputError
 
 # Strings end at the text's end at the latest, so that a scan never starts inside one.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.DOTALL)

@@ -14,16 +14,16 @@ from typing import Any
 
 import orjson
 
-from memoryd.clock import local_midnight, to_iso
-from memoryd.config import Settings
+from memoryd.core.clock import local_midnight, to_iso
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.protocols import LLM, Clock
+from memoryd.core.state import Run, State
+from memoryd.core.types import Completion, MemoryItem, Message, Query, Usage
 from memoryd.daydream.redact import redact
-from memoryd.errors import ModelError
-from memoryd.protocols import LLM, Clock
-from memoryd.router import is_turn
+from memoryd.retrieval import is_turn
 from memoryd.service import Orchestrator
-from memoryd.state import Run, State
 from memoryd.text import normalise, one_line
-from memoryd.types import Completion, MemoryItem, Message, Query, Usage
 
 PROMPT_VERSION = "keys_v1"
 SESSION = "keys"

@@ -7,36 +7,103 @@ piece; since a statement that is known already is not written again, that change
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-from memoryd.clock import to_iso
-from memoryd.config import Settings
-from memoryd.daydream import feedback
-from memoryd.daydream.decided import counts, decided
-from memoryd.daydream.draft import dry_run
-from memoryd.daydream.extractors import OFFLINE, limits_for, make_extractor
-from memoryd.daydream.gate import admissible, is_excluded, is_own_run, summed
-from memoryd.daydream.gather import GOES_ON, Gathering
+from memoryd.core.clock import to_iso
+from memoryd.core.codec import candidate_to_dict
+from memoryd.core.config import Settings
+from memoryd.core.decision_log import REFUSED, Verdict
+from memoryd.core.errors import MemorydError, TranscriptError
+from memoryd.core.ledger import How, Ledger
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.protocols import Clock, Embedder, Extractor
+from memoryd.core.state import Cursor, Held, Job, Run, State
+from memoryd.core.types import (
+    Candidate,
+    Extraction,
+    Kind,
+    LinkType,
+    MemoryItem,
+    Message,
+    Passage,
+    Query,
+    Source,
+    Status,
+    Turn,
+    TurnKind,
+    Usage,
+)
+from memoryd.daydream.admission import admissible, is_excluded, is_own_run, summed
 from memoryd.daydream.handoff import Gathered
-from memoryd.daydream.keeping import Keeper, KeepingStore
-from memoryd.daydream.model_extract import UnusableAnswerError
-from memoryd.daydream.privacy import redacted_passage
-from memoryd.daydream.readers import FIRST_REST_SECONDS, LONGEST_REST_SECONDS, Readers, Waiting
-from memoryd.daydream.reconcile import Action
-from memoryd.daydream.related import find_related, worth_asking
+from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, messages_for, worth_asking
+from memoryd.daydream.readers import (
+    ASKS_A_MODEL,
+    ENDPOINT,
+    FIRST_REST_SECONDS,
+    GOES_ON,
+    LONGEST_REST_SECONDS,
+    OFFLINE,
+    Gathering,
+    Readers,
+    Waiting,
+    limits_for,
+    make_extractor,
+)
+from memoryd.daydream.reconcile import (
+    UNKNOWN_SESSION,
+    Action,
+    Keeper,
+    KeepingStore,
+    Outcome,
+    counts,
+    decided,
+    reconcile,
+    resolve,
+    to_item,
+)
+from memoryd.daydream.redact import redacted_passage
 from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_all, read_transcript
-from memoryd.errors import MemorydError, TranscriptError
-from memoryd.llm.logins import Logins
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock, Embedder, Extractor
-from memoryd.state import Cursor, Held, Job, Run, State
-from memoryd.types import Candidate, Extraction, Kind, Passage, Query, Status, Usage
-from memoryd.verdicts import REFUSED, Verdict
+from memoryd.llm.claude import Logins
+
+# What a session did with memories: cited ones were of use, contradicted ones were wrong.
+#
+# It is noted in the ledger, where the dream weighs it. A repeated reading of the same log notes nothing twice.
+
+_CITED = re.compile(r"\bmem_[0-9a-f]{12}\b")
+
+
+def cited(turns: Iterable[Turn]) -> list[str]:
+    """Ids of memories that the assistant named in its own words, in the order of the first naming."""
+    said = (turn.text for turn in turns if turn.kind is TurnKind.ASSISTANT and not turn.sidechain)
+    return list(dict.fromkeys(id for text in said for id in _CITED.findall(text)))
+
+
+def contradicted(candidate: Candidate, outcome: Outcome, store: KeepingStore) -> list[str]:
+    """The memories that a statement of the user replaced or spoke against."""
+    if candidate.source is not Source.USER:
+        return []
+    if outcome.action is Action.SUPERSEDES:
+        return [outcome.superseded] if outcome.superseded else []
+    item = store.get(outcome.id) if outcome.action is Action.CONTRADICTS else None
+    return [link.target for link in item.links if link.type is LinkType.CONTRADICTS] if item else []
+
+
+def note(
+    turns: Iterable[Turn], outcomes: Sequence[tuple[Candidate, Outcome]], session: str, store: KeepingStore, ledger: Ledger
+) -> None:
+    """Note what these turns and the statements taken from them say about memories."""
+    if named := [id for id in cited(turns) if store.get(id) is not None]:
+        ledger.record_use(named, session, How.CITED)
+    if wrong := [id for candidate, outcome in outcomes for id in contradicted(candidate, outcome, store)]:
+        ledger.record_use(wrong, session, How.CONTRADICTED)
+
 
 WRITES = (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS)
 log = logging.getLogger(__name__)
@@ -289,7 +356,7 @@ class DayDream:
         candidates, refused = admissible(extraction, piece.turns)
         candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
-        feedback.note(piece.turns, outcomes, passage.session, self._store, self._state.ledger)
+        note(piece.turns, outcomes, passage.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
         proposed = sum(c.status is Status.CANDIDATE and outcome.action is Action.NEW for c, outcome in outcomes)
         written = sum(actions[action] for action in WRITES) - proposed
@@ -466,3 +533,111 @@ class DayDream:
 
 def _passage(piece: Piece, place: _Place, transcript: str) -> Passage:
     return Passage(piece.turns, piece.context, place.session, place.project, place.cwd or piece.cwd, transcript)
+
+
+# A day dream that writes nothing: what it would keep of a whole log.
+
+
+def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
+    """See `DayDream.dry_run`. Raises TranscriptError and ModelError."""
+    draft = _Draft(now)
+    skipped: Counter[str] = Counter()
+    usage, model, handoff = Usage(), "", ""
+    for piece in read_all(path, limits=limits_for(settings, extractor.name)):
+        skipped.update(piece.skipped)
+        if is_own_run(settings, piece.cwd, piece):
+            skipped["own run"] += len(piece.turns)
+        elif piece.turns:
+            passage = _draft_passage(piece, path, draft)
+            if extractor.name in ASKS_A_MODEL and not worth_asking(passage):
+                skipped["nothing said"] += len(piece.turns)
+                continue
+            extraction = extractor.extract(passage)
+            usage, model, handoff = usage + extraction.usage, extraction.model, extraction.handoff or handoff
+            candidates, refused = admissible(extraction, piece.turns)
+            skipped.update(summed(extraction.skipped, counts(refused)))
+            for candidate in candidates:
+                skipped.update(draft.add(candidate, passage))
+    return {
+        "candidates": [candidate_to_dict(candidate) for candidate in draft.candidates()],
+        "skipped": {reason: count for reason, count in sorted(skipped.items()) if count},
+        "handoff": handoff,
+        "extractor": extractor.name,
+        "model": model,
+        "usage": {
+            "calls": usage.calls,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost_usd": usage.cost_usd,
+        },
+    }
+
+
+def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor | None = None) -> Iterator[list[Message]]:
+    """Exactly what a model would be sent for the log, piece by piece. Raises TranscriptError.
+
+    What a piece gives is shown with the later ones as known, so that those depend on the answers: `extractor` (one that
+    replays) gives them, and the walk ends at the first request that has none. Without it nothing is known from earlier
+    pieces. An answer that does not follow the schema is sent back once, with the fault; that is all that may come on top.
+    """
+    draft = _Draft(now)
+    for piece in read_all(path, limits=limits_for(settings, ENDPOINT)):
+        if not piece.turns or is_own_run(settings, piece.cwd, piece):
+            continue
+        passage = _draft_passage(piece, path, draft)
+        if not worth_asking(passage):
+            continue
+        yield messages_for(passage, settings.chunk_tokens)
+        if extractor is not None:
+            for candidate in admissible(extractor.extract(passage), piece.turns)[0]:
+                draft.add(candidate, passage)
+
+
+def _draft_passage(piece: Piece, path: Path, draft: _Draft) -> Passage:
+    """The piece with what the log gave before it; nothing of it is known from anywhere else."""
+    passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), ends=not piece.more))
+    given = tuple(candidate.content for candidate in draft.candidates())
+    return replace(passage, given=given, known=choose_related(draft.items(), passage))
+
+
+class _Draft:
+    """Candidates of one log, reconciled among themselves."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._items: dict[str, tuple[Candidate, MemoryItem]] = {}
+        self._count = 0
+
+    def add(self, candidate: Candidate, passage: Passage) -> dict[str, int]:
+        """Take the candidate in; the reason when it, or an earlier one, is left out."""
+        for id in [id for id, (one, _) in self._items.items() if one.content in candidate.revises]:
+            del self._items[id]
+        known = {id: item for id, (_, item) in self._items.items()}
+        session = passage.session or UNKNOWN_SESSION
+        decision, references = reconcile(candidate, list(known.values()), session=session), resolve(candidate, known)
+        if decision.action is Action.REFUSED:
+            return {decision.action.value: 1}
+        decision = references.decision or decision
+        ended = set(references.ended)
+        if decision.action in (Action.SUPERSEDES, Action.CONFIRMS):
+            ended.add(decision.target)
+        elif decision.action is Action.KNOWN:
+            ended.discard(decision.target)
+        for id in ended & known.keys():
+            del self._items[id]
+        if references.only_closes:
+            return {"closes a todo": 1}
+        if decision.action is Action.KNOWN:
+            return {decision.action.value: 1}
+        self._count += 1
+        id = f"mem_{self._count:012x}"
+        self._items[id] = (candidate, replace(to_item(candidate, passage, now=self._now), id=id))
+        return {"superseded": len(ended)} if ended else {}
+
+    def items(self) -> list[MemoryItem]:
+        """What is left, as the memories that it would be."""
+        return [item for _, item in self._items.values()]
+
+    def candidates(self) -> list[Candidate]:
+        """What is left, in the order of the log."""
+        return [candidate for candidate, _ in self._items.values()]

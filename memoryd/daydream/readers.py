@@ -7,30 +7,175 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from memoryd.clock import local_midnight, to_iso
-from memoryd.config import Settings
-from memoryd.daydream.extractors import (
-    CLAUDE,
-    ENDPOINT,
-    OFFLINE,
-    READS_BY_RULES,
-    SESSION,
-    OfflineReader,
-    choose,
-    make_extractor,
-    models_of,
-)
-from memoryd.daydream.model_extract import Closable, UnusableAnswerError
-from memoryd.errors import ConfigError, MemorydError, ModelError
-from memoryd.llm.logins import Logins
-from memoryd.openai_api import OPENROUTER_URL
-from memoryd.protocols import Clock, Embedder, Extractor
-from memoryd.state import State
-from memoryd.types import Extraction, Passage
+from memoryd.core.clock import local_midnight, to_iso
+from memoryd.core.config import Settings
+from memoryd.core.errors import ConfigError, InputError, MemorydError, ModelError
+from memoryd.core.openai_api import OPENROUTER_URL
+from memoryd.core.protocols import LLM, Clock, Embedder, Extractor
+from memoryd.core.state import GATHERING, Cursor, Job, State
+from memoryd.core.types import Extraction, Passage
+from memoryd.daydream.model_reader import Closable, UnusableAnswerError
+from memoryd.daydream.transcript import Piece, ReadLimits
+from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.llm.claude import Logins
+
+# When a model is asked: what a log gained waits until it is worth a call.
+#
+# A session that goes on is asked about after each turn. For a model its new text waits on disk, unread, until there are
+# `chunk_tokens` of it, or until nothing more comes: the session ends, is compacted or falls silent, or somebody asks.
+# The cursor stays where it is, so that a kill loses nothing.
+
+# After these events the session goes on; after all others what is there is read.
+GOES_ON = frozenset({"Stop", "SubagentStop"})
+SILENT_SECONDS = 900.0
+# A log holds more bytes than this for each token of text: less than so many can't fill a piece.
+LEAST_BYTES_PER_TOKEN = 4
+
+
+class Gathering:
+    """Decides for one job at a time; what it has to remember of a log lies in the state."""
+
+    def __init__(self, state: State, settings: Settings, reader: str) -> None:
+        self._state = state
+        self._tokens = settings.chunk_tokens
+        self._on = reader in ASKS_A_MODEL
+
+    def waits(self, job: Job, cursor: Cursor) -> bool:
+        """Whether the log's new bytes are too few to look at. What the user switched off is never held back."""
+        if not self._on or job.reason not in GOES_ON or self._is_off(job.session):
+            return False
+        size = -1
+        with suppress(OSError):  # told by the reader
+            size = Path(job.transcript).stat().st_size
+        return 0 <= size - cursor.offset < self._least_bytes(cursor)
+
+    def is_small(self, job: Job, piece: Piece) -> bool:
+        """Whether a piece that was read does not fill a call yet; then its log is looked at when it holds twice as much.
+
+        So all looks together read no more than twice what is new.
+        """
+        if not self._on or job.reason not in GOES_ON or piece.more or not piece.turns or self._is_off(job.session):
+            return False
+        self._state.set_note(_note(job.transcript), f"{piece.start}:{2 * (piece.cursor.offset - piece.start)}")
+        return True
+
+    def hold(self, job: Job) -> None:
+        """Put the job off until the session falls silent; another event brings it back at once."""
+        self._state.defer_job(job, GATHERING, SILENT_SECONDS)
+
+    def _least_bytes(self, cursor: Cursor) -> int:
+        start, _, least = self._state.note(_note(cursor.transcript)).partition(":")
+        return int(least) if start == str(cursor.offset) and least else LEAST_BYTES_PER_TOKEN * self._tokens
+
+    def _is_off(self, session: str) -> bool:
+        record = self._state.session(session)
+        return record is not None and (record.off or self._state.is_off(record.project))
+
+
+def _note(transcript: str) -> str:
+    return f"gathering {transcript}"
+
+
+# Which reader decides what is kept. See docs/design/extractors.md for when text leaves the machine.
+
+ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
+# These ask a model of their own about each piece; the others read by rules, at no cost.
+ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
+READS_BY_RULES = frozenset({SESSION, OFFLINE})
+WHOLE_LOG_TOKENS = 500_000
+
+
+def choose(settings: Settings) -> str:
+    """endpoint, claude, session or offline.
+
+    `auto` sends text out only to an endpoint that memoryd itself was given, or to Claude once the user agreed.
+    """
+    if settings.reader != "auto":
+        return settings.reader
+    if settings.openai_base_url or settings.openai_api_key:
+        return ENDPOINT
+    return CLAUDE if settings.use_claude else SESSION
+
+
+def models_of(settings: Settings) -> tuple[str, ...]:
+    """The models that may be asked, in order: `auto` asks Claude, if the user agreed, when the endpoint can't answer."""
+    chosen = choose(settings)
+    if chosen not in ASKS_A_MODEL:
+        return ()
+    return (chosen, CLAUDE) if settings.reader == "auto" and chosen == ENDPOINT and settings.use_claude else (chosen,)
+
+
+def limits_for(settings: Settings, reader: str) -> ReadLimits:
+    """How much of a log a reader of that name gets at once.
+
+    A model's pieces are bounded by what a call may cost. Rules cost nothing, and judge better by more of a session:
+    measured on whole logs against pieces of 6,000 tokens, see docs/quality.md.
+    """
+    return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
+
+
+def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = None, logins: Logins | None = None) -> LLM:
+    """The model behind the endpoint or claude reader. Raises ConfigError when a key is missing, InputError for other readers."""
+    if name not in ASKS_A_MODEL:
+        raise InputError(f"The {name} reader asks no model.", fix="Use an endpoint or claude as reader: memoryd setup.")
+    from memoryd.llm import ClaudeLLM, OpenAILLM
+
+    return OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ, logins=logins)
+
+
+class OfflineReader:
+    """Reads by rules, under the name by which it is recorded: `offline`, or `session` when a session's model settles the rest."""
+
+    def __init__(self, name: str = OFFLINE, embedder: Embedder | None = None) -> None:
+        from memoryd.daydream.offline import HeuristicExtractor, Judge
+
+        # The judge's weights hold for the bundled model's vectors only.
+        self._rules = HeuristicExtractor(judge=Judge(embedder) if isinstance(embedder, OnnxEmbedder) else None)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Offline or session."""
+        return self._name
+
+    def extract(self, passage: Passage) -> Extraction:
+        """Candidates in the order of their evidence."""
+        return replace(self._rules.extract(passage), extractor=self._name)
+
+
+def make_extractor(
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+    record: Path | None = None,
+    replay: Path | None = None,
+    name: str = "",
+    logins: Logins | None = None,
+    embedder: Embedder | None = None,
+) -> Extractor:
+    """The chosen reader, or the one of that name; its libraries are loaded here. Raises ConfigError when a key is missing.
+
+    `record` is a folder for a model's answers, `replay` one from which they come instead of from the model; for
+    these a reader that asks no model raises InputError. Rules read more strictly with the bundled `embedder`.
+    """
+    name = name or choose(settings)
+    if name not in ASKS_A_MODEL:
+        if record or replay:
+            raise InputError(f"The {name} reader asks no model.", fix="Add --reader endpoint or --reader claude.")
+        return OfflineReader(name, embedder)
+    from memoryd.daydream.model_reader import ModelExtractor
+    from memoryd.llm import RecordingLLM, ReplayLLM
+
+    if replay:
+        return ModelExtractor(ReplayLLM(replay), settings, name)
+    llm = make_llm(settings, name, environ, logins)
+    return ModelExtractor(RecordingLLM(llm, record) if record else llm, settings, name)
+
 
 log = logging.getLogger(__name__)
 FIRST_REST_SECONDS = 15.0

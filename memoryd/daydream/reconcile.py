@@ -6,29 +6,93 @@ leaves work for the dream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
 
-from memoryd.daydream.answer import restrain
-from memoryd.daydream.heuristic.moment import asks, binds
-from memoryd.entities import find_entities
-from memoryd.statements import RULES, Comparison, Relation, Said, adds, rephrases
-from memoryd.types import (
+from memoryd.core import decision_log
+from memoryd.core.clock import to_iso
+from memoryd.core.decision_log import Verdict
+from memoryd.core.project import find_git
+from memoryd.core.protocols import Clock, MemoryStore
+from memoryd.core.types import (
     AUTHORITY,
+    HIDDEN_TAG,
     Candidate,
     Evidence,
     Hit,
+    Kind,
     Link,
     LinkType,
     MemoryItem,
     Passage,
     Polarity,
+    Query,
+    Refused,
     Scope,
     Source,
     Status,
+    Turn,
 )
+from memoryd.daydream.model_answer import restrain
+from memoryd.daydream.offline.moment import asks, binds
+from memoryd.daydream.speakers import short_hash
+from memoryd.entities import find_entities
+from memoryd.statements import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
+from memoryd.text import one_line, shorten
+
+# The commit that a working folder stood at, read from git's own files without a process.
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# HEAD is read when the log is read; for an older statement it would name a later commit.
+FRESH = timedelta(hours=1)
+
+
+def head_commit(cwd: str) -> str:
+    """The commit of HEAD in the folder's repository or worktree, or empty."""
+    git = find_git(Path(cwd)) if cwd else None
+    if git is None:
+        return ""
+    head = _read(_git_dir(git.root) / "HEAD")
+    if not head.startswith("ref:"):
+        return head if _HASH.fullmatch(head) else ""
+    name = head.removeprefix("ref:").strip()
+    if ".." in name or name.startswith("/"):
+        return ""
+    loose = _read(git.common_dir / name)
+    return loose if _HASH.fullmatch(loose) else _packed(git.common_dir, name)
+
+
+def commit_for(cwd: str, said_at: datetime | None, now: datetime) -> str:
+    """The commit to record with something said at that time; empty when it can't be told."""
+    return head_commit(cwd) if said_at is not None and abs(now - said_at) <= FRESH else ""
+
+
+def _git_dir(root: Path) -> Path:
+    dot_git = root / ".git"
+    pointer = "" if dot_git.is_dir() else _read(dot_git)
+    return (root / pointer.removeprefix("gitdir:").strip()).resolve() if pointer.startswith("gitdir:") else dot_git
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _packed(common_dir: Path, name: str) -> str:
+    for line in _read(common_dir / "packed-refs").splitlines():
+        commit, _, ref = line.partition(" ")
+        if ref == name and _HASH.fullmatch(commit):
+            return commit
+    return ""
+
 
 UNKNOWN_SESSION = "unknown"
 TOMBSTONE_SIMILARITY = 0.75
@@ -266,3 +330,311 @@ def _links(decision: Decision) -> tuple[Link, ...]:
 
 def _paths_in(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if "/" in name and "://" not in name)
+
+
+# What a reader says about known memories: that a statement repeats, replaces or closes them. Pure functions.
+#
+# A reader's word is taken only as far as its evidence goes: what the user said, or pinned, is ended by the user's own
+# words alone. Otherwise both stay, linked as a contradiction that a person can decide.
+
+_LIVING = frozenset({Status.ACTIVE, Status.CANDIDATE})
+MINOR = 1
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """`decision` None leaves it to the comparison. `ended` are memories to close, `disputed` those to link as contradicted.
+
+    `only_closes`: the statement says no more than that a todo is done, and need not be kept itself.
+    """
+
+    decision: Decision | None = None
+    ended: tuple[str, ...] = ()
+    disputed: tuple[str, ...] = ()
+    only_closes: bool = False
+
+
+def resolve(candidate: Candidate, known: Mapping[str, MemoryItem]) -> References:
+    """What follows from the ids that a candidate names; those that are not known, or ended already, are passed over."""
+    repeated = _living(candidate.repeats, known)
+    opposed = [item for item in repeated if relation(item, candidate).relation in CONFLICTS]
+    repeated = [item for item in repeated if item not in opposed]
+    closed = [item for item in _living(candidate.closes, known) if item.kind is Kind.TODO]
+    targets = list(dict.fromkeys([*opposed, *_living(candidate.replaces, known), *closed]))
+    targets = [item for item in targets if item not in repeated and not is_older(candidate, item)]
+    ended = tuple(item.id for item in targets if may_replace(candidate, item))
+    disputed = tuple(item.id for item in targets if item.id not in ended)
+    done = [item for item in closed if item.id in ended]
+    only_closes = bool(done) and len(done) == len(targets) and not repeated and candidate.importance <= MINOR
+    return References(_repeats(candidate, repeated), ended, disputed, only_closes)
+
+
+def _living(ids: Iterable[str], known: Mapping[str, MemoryItem]) -> list[MemoryItem]:
+    return [known[id] for id in dict.fromkeys(ids) if id in known and known[id].status in _LIVING]
+
+
+def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
+    """Active ones first: a candidate file that says the same as an active memory needs no confirmation."""
+    for item in sorted(items, key=lambda item: item.status is not Status.ACTIVE):
+        if item.status is Status.CANDIDATE:
+            return Decision(Action.CONFIRMS, item.id, "confirmed by the reader")
+        if raises(candidate, item):
+            return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
+        return Decision(Action.KNOWN, item.id, "known")
+    return None
+
+
+# From a candidate to the store: the one way in, for day dreams and for `remember` alike.
+
+NEIGHBOURS = 8
+MOST_OF_SESSION = 1_000
+# Clocks differ a little between machines; a log of a later time than this is not believed.
+SKEW = timedelta(minutes=10)
+
+
+class KeepingStore(MemoryStore, Protocol):
+    """What keeping needs of the service: a store that knows neighbours and closes what is replaced."""
+
+    def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
+        """Memories that may say the same or the opposite, whatever their status, nearest first."""
+        ...
+
+    def compare(self, old: Said, new: Said) -> Comparison:
+        """What a statement is to an older one."""
+        ...
+
+    def supersede(self, old_id: str, new: MemoryItem) -> str:
+        """Write `new` and close the old one; returns the new id."""
+        ...
+
+    def update(self, id: str, **changes: Any) -> MemoryItem:
+        """Change fields of a memory."""
+        ...
+
+    def restore(self, id: str) -> MemoryItem:
+        """Bring back what was superseded."""
+        ...
+
+    def make_room(self, project: str) -> None:
+        """Remove the least promising candidates of a project that has too many."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a candidate. `id` is the memory that now says it, or that refused it."""
+
+    action: Action
+    id: str
+    superseded: str = ""
+    reason: str = ""
+
+
+class Keeper:
+    """Compares a candidate with what is known and writes it if it is new."""
+
+    def __init__(self, store: KeepingStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def keep(self, candidate: Candidate, passage: Passage, *, pinned: bool = False, id: str = "") -> Outcome:
+        """Write, supersede, or leave as it is. The passage says where the candidate comes from.
+
+        With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
+        """
+        ahead = candidate.at is not None and candidate.at > self._clock.now() + SKEW
+        if ahead:  # a clock that was wrong: when it was said is not known
+            candidate = replace(candidate, at=None)
+        near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
+        others = [item for item in near if not self._is_said_anew(candidate, passage, item)]
+        session = passage.session or UNKNOWN_SESSION
+        decision = self._revision(candidate, passage) or reconcile(candidate, others, self._store.compare, session)
+        if decision.action is Action.REFUSED:
+            return Outcome(decision.action, decision.target, reason=decision.reason)
+        references = self._references(candidate, passage)
+        decision = references.decision or decision
+        if references.only_closes:
+            self._close(references.ended)
+            return Outcome(Action.KNOWN, references.ended[0], reason="closed")
+        if decision.action is Action.KNOWN:
+            self._finish_supersession(decision)
+            self._close(id for id in references.ended if id != decision.target)
+            return Outcome(decision.action, decision.target, reason=decision.reason)
+        now = self._clock.now()
+        item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
+        item = replace(item, valid_from=None) if ahead else item
+        if decision.action is Action.CONFIRMS:
+            self._confirm(decision.target, item, outright=candidate.status is not Status.CANDIDATE)
+            self._close(id for id in references.ended if id != decision.target)
+            return Outcome(decision.action, decision.target, reason=decision.reason)
+        return self._write(replace(item, id=id, pinned=pinned), decision, references)
+
+    def _references(self, candidate: Candidate, passage: Passage) -> References:
+        """What the candidate says about memories of its own project, or of every project."""
+        named = dict.fromkeys((*candidate.repeats, *candidate.replaces, *candidate.closes))
+        items = [item for item in map(self._store.get, named) if item is not None]
+        mine = [item for item in items if item.scope is Scope.USER or item.project == passage.project]
+        return resolve(candidate, {item.id: item for item in mine})
+
+    def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
+        """Write the memory and close what it ends: one as the memory that it supersedes, others with a link."""
+        ended = list(references.ended)
+        if decision.action is Action.SUPERSEDES:
+            ended = list(dict.fromkeys([decision.target, *decision.also, *ended]))
+        links = [Link(LinkType.SUPERSEDES, id) for id in ended[1:]]
+        links += [Link(LinkType.CONTRADICTS, id) for id in references.disputed]
+        item = replace(item, links=tuple(dict.fromkeys([*item.links, *links])))
+        if not ended:
+            action = Action.CONTRADICTS if references.disputed else decision.action
+            written = self._store.write(item)
+            if item.status is Status.CANDIDATE:
+                self._store.make_room(item.project)
+            return Outcome(action, written, reason=decision.reason or ("disputed" if references.disputed else ""))
+        id = self._store.supersede(ended[0], item)
+        self._close(ended[1:])
+        return Outcome(Action.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
+
+    def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
+        """A statement of this session that its speaker takes back is replaced, whatever the wording."""
+        by_user = candidate.source is Source.USER
+        for text in candidate.revises:
+            head = text.rstrip("…")
+            for item in self._store.near(text, project=passage.project, k=NEIGHBOURS):
+                ours = item.session == (passage.session or UNKNOWN_SESSION) and (item.source is Source.USER) == by_user
+                if ours and item.status is Status.ACTIVE and not item.pinned and item.content.startswith(head):
+                    return Decision(Action.SUPERSEDES, item.id, "taken back in the same session")
+        return None
+
+    def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
+        """A candidate file becomes a memory; said outright, in the words of whoever said so."""
+        old = self._store.get(id)
+        if not outright:
+            self._store.update(id, status=Status.ACTIVE)
+            return
+        lines = dict.fromkeys([*(old.evidence.lines if old else ()), *item.evidence.lines])
+        self._store.update(
+            id,
+            status=Status.ACTIVE,
+            content=item.content,
+            kind=item.kind,
+            polarity=item.polarity,
+            scope=item.scope,
+            source=item.source,
+            confidence=item.confidence,
+            entities=item.entities,
+            asked_as=item.asked_as or (old.asked_as if old else ()),
+            evidence=replace(item.evidence, lines=tuple(lines)),
+        )
+
+    def _close(self, ids: Iterable[str]) -> None:
+        now = self._clock.now()
+        for id in ids:
+            self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
+
+    def take_back(self, session: str, left: Collection[str]) -> list[str]:
+        """Close what was kept from lines that the user took back; `left` holds the short hashes of their uuids.
+
+        It was never true: it ends when it began, and what it had replaced holds again. The ids of what was closed.
+        """
+        said = self._store.search(Query(session=session, statuses=(Status.ACTIVE, Status.CANDIDATE)), MOST_OF_SESSION)
+        gone = [hit.item for hit in said if hit.item.evidence.lines]
+        gone = [item for item in gone if all(short_hash(uuid) in left for uuid in item.evidence.lines)]
+        for item in gone:
+            ended = item.valid_from or item.created_at
+            self._store.update(item.id, status=Status.SUPERSEDED, expired_at=self._clock.now(), valid_to=ended, pinned=False)
+            old = self._store.get(item.supersedes) if item.supersedes else None
+            if old is not None and old.status is Status.SUPERSEDED:
+                self._store.restore(old.id)
+        return [item.id for item in gone]
+
+    def _is_said_anew(self, candidate: Candidate, passage: Passage, item: MemoryItem) -> bool:
+        """What was forgotten stays out until the user says it again after that.
+
+        What a model had forgotten binds models: of the user it keeps out only the very lines that were forgotten, which
+        may be read once more. Without a time a line of a log may be an old one; what is given by hand is said now.
+        """
+        if item.status is not Status.BLACKLISTED or candidate.source is not Source.USER:
+            return False
+        if HIDDEN_TAG in item.tags:
+            return not set(candidate.uuids) & set(item.evidence.lines)
+        said = candidate.at or (None if passage.transcript else self._clock.now())
+        return item.expired_at is not None and said is not None and said >= item.expired_at
+
+    def _finish_supersession(self, decision: Decision) -> None:
+        """A kill between the two writes of a supersession left the old statement open: close it now."""
+        item = self._store.get(decision.target)
+        old = self._store.get(item.supersedes) if item and item.supersedes else None
+        if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
+            ended = item.valid_from or item.created_at
+            self._store.update(old.id, status=Status.SUPERSEDED, expired_at=item.created_at, valid_to=ended)
+
+
+# The record of a day dream's decisions about single statements: bounded, and without their text.
+
+# Refused statements that one piece may put on record; the counts by reason hold all.
+MOST_REFUSED = 60
+_OUTCOMES: Mapping[Action, str] = {Action.KNOWN: decision_log.KNOWN, Action.REFUSED: decision_log.REFUSED}
+
+
+def refused(candidate: Candidate, reason: str) -> Refused:
+    """A candidate that is not written, as it goes on record."""
+    line = candidate.lines[0] if candidate.lines else 0
+    return Refused(candidate.content, reason, candidate.source, line, candidate.at)
+
+
+def counts(entries: Iterable[Refused]) -> dict[str, int]:
+    """How many for each reason."""
+    return dict(Counter(entry.reason for entry in entries))
+
+
+def decided(
+    outcomes: Sequence[tuple[Candidate, Outcome]], left_out: Sequence[Refused], turns: Sequence[Turn] = ()
+) -> list[Verdict]:
+    """Verdicts for what was compared with the store, and for the first of what never came that far.
+
+    They say where in these turns a statement stands instead of repeating it.
+    """
+    found = [(_of_outcome(*pair), pair[0].content) for pair in outcomes]
+    found += [(_of_refused(entry), entry.text) for entry in left_out[:MOST_REFUSED]]
+    by_line: dict[int, list[str]] = {}
+    for turn in turns:
+        by_line.setdefault(turn.line, []).append(turn.text)
+    return [_placed(verdict, text, by_line.get(verdict.line, [])) for verdict, text in found]
+
+
+def _placed(verdict: Verdict, statement: str, texts: Sequence[str]) -> Verdict:
+    for part, text in enumerate(texts):
+        if statement and (start := text.find(statement)) >= 0:
+            return replace(verdict, part=part, start=start, chars=len(statement))
+    return verdict
+
+
+def shown_text(verdict: Verdict, turns: Sequence[Turn]) -> str:
+    """The statement of a verdict out of the turns of its line; the turn's beginning where it is not told word for word."""
+    if not 0 <= verdict.part < len(turns):
+        return ""
+    text = turns[verdict.part].text
+    said = text[verdict.start : verdict.start + verdict.chars] if verdict.chars else text
+    return shorten(one_line(said), decision_log.TEXT_CHARS)
+
+
+def _of_outcome(candidate: Candidate, outcome: Outcome) -> Verdict:
+    written = (
+        decision_log.PROPOSED if candidate.status is Status.CANDIDATE and outcome.action is Action.NEW else decision_log.KEPT
+    )
+    kind = _OUTCOMES.get(outcome.action, written)
+    why = candidate.reason if outcome.action is Action.NEW else f"{outcome.action}: {outcome.reason}"
+    return Verdict(
+        kind,
+        why,
+        memory=outcome.id,
+        kind=candidate.kind.value,
+        source=candidate.source.value,
+        line=candidate.lines[0] if candidate.lines else 0,
+        said_at=to_iso(candidate.at) if candidate.at else "",
+    )
+
+
+def _of_refused(entry: Refused) -> Verdict:
+    said = to_iso(entry.at) if entry.at else ""
+    return Verdict(decision_log.REFUSED, entry.reason, source=entry.source.value, line=entry.line, said_at=said)

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memoryd.daydream.secret_anchors import Stems, stems_in
-from memoryd.daydream.secret_told import NOT_WITHIN
 from memoryd.daydream.secret_values import (
+    Stems,
     is_compound,
     is_lookup,
     is_measure,
@@ -24,7 +23,9 @@ from memoryd.daydream.secret_values import (
     is_told_lookup,
     is_wordy,
     looks_random,
+    stems_in,
 )
+from memoryd.daydream.secret_words import NOT_WITHIN
 
 MARK = "[redacted:"
 

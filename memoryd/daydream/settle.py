@@ -10,28 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memoryd import offers
-from memoryd.daydream.answer import MIN_REWORDED, is_users, status_by_worth, support
-from memoryd.daydream.keeping import Keeper, Outcome
-from memoryd.daydream.memo import short_hash
-from memoryd.daydream.reconcile import Action
+from memoryd.core import candidates
+from memoryd.core.candidates import Entry
+from memoryd.core.errors import TranscriptError
+from memoryd.core.state import State
+from memoryd.core.types import Candidate, Evidence, Kind, MemoryItem, Passage, Polarity, Source, Status, Turn, TurnKind
+from memoryd.daydream.model_answer import MIN_REWORDED, is_users, status_by_worth, support
+from memoryd.daydream.reconcile import Action, Keeper, Outcome
+from memoryd.daydream.speakers import short_hash
 from memoryd.daydream.transcript import read_all
-from memoryd.errors import TranscriptError
-from memoryd.offers import Entry
 from memoryd.service import Orchestrator
-from memoryd.state import State
-from memoryd.types import (
-    Candidate,
-    Evidence,
-    Kind,
-    MemoryItem,
-    Passage,
-    Polarity,
-    Source,
-    Status,
-    Turn,
-    TurnKind,
-)
 
 MOST_BYTES = 200_000_000
 USER_CONFIDENCE = 0.9
@@ -122,7 +110,7 @@ class Settler:
         with self._service.writing():
             outcome = self._write(answer, base, "", origin)
             if outcome.action in KEPT_ACTIONS:
-                self._state.offers.note(origin.project, origin.session, outcome.id, offers.OWN)
+                self._state.offers.note(origin.project, origin.session, outcome.id, candidates.OWN)
         return _settled("own", outcome)
 
     def _reword(self, answer: Answer, entry: Entry, item: MemoryItem, source: Source) -> Settled:
@@ -131,20 +119,20 @@ class Settler:
             changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
             self._service.update(item.id, source=source, **{name: value for name, value in changes.items() if value})
         self._state.offers.settle_lines(item.evidence.lines, item.content)
-        self._state.offers.close(entry, offers.MINOR, item.id)
+        self._state.offers.close(entry, candidates.MINOR, item.id)
         return Settled(answer.id, "minor", item.id, reason="kept as a candidate: found by a search, not given unasked")
 
     def _drop(self, answer: Answer, entry: Entry, item: MemoryItem) -> Settled:
         if item.id in self._state.ledger.edited() or item.pinned:
             return Settled(answer.id, "refused", item.id, reason="The user edited this candidate; only the user removes it.")
-        self._finish(entry, item, offers.DROPPED)
+        self._finish(entry, item, candidates.DROPPED)
         return Settled(answer.id, "dropped", statement=item.content)
 
     def _keep(self, answer: Answer, entry: Entry, item: MemoryItem, origin: Origin) -> Settled:
         target = self._target(answer.replaces, entry)
         outcome = self._write(replace(answer, replaces=target), item, item.id, origin)
         kept = outcome.action in KEPT_ACTIONS
-        status = offers.KEPT if kept else offers.KNOWN if outcome.action is Action.KNOWN else offers.REFUSED
+        status = candidates.KEPT if kept else candidates.KNOWN if outcome.action is Action.KNOWN else candidates.REFUSED
         self._finish(entry, item, status, outcome.id)
         told = _settled(answer.id, outcome)
         if target and kept and outcome.superseded != target:

@@ -7,6 +7,7 @@ nothing downstream. A line that is still being written is left for the next time
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -20,14 +21,154 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from memoryd.daydream.carried import TurnsAt, places, with_text, without_text
-from memoryd.daydream.entries import EntryReader, TextLimits
-from memoryd.daydream.lines import Line, fingerprint, read_lines
-from memoryd.daydream.memo import Memo, load_memo, short_hash
-from memoryd.errors import TranscriptError
-from memoryd.state import Cursor
-from memoryd.text import token_count
-from memoryd.types import Turn
+from memoryd.core.errors import TranscriptError
+from memoryd.core.state import Cursor
+from memoryd.core.types import Turn, TurnKind
+from memoryd.daydream.redact import redact
+from memoryd.daydream.speakers import EntryReader, Memo, TextLimits, load_memo, short_hash, turn_from_dict, turn_to_dict
+from memoryd.text import one_line, shorten, token_count
+
+# Complete lines of a growing file, in bounded memory.
+#
+# A line that is still being written is left alone. A line over the limit is passed over
+# without being held, even when it is not complete yet.
+
+HEAD_BYTES = 256
+TAIL_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its end. `end` is the offset after it; `data` is None when it was over the limit.
+
+    `number` is 1-based. `complete` is False when no line end was seen: for an over-long line that goes on,
+    and for the last line of the file.
+    """
+
+    data: bytes | None
+    number: int
+    end: int
+    complete: bool = True
+
+
+class _Assembler:
+    """Joins blocks to lines; forgets what goes over the limit."""
+
+    def __init__(self, start: int, number: int, limit: int, skipping: bool) -> None:
+        self.end = start
+        self._number = number
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._skipping = skipping
+
+    def _hold(self, part: bytes) -> None:
+        self._held += len(part)
+        if self._held > self._limit:
+            self._skipping = True
+            self._parts.clear()
+        elif part and not self._skipping:
+            self._parts.append(part)
+
+    def _take(self, complete: bool) -> Line:
+        data = None if self._skipping else b"".join(self._parts)
+        line = Line(data, self._number + 1, self.end, complete)
+        if complete:
+            self._parts, self._held, self._skipping = [], 0, False
+            self._number += 1
+        return line
+
+    def feed(self, block: bytes) -> Iterator[Line]:
+        """The lines that the block completes."""
+        start = 0
+        while (stop := block.find(b"\n", start)) >= 0:
+            self._hold(block[start:stop])
+            self.end += stop + 1 - start
+            start = stop + 1
+            yield self._take(complete=True)
+        self._hold(block[start:])
+        self.end += len(block) - start
+
+    def rest(self) -> Line | None:
+        """What is left at the end of the file: an unfinished line, or None."""
+        return self._take(complete=False) if self._held or self._skipping else None
+
+
+def read_lines(
+    stream: BinaryIO, start: int, number: int, *, limit: int, block_bytes: int, skipping: bool = False
+) -> Iterator[Line]:
+    """Lines from offset `start` on; `number` lines lie before it. `skipping`: start is inside an over-long line."""
+    stream.seek(start)
+    assembler = _Assembler(start, number, limit, skipping)
+    while block := stream.read(block_bytes):
+        yield from assembler.feed(block)
+    if (rest := assembler.rest()) is not None:
+        yield rest
+
+
+def fingerprint(stream: BinaryIO, offset: int) -> str:
+    """Hash of the file's first bytes and of those right before `offset`: tells growth from a rewritten file."""
+    hasher = hashlib.blake2b(f"{offset}:".encode(), digest_size=16)
+    stream.seek(0)
+    hasher.update(stream.read(min(HEAD_BYTES, offset)))
+    tail = max(0, offset - TAIL_BYTES)
+    stream.seek(tail)
+    hasher.update(stream.read(offset - tail))
+    return hasher.hexdigest()
+
+
+# What the cursor carries of the reader's memory: no text of the log, only where the last turns stand in it.
+#
+# The turns are read again from there when reading goes on, so that no table holds a prompt.
+
+# The turns of the line that begins at this offset; its number comes second.
+TurnsAt = Callable[[int, int], list[Turn]]
+
+
+def without_text(context: str, starts: Mapping[int, int]) -> str:
+    """The dumped memory with places in the stead of texts; `starts` gives the offset of each line that may be meant."""
+    values = orjson.loads(context)
+    found = [(turn, starts.get(turn["line"])) for turn in values["turns"]]
+    values["turns"] = [{"kind": turn["kind"], "line": turn["line"], "at": at} for turn, at in found if at is not None]
+    return orjson.dumps(values).decode()
+
+
+def places(context: str) -> dict[int, int]:
+    """Offsets of the lines whose turns the context names, by line number."""
+    try:
+        values = orjson.loads(context) if context else {"turns": []}
+        return {int(turn["line"]): int(turn["at"]) for turn in values["turns"]}
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def with_text(context: str, turns_at: TurnsAt) -> str:
+    """The inverse of `without_text`: what can't be read any more is left out."""
+    try:
+        values = orjson.loads(context) if context else None
+        if not isinstance(values, dict):
+            return context
+        values["turns"] = [turn_to_dict(turn) for turn in _read_carried(values["turns"], turns_at)]
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return context
+    return orjson.dumps(values).decode()
+
+
+def _read_carried(named: list[dict[str, Any]], turns_at: TurnsAt) -> list[Turn]:
+    memo, lines = Memo(), dict[int, list[Turn]]()
+    for values in named:
+        if "text" in values:  # the memory of this process
+            memo.keep_context(turn_from_dict(values))
+            continue
+        at = int(values["at"])
+        if at not in lines:
+            lines[at] = turns_at(at, int(values["line"]))
+        turn = next((t for t in lines[at] if t.kind.value == values["kind"] and not t.sidechain and t.text), None)
+        if turn is not None:
+            memo.keep_context(turn)
+            lines[at].remove(turn)
+    return memo.turns
+
 
 APART = "excluded folder"
 _COUNTED_BYTES = 1 << 20
@@ -353,3 +494,37 @@ def _parse(data: bytes) -> Any:
         return json.loads(data.replace(b"\x00", b"").decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return _BROKEN
+
+
+# The beginning of a session's log: whether it is one, and the first prompt, by which a person recognises it.
+#
+# Read each time; nothing of it is kept.
+
+TITLE_CHARACTERS = 90
+# The first prompt stands in the first lines of a log; a huge first line is not worth the wait.
+
+_LIMITS = ReadLimits(tokens=2_000, bytes=512_000, line_bytes=200_000)
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file may be a session's log: it is empty so far, or a line in its first 64 kB begins a JSON object."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return not head.strip() or any(line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{") for line in head.splitlines())
+
+
+def first_prompt(transcript: str) -> str:
+    """The first thing that the user typed, on one line and without secrets; empty when there is none to be read."""
+    if not transcript:
+        return ""
+    try:
+        piece = read_transcript(Path(transcript), Cursor(transcript), limits=_LIMITS, final=True)
+    except TranscriptError:
+        return ""  # a log that was deleted: the session is named by its id instead
+    for turn in piece.turns:
+        if turn.kind is TurnKind.USER and not turn.sidechain:
+            return shorten(one_line(redact(turn.text).text), TITLE_CHARACTERS)
+    return ""

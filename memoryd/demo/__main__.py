@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import HOME_ENV, Settings, load_settings
+from memoryd.core.config import HOME_ENV, Settings, load_settings
 from memoryd.demo.mcp_session import McpSession
 from memoryd.demo.sessions import SESSIONS, write_session
 from memoryd.relay import send_hook

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.errors import DaemonError
+from memoryd.core.errors import DaemonError
 
 PROTOCOL = "2025-11-25"
 

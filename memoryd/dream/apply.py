@@ -15,17 +15,17 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memoryd.codec import item_digest
+from memoryd.core.codec import item_digest
+from memoryd.core.errors import BrokenFileError, InputError, MemorydError, StoreError
+from memoryd.core.files import replace_all
+from memoryd.core.protocols import Clock
+from memoryd.core.types import MemoryItem
 from memoryd.dream.journal import SEE_JOURNAL, Head, Journal, Kind, Place, Record, Step
 from memoryd.dream.plan import Change
-from memoryd.errors import BrokenFileError, InputError, MemorydError, StoreError
-from memoryd.files import replace_all
-from memoryd.protocols import Clock
 from memoryd.service import Orchestrator
 from memoryd.stores import memory_file
-from memoryd.stores.locations import canonical_path
-from memoryd.stores.trash import remove_empty_parents
-from memoryd.types import MemoryItem
+from memoryd.stores.layout import canonical_path
+from memoryd.stores.markdown import remove_empty_parents
 
 log = logging.getLogger(__name__)
 

@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from difflib import SequenceMatcher
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -28,12 +29,66 @@ from typing import Any
 
 import orjson
 
-from memoryd.clock import to_iso
-from memoryd.codec import item_from_dict, item_to_dict
+from memoryd.core.clock import to_iso
+from memoryd.core.codec import item_from_dict, item_to_dict
+from memoryd.core.errors import NotFoundError, StoreError
+from memoryd.core.files import make_private_dir, sync_dir, write_atomic
+from memoryd.core.types import MemoryItem
 from memoryd.dream.plan import Action
-from memoryd.errors import NotFoundError, StoreError
-from memoryd.files import make_private_dir, sync_dir, write_atomic
-from memoryd.types import MemoryItem
+from memoryd.stores import memory_file
+
+# A change of a memory as lines of its file: what goes, what comes, and a little of what stays.
+
+AROUND = 2
+MOST_LINES = 400
+MOST_CHARACTERS = 2_000
+GAP = "…"
+Line = tuple[str, str]
+
+
+def file_lines(before: MemoryItem | None, after: MemoryItem | None) -> list[Line]:
+    """Lines of the memory's file as (sign, text): "-" goes, "+" comes, " " stays, "…" stands for more that stays.
+
+    Both sides are written in memoryd's own form, without what is only bookkeeping (where it is indexed).
+    Lines over MOST_CHARACTERS are cut, what comes after MOST_LINES is left out.
+    """
+    old, new = _lines(before), _lines(after)
+    out: list[Line] = []
+    for line in _compared(old, new):
+        if len(out) == MOST_LINES:
+            out.append((GAP, ""))
+            break
+        out.append((line[0], line[1][:MOST_CHARACTERS]))
+    return out
+
+
+def _lines(item: MemoryItem | None) -> list[str]:
+    if item is None:
+        return []
+    return memory_file.render(replace(item, backends=())).decode("utf-8", "replace").splitlines()
+
+
+def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for number, (tag, low, high, start, stop) in enumerate(codes):
+        if tag == "equal":
+            yield from _staying(old[low:high], first=number == 0, last=number == len(codes) - 1)
+        else:
+            yield from (("-", line) for line in old[low:high])
+            yield from (("+", line) for line in new[start:stop])
+
+
+def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
+    """The lines next to a change; the rest of the stretch is a gap, if it is longer than the sign for it."""
+    head = [] if first else lines[:AROUND]
+    tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
+    if len(head) + len(tail) + 1 >= len(lines):
+        head, tail = lines, []
+    yield from ((" ", line) for line in head)
+    if len(head) + len(tail) < len(lines):
+        yield GAP, ""
+    yield from ((" ", line) for line in tail)
+
 
 _NAME = re.compile(r"(dream|accept|undo|forget)-(\d{4,})")
 _UNFINISHED = ".tmp-"

@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
+from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Scope, Status
 from memoryd.text import digest
-from memoryd.types import MemoryItem
+
+# The numbers of a dream in one place.
+
+_HALF_LIVES = {
+    Kind.RULE: 720.0,
+    Kind.PREFERENCE: 540.0,
+    Kind.DECISION: 360.0,
+    Kind.FIX: 270.0,
+    Kind.DEAD_END: 270.0,
+    Kind.FACT: 180.0,
+    Kind.ENVIRONMENT: 120.0,
+    Kind.NOTE: 90.0,
+    Kind.TODO: 30.0,
+}
+_AGE_BOUNDS = {Kind.TODO: 60.0, Kind.ENVIRONMENT: 365.0}
+
+
+@dataclass(frozen=True, slots=True)
+class DreamLimits:
+    """Bounds of a dream. Ages and half-lives are in days since a memory was recorded or last used.
+
+    `cap` is the number of active memories of a project (and of the user's own); `floor` the value
+    (see recall.worth) under which one is archived; `least_step` how far relevancy must be off to be
+    written anew; `neighbours` how many of a block a memory is compared with; `rare` in how many
+    memories a name may occur to link them, `degree` how many such links one may have; `asked` how many
+    pairs a model is asked about, `batch` how many at once; `rounds` how often the stages are gone through
+    until nothing changes.
+    """
+
+    cap: int = 2_000
+    floor: float = 0.03
+    half_lives: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType(_HALF_LIVES))
+    age_bounds: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType(_AGE_BOUNDS))
+    least_step: float = 0.1
+    neighbours: int = 8
+    rare: int = 8
+    degree: int = 4
+    asked: int = 60
+    batch: int = 20
+    rounds: int = 8
+
+
+DEFAULTS = DreamLimits()
 
 
 class Action(StrEnum):
@@ -74,3 +118,213 @@ class Plan:
 def merged_id(*sources: str) -> str:
     """The id of the memory that takes the place of these: the same whatever their order, so that a plan is pure."""
     return f"mem_{digest('merge', *sorted(sources))[:12]}"
+
+
+# The state of a plan in the making: every memory as it would be, and the change that leads there.
+#
+# Stages only use these methods, so that at most one change is kept for each memory however many
+# stages touch it, and changes that depend on one another end up in one group.
+
+STAGES = ("forbidden", "merge_duplicates", "resolve_conflicts", "prune", "link")
+
+
+def partition(item: MemoryItem) -> tuple[str, str]:
+    """Memories of one partition may be duplicates or contradict: a project's, a team's, or the user's own."""
+    return (item.scope.value, "" if item.scope is Scope.USER else item.project)
+
+
+def said_at(item: MemoryItem) -> datetime:
+    """When it was said, as far as is known."""
+    return item.valid_from or item.created_at
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How and why a memory leaves recall.
+
+    `by` is what holds instead and `link` the edge to it when its own file must not change; `until` is when
+    it ceased to be true (now, if unset); `tag` marks why it went.
+    """
+
+    stage: str
+    action: Action
+    reason: str
+    group: str = ""
+    by: MemoryItem | None = None
+    link: LinkType = LinkType.RELATES_TO
+    until: datetime | None = None
+    tag: str = ""
+
+
+@dataclass(slots=True)
+class _Draft:
+    before: MemoryItem | None
+    after: MemoryItem
+    stage: str
+    action: Action
+    reasons: list[str]
+    groups: set[str] = field(default_factory=set)
+    sources: tuple[str, ...] = ()
+
+
+class Board:
+    """All memories with the changes so far. Items are visited in the order of their ids."""
+
+    def __init__(self, items: Sequence[MemoryItem], now: datetime, protected: frozenset[str]) -> None:
+        self.now = now
+        self._items = {item.id: item for item in sorted(items, key=lambda item: item.id)}
+        self._protected = protected
+        self._drafts: dict[str, _Draft] = {}
+        self.version = 0
+
+    def __getitem__(self, id: str) -> MemoryItem:
+        return self._items[id]
+
+    def merged_into(self, item: MemoryItem) -> Iterator[MemoryItem]:
+        """The memories whose place this one took because they said the same; not those that lost against it."""
+        lost = {link.target for link in item.links if link.type is LinkType.CONTRADICTS}
+        for link in item.links:
+            if link.type is LinkType.SUPERSEDES and link.target not in lost and link.target in self._items:
+                yield self._items[link.target]
+
+    def last_said(self, item: MemoryItem) -> datetime:
+        """When it was said last, by itself or by what was merged into it (a merged memory keeps the earliest time)."""
+        return max(map(said_at, (item, *self.merged_into(item))))
+
+    def get(self, id: str) -> MemoryItem | None:
+        """The memory as things stand, whatever its status."""
+        return self._items.get(id)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._items
+
+    def active(self) -> Iterator[MemoryItem]:
+        """Memories that are active as things stand, by id."""
+        return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.ACTIVE)
+
+    def forbidden(self) -> Iterator[MemoryItem]:
+        """What the user had forgotten, by id."""
+        return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.BLACKLISTED)
+
+    def is_spared(self, item: MemoryItem) -> bool:
+        """Pinned, or in the user's own hand: it is never taken away."""
+        return item.pinned or item.id in self._protected
+
+    def is_fixed(self, item: MemoryItem) -> bool:
+        """In the user's own hand: it is not changed at all."""
+        return item.id in self._protected
+
+    def is_new(self, id: str) -> bool:
+        """Whether this plan makes the memory."""
+        return id in self._drafts and self._drafts[id].before is None
+
+    # Changes
+
+    def touch(self, after: MemoryItem, stage: str, action: Action, reason: str, group: str = "") -> None:
+        """Change fields of a memory that stays active."""
+        draft = self._drafts.get(after.id)
+        if draft is None:
+            draft = self._drafts[after.id] = _Draft(self._items[after.id], after, stage, action, [])
+        draft.after = after
+        draft.reasons += [reason] if reason not in draft.reasons else []
+        draft.groups |= {group} - {""}
+        self._put(after)
+
+    def add_link(self, id: str, links: Iterable[Link], stage: str, reason: str, group: str = "") -> None:
+        """Give a memory the links that it lacks."""
+        item = self._items[id]
+        missing = tuple(link for link in dict.fromkeys(links) if link not in item.links)
+        if missing:
+            self.touch(replace(item, links=item.links + missing), stage, Action.LINK, reason, group)
+
+    def retire(self, id: str, end: Ending) -> None:
+        """Take a memory out of recall; of one that this plan makes, its sources."""
+        draft = self._drafts.get(id)
+        groups = {end.group, *(draft.groups if draft else ())} - {""}
+        if draft is not None and draft.before is None:
+            del self._items[id], self._drafts[id]
+            self.version += 1
+        for each in draft.sources if draft is not None and draft.before is None else (id,):
+            self._close(each, end, groups)
+
+    def _close(self, id: str, end: Ending, groups: set[str]) -> None:
+        draft = self._drafts.get(id)
+        before = draft.before if draft is not None else self._items[id]
+        assert before is not None
+        until = max(end.until or self.now, said_at(before))
+        keeps_end = end.action is Action.ARCHIVE or before.valid_to is not None  # what is archived still is true
+        after = replace(
+            before,
+            status=Status.SUPERSEDED,
+            expired_at=max(self.now, before.created_at),
+            valid_to=before.valid_to if keeps_end else until,
+            tags=(*before.tags, end.tag) if end.tag and end.tag not in before.tags else before.tags,
+        )
+        if end.by is not None and self.is_fixed(end.by):
+            # The survivor's file is left alone, so the way from one to the other starts here.
+            link = Link(end.link, end.by.id)
+            after = replace(after, links=after.links if link in after.links else (*after.links, link))
+        self._drafts[id] = _Draft(before, after, end.stage, end.action, [end.reason], groups)
+        self._put(after)
+
+    def merge(self, after: MemoryItem, sources: Sequence[MemoryItem], stage: str, reason: str) -> bool:
+        """Put a new memory in the place of its sources; False when its id is taken (the user took this merge back)."""
+        origins = sorted({origin for item in sources for origin in self._origins(item.id)})
+        id = merged_id(*origins)
+        if id in self._items and not self.is_new(id):
+            return False
+        groups = {f"merge:{id}"}
+        for item in sources:
+            groups |= self._drafts[item.id].groups if item.id in self._drafts else set()
+        links = dict.fromkeys((*after.links, *(Link(LinkType.SUPERSEDES, origin) for origin in origins)))
+        made = {item.id for item in sources if self.is_new(item.id)}
+        new = replace(
+            after,
+            id=id,
+            supersedes=after.supersedes if after.supersedes in origins else origins[0],
+            links=tuple(link for link in links if link.target not in made),
+        )
+        for item in sources:
+            self.retire(item.id, Ending(stage, Action.SUPERSEDE, reason, f"merge:{id}", by=new))
+        self._drafts[id] = _Draft(None, new, stage, Action.CREATE, [reason], groups, tuple(origins))
+        self._put(new)
+        return True
+
+    def _origins(self, id: str) -> tuple[str, ...]:
+        return self._drafts[id].sources if self.is_new(id) else (id,)
+
+    def _put(self, item: MemoryItem) -> None:
+        self._items[item.id] = item
+        self.version += 1
+
+    # The plan
+
+    def changes(self) -> tuple[Change, ...]:
+        """One change for each memory that differs, ordered by stage, group and id."""
+        groups = _united(draft.groups for draft in self._drafts.values())
+        out = []
+        for draft in self._drafts.values():
+            if draft.before != draft.after:
+                group = groups[min(draft.groups)] if draft.groups else ""
+                out.append(Change(draft.stage, draft.action, draft.before, draft.after, "; ".join(draft.reasons), group))
+        return tuple(sorted(out, key=lambda change: (STAGES.index(change.stage), change.group, change.id)))
+
+
+def _united(sets: Iterable[set[str]]) -> Mapping[str, str]:
+    """For each group the name of the union that it belongs to: groups with a common memory are one (union-find)."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        parent.setdefault(name, name)
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for names in sets:
+        first, *rest = sorted(names) or [""]
+        for name in rest:
+            a, b = sorted((root(first), root(name)))
+            parent[b] = a
+        root(first)
+    return {name: root(name) for name in parent}

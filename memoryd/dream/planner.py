@@ -6,24 +6,45 @@ dream would leave as it is.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from types import MappingProxyType
 
-from memoryd.dream import links
-from memoryd.dream.asking import Adviser
-from memoryd.dream.board import Board
-from memoryd.dream.conflicts import drop_forbidden, resolve_conflicts
-from memoryd.dream.decay import expire, prune
-from memoryd.dream.dedupe import merge_duplicates
-from memoryd.dream.limits import DEFAULTS, DreamLimits
+from memoryd.core.config import Settings
+from memoryd.core.protocols import LLM, Clock, FloatArray
+from memoryd.core.state import State
+from memoryd.core.types import MemoryItem
+from memoryd.dream import stages
+from memoryd.dream.doubtful_pairs import Adviser, dream_model
 from memoryd.dream.neighbours import Neighbourhood
-from memoryd.dream.plan import Plan, Undecided
-from memoryd.protocols import LLM, FloatArray
-from memoryd.recall.worth import UseCounts
+from memoryd.dream.plan import DEFAULTS, Board, DreamLimits, Plan, Undecided
+from memoryd.dream.stages import drop_forbidden, expire, merge_duplicates, prune, resolve_conflicts
+from memoryd.llm.claude import Logins
+from memoryd.recall.governance import UseCounts, count_uses
+from memoryd.service import Orchestrator
 from memoryd.statements import RULES, Comparer
-from memoryd.types import MemoryItem
+
+# Keeps the garbage collector from stopping all threads while a dream is planned.
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No search for cycles during the block.
+
+    A plan holds a hundred objects for each memory, none of them in a cycle. A full collection looks at all of
+    them, and meanwhile no thread can answer a hook: 0.2 s at 10,000 memories, more than 2 s at 100,000. Two blocks
+    may overlap; the first one to end lets the collector run again.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def make_plan(
@@ -55,7 +76,7 @@ def make_plan(
         prune(board, usage or {}, limits)
         if board.version == before:
             break
-    links.link(board, limits)
+    stages.link(board, limits)
     return _plan(board, undecided, adviser)
 
 
@@ -73,3 +94,44 @@ def _plan(board: Board, undecided: Sequence[Undecided], adviser: Adviser) -> Pla
     counts.update({"undecided": len(undecided), "llm_asked": adviser.asked, "llm_failed": adviser.failed})
     ordered = sorted(set(undecided), key=lambda pair: (pair.first, pair.second))
     return Plan(changes, tuple(ordered), MappingProxyType(dict(counts)))
+
+
+# What the planner is given besides the memories: vectors, uses, limits, and a model if there is one.
+
+# New memories get their vectors in the background; without one a memory is compared by its words only.
+SETTLE_SECONDS = 30.0
+
+
+class Planning:
+    """Makes plans with what the service and the ledger know at that time."""
+
+    def __init__(
+        self,
+        service: Orchestrator,
+        state: State,
+        settings: Settings,
+        clock: Clock,
+        llm: LLM | None = None,
+        logins: Logins | None = None,
+    ) -> None:
+        self._service = service
+        self._state = state
+        self._clock = clock
+        self._llm = llm
+        self._logins = logins
+        self._settings = settings
+        self._limits = DreamLimits(cap=settings.dream_project_cap, floor=settings.dream_floor)
+
+    def __call__(self, items: Sequence[MemoryItem], protected: frozenset[str]) -> Plan:
+        """The plan of a dream over these memories."""
+        self._service.settle(SETTLE_SECONDS)
+        return make_plan(
+            items,
+            now=self._clock.now(),
+            protected=protected,
+            vectors=self._service.vectors(),
+            llm=self._llm or dream_model(self._settings, self._state, self._clock, self._logins),
+            usage={id: count_uses(uses) for id, uses in self._state.ledger.all_uses().items()},
+            limits=self._limits,
+            comparer=self._service.comparer,
+        )

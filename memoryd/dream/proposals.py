@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
-from memoryd.codec import item_from_dict, item_to_dict
+from memoryd.core.codec import item_from_dict, item_to_dict
+from memoryd.core.errors import NotFoundError, StoreError
+from memoryd.core.files import write_atomic
 from memoryd.dream.plan import DROPPING, Action, Change, Undecided
-from memoryd.errors import NotFoundError, StoreError
-from memoryd.files import write_atomic
 from memoryd.text import digest
 
 # Undoing these says nothing about whether they are wanted another time.

@@ -12,25 +12,24 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from memoryd.clock import SKEW, from_iso, to_iso
-from memoryd.codec import is_id
-from memoryd.config import Settings
-from memoryd.dream import anchors
+from memoryd.core.clock import SKEW, from_iso, to_iso
+from memoryd.core.codec import is_id
+from memoryd.core.config import Settings
+from memoryd.core.errors import MemorydError, NotFoundError
+from memoryd.core.files import try_lock
+from memoryd.core.project import ProjectRegistry, find_git
+from memoryd.core.protocols import Clock
+from memoryd.core.state import State
+from memoryd.core.types import EPOCH, MemoryItem, Query, Source, Status
+from memoryd.dream import stages
 from memoryd.dream.apply import Applier, Undone
 from memoryd.dream.journal import Head, Journal, Kind, Record, Step
-from memoryd.dream.pause import collector_paused
 from memoryd.dream.plan import DROPPING, Action, Change, Plan, Undecided
+from memoryd.dream.planner import collector_paused
 from memoryd.dream.proposals import Proposal, Proposals, grouped, id_of
-from memoryd.errors import MemorydError, NotFoundError
-from memoryd.files import try_lock
-from memoryd.project import ProjectRegistry, find_git
-from memoryd.protocols import Clock
-from memoryd.recall.governance import Governance
-from memoryd.recall.selection import governance_of
+from memoryd.recall.governance import Governance, governance_of
 from memoryd.service import Orchestrator
-from memoryd.state import State
-from memoryd.stores.locations import derived_id
-from memoryd.types import EPOCH, MemoryItem, Query, Source, Status
+from memoryd.stores.layout import derived_id
 
 # A store of ten may still lose a pair of duplicates: so few never stop at the share of the shrink guard.
 FEW = 3
@@ -131,10 +130,10 @@ class Sweep:
     def _service_items(self) -> dict[str, MemoryItem]:
         return {item.id: item for item in self._service.all()}
 
-    def _draft(self, items: Mapping[str, MemoryItem]) -> tuple[Draft, anchors.Inspection]:
+    def _draft(self, items: Mapping[str, MemoryItem]) -> tuple[Draft, stages.Inspection]:
         protected = self._protected(items.values())
         plan = self._planning(list(items.values()), protected)
-        inspection = anchors.inspect(items.values(), self._state.ledger.anchors(), self._roots_of)
+        inspection = stages.inspect(items.values(), self._state.ledger.anchors(), self._roots_of)
         return self._guarded(_with_marks(plan, items, inspection), items, protected), inspection
 
     def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
@@ -307,9 +306,9 @@ def _takes_away(change: Change) -> bool:
     return before is not None and (change.action in DROPPING or before.content != change.after.content)
 
 
-def _with_marks(plan: Plan, items: Mapping[str, MemoryItem], inspection: anchors.Inspection) -> Plan:
+def _with_marks(plan: Plan, items: Mapping[str, MemoryItem], inspection: stages.Inspection) -> Plan:
     """The plan with the marks of code-anchored memories; one that changes anyway gets its mark in that change."""
-    marks = {change.id: change for change in anchors.changes(items, inspection)}
+    marks = {change.id: change for change in stages.changes(items, inspection)}
     out = []
     for change in plan.changes:
         mark = marks.pop(change.id, None)

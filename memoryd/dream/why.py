@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memoryd.clock import to_iso
-from memoryd.codec import item_to_dict
+from memoryd.core.clock import to_iso
+from memoryd.core.codec import item_to_dict
+from memoryd.core.ledger import How, Ledger, Use
+from memoryd.core.types import LinkType, MemoryItem, Status
 from memoryd.dream.journal import Head, Journal, Record
-from memoryd.ledger import How, Ledger, Use
 from memoryd.service import Orchestrator
-from memoryd.types import LinkType, MemoryItem, Status
 
 SHOWN_USES = 50
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from memoryd import openai_api
+from memoryd.core import openai_api
+from memoryd.core.errors import EmbeddingError, ModelError
+from memoryd.core.protocols import FloatArray
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
-from memoryd.errors import EmbeddingError, ModelError
-from memoryd.protocols import FloatArray
 from memoryd.text import token_count
 
 MOST_TEXTS = 128

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from memoryd.core.errors import DependencyError, EmbeddingError
+from memoryd.core.protocols import FloatArray
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
-from memoryd.errors import DependencyError, EmbeddingError
-from memoryd.protocols import FloatArray
 
 MOST_CHARACTERS = 16_000
 THREADS = 2

@@ -17,11 +17,20 @@ from pathlib import Path
 
 import numpy as np
 
-from memoryd.embed.bundled import TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder
-from memoryd.embed.onnx import MOST_CHARACTERS, WORKERS, Loaded, OnnxModel, load_onnx, run_states
+from memoryd.core.errors import EmbeddingError
+from memoryd.core.protocols import FloatArray, QueryTokens
+from memoryd.embed.onnx import (
+    MOST_CHARACTERS,
+    TOKEN_DIGESTS,
+    TOKEN_FOLDER,
+    WORKERS,
+    Loaded,
+    OnnxModel,
+    bundled_folder,
+    load_onnx,
+    run_states,
+)
 from memoryd.embed.vectors import clean_text
-from memoryd.errors import EmbeddingError
-from memoryd.protocols import FloatArray, QueryTokens
 
 PROJECTION_FILE = Path(__file__).with_name("late_projection.npy")
 LATE_GRAPH = Path(__file__).with_name("colbert_small.onnx")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from memoryd.errors import EmbeddingError
-from memoryd.protocols import FloatArray
+from memoryd.core.errors import EmbeddingError
+from memoryd.core.protocols import FloatArray
 
 SHORTEST = 1e-12
 

@@ -1,8 +1,7 @@
 """Chat models behind the LLM protocol: an OpenAI-compatible endpoint, or the user's own Claude Code client."""
 
-from memoryd.llm.claude_llm import ClaudeLLM
-from memoryd.llm.marker import extractor_folder, is_internal_text, mark
-from memoryd.llm.openai_llm import OpenAILLM
+from memoryd.llm.claude import ClaudeLLM, extractor_folder, is_internal_text, mark
+from memoryd.llm.endpoint import OpenAILLM
 from memoryd.llm.recorded import RecordingLLM, ReplayLLM, UnansweredError, request_id
 
 __all__ = [

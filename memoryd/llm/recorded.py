@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from memoryd.errors import InputError, ModelError
-from memoryd.files import write_atomic
-from memoryd.protocols import LLM
-from memoryd.types import Completion, Message, Usage
+from memoryd.core.errors import InputError, ModelError
+from memoryd.core.files import write_atomic
+from memoryd.core.protocols import LLM
+from memoryd.core.types import Completion, Message, Usage
 
 VERSION = 2
 BY_HAND = "by hand"

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from memoryd.api.registry import Tool
-from memoryd.recall.fence import harmless, harmless_lines
+from memoryd.recall.prompt_block import harmless, harmless_lines
 from memoryd.text import shorten, token_count
 
 DETAILS = ("parts", "evidence", "links", "entities", "backends")

@@ -9,16 +9,155 @@ What the user had forgotten is not shown, in other words neither; what two memor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
+from types import MappingProxyType
 
-from memoryd.recall.doubts import undoubted
-from memoryd.recall.fence import fence, fit, item_line, overhead
-from memoryd.recall.worth import KIND_WEIGHT, UNUSED, UseCounts, evidence_of, value
+from memoryd.core.clock import from_iso
+from memoryd.core.ledger import How, Use
+from memoryd.core.state import Handoff, State
+from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, MemoryItem, Polarity, Query, Source, Status, Trust
+from memoryd.recall.prompt_block import fence, fit, item_line, overhead
+from memoryd.retrieval import EVER, asks_question, span_of_handoffs, within
+from memoryd.service import Orchestrator
 from memoryd.statements import Relation, Said, compare, rephrases, shares_words
 from memoryd.text import normalise, token_count
-from memoryd.types import HIDDEN_TAG, Kind, MemoryItem, Polarity, Source, Status, Trust
+
+# Of two memories that speak against each other only one is given: whose words weigh more, else the newer. Pure.
+#
+# Both stay active, found by whoever looks for them, and the pair waits among the proposals.
+
+
+def undoubted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """The items without those that lose against another of them, in the same order."""
+    known = {item.id: item for item in items}
+    lost = {_loser(item, known[id]).id for item in items for id in _opposed(item) if id in known}
+    return [item for item in items if item.id not in lost]
+
+
+def _opposed(item: MemoryItem) -> Iterable[str]:
+    """What a memory speaks against. A candidate speaks against nothing yet."""
+    links = item.links if item.status is Status.ACTIVE else ()
+    replaced = {link.target for link in links if link.type is LinkType.SUPERSEDES}
+    # What it replaced and the user brought back is given beside it.
+    return [link.target for link in links if link.type is LinkType.CONTRADICTS and link.target not in replaced]
+
+
+def _loser(one: MemoryItem, other: MemoryItem) -> MemoryItem:
+    return min(one, other, key=_weight)
+
+
+def _weight(item: MemoryItem) -> tuple[bool, bool, datetime, str]:
+    return (item.pinned, item.source is Source.USER, item.valid_from or item.created_at, item.id)
+
+
+# What a memory is worth: importance × confidence × usage × freshness. Pure functions.
+#
+# - importance: weight of the kind × relevancy (which the dream lets decay, and halves for each contradiction)
+# - usage: 1 when nothing is known; each doubling of its uses adds a quarter, up to 1.5
+# - freshness: 0.5 + 0.5·exp(-age/180 days), age since it was recorded or last used
+
+KIND_WEIGHT: Mapping[Kind, float] = MappingProxyType(
+    {
+        Kind.RULE: 1.0,
+        Kind.PREFERENCE: 0.9,
+        Kind.DECISION: 0.8,
+        Kind.ENVIRONMENT: 0.75,
+        Kind.DEAD_END: 0.6,
+        Kind.FIX: 0.55,
+        Kind.FACT: 0.5,
+        Kind.TODO: 0.45,
+        Kind.NOTE: 0.4,
+    }
+)
+FRESH_DAYS = 180.0
+USAGE_STEP = 0.25
+MOST_USAGE = 1.5
+PINNED = 2.0
+DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class UseCounts:
+    """How often a memory was used (cited, or returned to a question) or contradicted by the user; when it was last used."""
+
+    used: int = 0
+    contradicted: int = 0
+    last_used: datetime | None = None
+
+
+UNUSED = UseCounts()
+
+
+def count_uses(uses: Iterable[Use]) -> UseCounts:
+    """Counts of the uses of one memory. Being injected is no use: what is shown often would else stay for being shown."""
+    used = contradicted = 0
+    last: datetime | None = None
+    for use in uses:
+        if use.how is How.CONTRADICTED:
+            contradicted += 1
+        elif use.how in (How.CITED, How.RETURNED):
+            used += 1
+            at = from_iso(use.at)
+            last = at if last is None else max(last, at)
+    return UseCounts(used, contradicted, last)
+
+
+def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[str], MemoryItem | None]) -> UseCounts:
+    """Counts of a memory and of those that were merged into it; that one of these was recorded counts as a use's time.
+
+    A memory which lost against it (CONTRADICTS) leaves it nothing.
+    """
+    own = usage.get(item.id, UNUSED)
+    lost = {link.target for link in item.links if link.type is LinkType.CONTRADICTS}
+    merged = {link.target for link in item.links if link.type is LinkType.SUPERSEDES} - lost
+    parts = [own, *(usage.get(id, UNUSED) for id in sorted(merged))]
+    recorded = [found.created_at for found in map(get, sorted(merged)) if found is not None]
+    times = [*(part.last_used for part in parts if part.last_used), *recorded]
+    return UseCounts(sum(p.used for p in parts), max(p.contradicted for p in parts), max(times, default=None))
+
+
+def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
+    """Days since the memory was recorded or last used; 0 when that lies ahead (a clock that jumped)."""
+    since = max(item.created_at, counts.last_used) if counts.last_used else item.created_at
+    return max(0.0, (now - since).total_seconds() / DAY)
+
+
+def usage_factor(counts: UseCounts) -> float:
+    """1 when unused, up to 1.5 when often used."""
+    return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
+
+
+class Evidence(IntEnum):
+    """How well a memory is vouched for, weakest first. What a session is given is ranked by it before anything else."""
+
+    TOOL = 0
+    AGENT = 1
+    USED = 2
+    USER = 3
+    PINNED = 4
+
+
+def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Evidence:
+    """Who vouches for the item: the user by pinning, saying or confirming it, a session by using it, or its source."""
+    if item.pinned:
+        return Evidence.PINNED
+    if item.source is Source.USER or CONFIRMED_TAG in item.tags:
+        return Evidence.USER
+    if counts.used > counts.contradicted:
+        return Evidence.USED
+    return Evidence.TOOL if item.source is Source.TOOL else Evidence.AGENT
+
+
+def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
+    """How much a session gains from knowing the item, 0..1.5; pinned ones come first (2 and more)."""
+    importance = KIND_WEIGHT[item.kind] * item.relevancy
+    freshness = 0.5 + 0.5 * math.exp(-age_days(item, now, counts) / FRESH_DAYS)
+    return (PINNED if item.pinned else 0.0) + importance * item.confidence * usage_factor(counts) * freshness
+
 
 __all__ = ["KIND_WEIGHT", "Governance", "govern", "heading", "value"]
 
@@ -150,3 +289,44 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
     for item in ranked:
         seen.setdefault((normalise(item.content), heading(item)), item)
     return list(seen.values())
+
+
+# Which memories governance chooses from, and which hits answer a question.
+
+NEWEST = 200
+LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
+MOST_LASTING = 1_000
+# What somebody asked for is worth a look even when it is unlikely to be the answer. The likelihood of a question's answer in
+# other words is hardly above that of anything else, so of a question the best are shown as long as they aren't nonsense.
+UNSURE_FLOOR = 0.05
+UNSURE_FLOOR_OF_QUESTION = 0.005
+MOST_UNSURE = 3
+
+
+def governance_of(service: Orchestrator, state: State, project: str, now: datetime, budget: int) -> Governance:
+    """The project's governance: out of its newest memories, and of all that are made to last (rules, decisions …)."""
+    candidates = _found(service, Query(project=project, now=now), NEWEST)
+    candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MOST_LASTING)
+    tombstones = _found(service, Query(project=project, statuses=(Status.BLACKLISTED,)), NEWEST)
+    usage = {id: count_uses(uses) for id, uses in state.ledger.all_uses().items() if id in candidates}
+    return govern(candidates.values(), now, budget, usage=usage, forbidden=tombstones.values())
+
+
+def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryItem]:
+    return {hit.item.id: hit.item for hit in service.search(query, most)}
+
+
+def divide(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
+    """The hits that answer the question `text`, candidates last, and at most three below the floor that may bear on it."""
+    least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
+    sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
+    unsure = [hit for hit in hits if least <= hit.relevancy < floor]
+    return sure, unsure[:MOST_UNSURE]
+
+
+def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:
+    """Which of the sessions' ends (latest first) answer the text: those of the time that it names, at most `most`."""
+    span = span_of_handoffs(text, now) if known else None
+    if span is None:
+        return []
+    return list(known[:most]) if span == EVER else [one for one in known if within(span, from_iso(one.at))][:most]

@@ -11,18 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memoryd.clock import from_iso
-from memoryd.config import Settings
-from memoryd.daydream.extractors import SESSION, choose
-from memoryd.daydream.readers import at_work
-from memoryd.offers import AT_PROMPT, AT_START, Entry
-from memoryd.protocols import Clock
-from memoryd.recall.fence import TAG, harmless
+from memoryd.core.candidates import AT_PROMPT, AT_START, Entry
+from memoryd.core.clock import from_iso
+from memoryd.core.config import Settings
+from memoryd.core.protocols import Clock
+from memoryd.core.state import State
+from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
+from memoryd.daydream.readers import SESSION, at_work, choose
+from memoryd.recall.prompt_block import TAG, harmless
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.statements import Relation, relate
 from memoryd.text import keywords, shorten, token_count
-from memoryd.types import MemoryItem, Polarity, Query, Source, Status
 
 EVERY = 3
 SHOWN = 8

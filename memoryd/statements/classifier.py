@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from memoryd.errors import ConfigError
-from memoryd.protocols import FloatArray
+from memoryd.core.errors import ConfigError
+from memoryd.core.protocols import FloatArray
 from memoryd.statements.compare import Relation
 from memoryd.statements.features import NAMES
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from memoryd.protocols import Embedder, FloatArray
-from memoryd.router.relevance import is_foreign
+from memoryd.core.protocols import Embedder, FloatArray
+from memoryd.retrieval.relevance import is_foreign
 from memoryd.statements.classifier import Model, load
 from memoryd.statements.compare import (
     CONFLICTS,

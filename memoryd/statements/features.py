@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from memoryd.protocols import FloatArray
+from memoryd.core.protocols import FloatArray
 from memoryd.statements.compare import Comparison, Relation, Said
 from memoryd.statements.cues import has_correction, has_exception, is_done, is_open, language, limits
 from memoryd.statements.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, Reading

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memoryd.router.relevance import stem
+from memoryd.retrieval.relevance import stem
 from memoryd.statements import lexicon
 from memoryd.statements.cues import READ, content, language, negation
 from memoryd.statements.wording import NONE, Statement, mask_values, read

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.router.relevance import stem
+from memoryd.retrieval.relevance import stem
 from memoryd.statements import lexicon
 from memoryd.statements.cues import READ, content, contrasts, ended, language, limits, negations
 from memoryd.statements.preferences import another_choice, reversed_order

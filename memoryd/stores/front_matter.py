@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-from memoryd.codec import is_id
-from memoryd.errors import BrokenFileError
+from memoryd.core.codec import is_id
+from memoryd.core.errors import BrokenFileError
 
 try:
     from yaml import CSafeDumper as _BaseDumper

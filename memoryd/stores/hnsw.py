@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from memoryd.errors import DependencyError, StoreError
-from memoryd.files import TEMPORARY_PREFIX, sync_dir, write_atomic
-from memoryd.protocols import FloatArray
+from memoryd.core.errors import DependencyError, StoreError
+from memoryd.core.files import TEMPORARY_PREFIX, sync_dir, write_atomic
+from memoryd.core.protocols import FloatArray
 from memoryd.text import digest
 
 FORMAT = 2

@@ -10,27 +10,288 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import re
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from memoryd import codec
-from memoryd.db import ODD_CONTENT, remove_database
-from memoryd.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
-from memoryd.files import STAGED, locked
-from memoryd.paths import Paths
-from memoryd.protocols import Clock
-from memoryd.stores import inverted, memory_file
-from memoryd.stores.browse import Key, page_of, projects_of, span_of
-from memoryd.stores.file_writer import FileWriter
-from memoryd.stores.literal import Entry, Known, LiteralIndex
-from memoryd.stores.scan import look, relative_paths, remove_stale_temporaries
-from memoryd.stores.sync import Synchroniser, SyncReport
-from memoryd.stores.trash import Trash
-from memoryd.types import Hit, MemoryItem, Query
+import orjson
+
+from memoryd.core import codec
+from memoryd.core.db import ODD_CONTENT, remove_database
+from memoryd.core.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
+from memoryd.core.files import STAGED, create_exclusive, locked, make_private_dir, staged, sync_dir, sync_dirs, write_atomic
+from memoryd.core.paths import Paths
+from memoryd.core.protocols import Clock
+from memoryd.core.types import Hit, MemoryItem, Query
+from memoryd.stores import memory_file
+from memoryd.stores.fulltext import Entry, Key, Known, LiteralIndex, Stamp, page_of, projects_of, span_of
+from memoryd.stores.layout import SUFFIX, canonical_path
+from memoryd.stores.memory_file import MemoryFile
+from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
+from memoryd.text import keywords
+
+# Deleted memory files: moved aside under their own path, so that they can come back.
+
+_NUMBER = re.compile(r"\.~(\d+)~\.md\Z", re.IGNORECASE)
+
+
+class Trash:
+    """Files under `folder`, each at the path that it had under `root`; `.~2~`, `.~3~` … before the suffix when that is taken."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+
+    def put(self, relative: str) -> Path:
+        """Move a memory file here; returns where it lies."""
+        target = self._folder / relative
+        number = 1
+        while target.exists():
+            number += 1
+            target = (self._folder / relative).with_name(f"{Path(relative).stem}.~{number}~{SUFFIX}")
+        source = self._root / relative
+        move(source, target)
+        remove_empty_parents(source, self._root)
+        return target
+
+    def newest(self, id: str) -> tuple[Path, str] | None:
+        """The copy of this memory that was put here last, and the relative path that it had."""
+        copies = [copy for copy in self._copies(f"*{id}*{SUFFIX}") if self._id(*copy) == id]
+        # Files of other tools are named freely: then every copy has to be read.
+        copies = copies or [copy for copy in self._copies(f"*{SUFFIX}") if self._id(*copy) == id]
+        return max(copies, key=lambda copy: (copy[0].stat().st_ctime_ns, _number(copy[0])), default=None)
+
+    def take(self, copy: Path, relative: str) -> None:
+        """Move a copy back to its place."""
+        move(copy, self._root / relative)
+        remove_empty_parents(copy, self._folder)
+
+    def erase(self, id: str) -> bool:
+        """Delete every copy of this memory; whether there was one."""
+        found = [path for path, relative in self._copies(f"*{SUFFIX}") if id in path.name or self._id(path, relative) == id]
+        for path in found:
+            path.unlink(missing_ok=True)
+            remove_empty_parents(path, self._folder)
+        return bool(found)
+
+    def _copies(self, pattern: str) -> Iterator[tuple[Path, str]]:
+        for path in sorted(self._folder.rglob(pattern)):
+            if path.is_file():
+                yield path, _NUMBER.sub(SUFFIX, path.relative_to(self._folder).as_posix())
+
+    def _id(self, path: Path, relative: str) -> str:
+        try:
+            return memory_file.read(path.read_bytes(), str(path), relative, 0).item.id
+        except BrokenFileError:
+            return ""  # an older copy that someone edited; it stays, and is nobody's newest
+
+
+def _number(path: Path) -> int:
+    match = _NUMBER.search(path.name)
+    return int(match[1]) if match else 1
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename durably within one file system. Raises StoreError when the disk refuses."""
+    try:
+        make_private_dir(target.parent)
+        source.rename(target)
+        sync_dir(target.parent)
+        sync_dir(source.parent)
+    except OSError as error:
+        raise StoreError(f"Can't move {source} to {target}: {error.strerror}.", fix="Check the permissions.") from error
+
+
+def remove_empty_parents(path: Path, root: Path) -> None:
+    """Remove the folders that a move left empty, up to the root."""
+    for folder in path.parents:
+        if folder == root or not folder.is_relative_to(root):
+            return
+        with contextlib.suppress(OSError):  # not empty, or just used by somebody
+            folder.rmdir()
+            continue
+        return
+
+
+# Writing memory files: new ones by exclusive creation, old ones by careful replacement.
+
+_WRITE_TRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The bytes of an item's file before they are written. `old` is how the file looks that they replace."""
+
+    item: MemoryItem
+    path: str
+    data: bytes
+    old: Stamp | None = None
+
+
+class FileWriter:
+    """Writes below one folder. The caller holds the store's lock and records the entries in the index."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write_all(self, index: LiteralIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]) -> Iterator[Entry]:
+        """Write items of different ids in order, as `write` does each, with the bytes of many synced together."""
+        plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
+        files = [(self._root / plan.path, plan.data) for plan in plans if plan]
+        with staged(files) as temporaries:
+            ready = iter(temporaries)
+            for item, plan in zip(items, plans, strict=True):
+                entry = self._publish(plan, next(ready)) if plan else None
+                yield entry or self.write(index, item, find(item.id))
+
+    def _plan(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> _Plan | None:
+        """None for what is not simply written: a move, and a file that can't be read; `write` deals with those."""
+        if known is None:
+            named = item if item.id else replace(item, id=self._free_id(index))
+            return _Plan(named, canonical_path(named), memory_file.render(named))
+        with contextlib.suppress(StoreError):
+            old = look(self._root / known.path)
+            item, relative, changed, data = self._changed(index, item, known)
+            if relative == known.path and changed != data and old is not None:
+                return _Plan(item, relative, changed, old)
+        return None
+
+    def _publish(self, plan: _Plan, ready: Path | None) -> Entry | None:
+        """None when the file must be written by itself after all: the name was taken, or somebody edited the old file."""
+        target = self._root / plan.path
+        if ready is None or look(target) != plan.old:
+            return None
+        if plan.old is not None:
+            write_atomic(target, plan.data, ready=ready, sync_folder=False)
+        elif not create_exclusive(target, plan.data, ready=ready, sync_folder=False):
+            return None
+        return self._entry(plan.item, plan.path, plan.data)
+
+    def write(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> Entry:
+        """Write one item, whose file is `known` if it has one; the entry for the index.
+
+        The name of a new file is durable after `settle` only. Raises as MarkdownStore.write does.
+        """
+        if not item.id:
+            return self._create(index, item)
+        if known is None:
+            relative = canonical_path(item)
+            data = memory_file.render(item)
+            if create_exclusive(self._root / relative, data, sync_folder=False):
+                return self._entry(item, relative, data)
+            known = Known(relative, _no_stamp(), item.id)
+        return self._change(index, item, known)
+
+    def _create(self, index: LiteralIndex, item: MemoryItem) -> Entry:
+        for _ in range(_WRITE_TRIES):
+            named = replace(item, id=self._free_id(index))
+            relative = canonical_path(named)
+            data = memory_file.render(named)
+            if create_exclusive(self._root / relative, data, sync_folder=False):
+                return self._entry(named, relative, data)
+        raise _no_free_id()
+
+    def _free_id(self, index: LiteralIndex) -> str:
+        for _ in range(_WRITE_TRIES):
+            if index.file_of(id := codec.new_id()) is None:
+                return id
+        raise _no_free_id()
+
+    def _changed(self, index: LiteralIndex, item: MemoryItem, known: Known) -> tuple[MemoryItem, str, bytes, bytes]:
+        """The item with what was edited by hand, where its file goes, its new bytes and the present ones."""
+        data, file = self._read(known.path)
+        if file.item.id != item.id:
+            raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
+        if known.hash and known.hash != content_hash(data):
+            item = _merged(index.get(item.id), file.item, item)
+        relative = self._new_place(file, item, known.path)
+        return item, relative, memory_file.update(file, item, str(self._root / relative), relative), data
+
+    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
+        item, relative, changed, data = self._changed(index, item, known)
+        if relative != known.path:
+            # Before the bytes change: a crash between leaves the old memory in its new place, whole.
+            move(self._root / known.path, self._root / relative)
+            remove_empty_parents(self._root / known.path, self._root)
+        if changed != data:
+            write_atomic(self._root / relative, changed)
+        return self._entry(item, relative, changed)
+
+    def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
+        """Where the file goes. One that somebody filed by hand stays where it was put."""
+        target = canonical_path(item)
+        at_home = relative == canonical_path(file.item)
+        return target if at_home and not (self._root / target).exists() else relative
+
+    def _read(self, relative: str) -> tuple[bytes, MemoryFile]:
+        path = self._root / relative
+        try:
+            data = path.read_bytes()
+            mtime_ns = path.stat().st_mtime_ns
+        except OSError as error:
+            raise StoreError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
+        return data, memory_file.read(data, str(path), relative, mtime_ns)
+
+    def _entry(self, item: MemoryItem, relative: str, data: bytes) -> Entry:
+        return Entry(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
+
+    def settle(self, entries: Iterable[Entry]) -> None:
+        """Make the names of new files durable."""
+        latest = {entry.item.id: entry.path for entry in entries}  # one that was moved twice has left its folder
+        try:
+            sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
+        except OSError as error:
+            raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
+
+
+def _no_free_id() -> StoreError:
+    return StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
+
+
+def _no_stamp() -> Stamp:
+    return Stamp(0, 0, 0)
+
+
+def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
+    """The wanted item with what was edited on disk since `base`, except where both changed: then the wanted value."""
+    if base is None:
+        return wanted
+    untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
+    return replace(wanted, **{name: getattr(disk, name) for name in untouched})
+
+
+# `inverted_index.json`: keyword to file paths, for people and for other tools. Nothing reads it back.
+
+NAME = "inverted_index.json"
+
+
+def build(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Sorted keywords, each with its sorted paths, from (path, text) pairs."""
+    index: defaultdict[str, list[str]] = defaultdict(list)
+    for path, text in texts:
+        for word in keywords(text):
+            index[word].append(path)
+    return {word: sorted(index[word]) for word in sorted(index)}
+
+
+def fingerprint(folder: Path) -> int:
+    """A number for the file's bytes that fits a column of SQLite, 0 when there is none."""
+    try:
+        with (folder / NAME).open("rb") as stream:
+            return int.from_bytes(hashlib.file_digest(stream, "sha256").digest()[:7], "big") + 1
+    except OSError:
+        return 0
+
+
+def write(folder: Path, texts: Iterable[tuple[str, str]]) -> None:
+    """Write the file atomically."""
+    write_atomic(folder / NAME, orjson.dumps(build(texts), option=orjson.OPT_INDENT_2))
+
 
 __all__ = ["MarkdownStore", "SyncReport"]
 
@@ -369,10 +630,10 @@ class MarkdownStore:
 
     def _flush(self, index: LiteralIndex) -> None:
         revision = index.fact("revision")
-        if revision != index.fact("flushed") or index.fact("inverted") != inverted.fingerprint(self._root):
-            inverted.write(self._root, index.active_texts())
+        if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._root):
+            write(self._root, index.active_texts())
             index.set_fact("flushed", revision)
-            index.set_fact("inverted", inverted.fingerprint(self._root))
+            index.set_fact("inverted", fingerprint(self._root))
 
 
 def _checked(item: MemoryItem) -> MemoryItem:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
-from memoryd import codec
-from memoryd.errors import BrokenFileError, InputError, StoreError
+from memoryd.core import codec
+from memoryd.core.errors import BrokenFileError, InputError, StoreError
+from memoryd.core.types import MemoryItem, Source
 from memoryd.stores import front_matter
 from memoryd.stores.front_matter import Document, Moment
-from memoryd.stores.locations import derived_id, scope_of_path
-from memoryd.types import MemoryItem, Source
+from memoryd.stores.layout import derived_id, scope_of_path
 
 MAX_BYTES = 1_000_000
 _LAST_SECOND = 253_402_300_799  # of the year 9999; a file's time can be anything

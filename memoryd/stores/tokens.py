@@ -15,11 +15,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from memoryd.db import Database, Row
-from memoryd.errors import EmbeddingError
-from memoryd.migrations import Migrations
-from memoryd.protocols import FloatArray, TokenEncoder
-from memoryd.stores.ahead import Ahead
+from memoryd.core.db import Database, Migrations, Row
+from memoryd.core.errors import EmbeddingError
+from memoryd.core.protocols import FloatArray, TokenEncoder
+from memoryd.stores.prefetch import Ahead
 from memoryd.text import digest
 
 SCHEMA = Migrations("tokens")

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from memoryd import __version__
-from memoryd.codec import item_to_json
-from memoryd.errors import InputError
-from memoryd.files import write_atomic
+from memoryd.core.codec import item_to_json
+from memoryd.core.errors import InputError
+from memoryd.core.files import write_atomic
+from memoryd.core.types import MemoryItem
 from memoryd.service import Orchestrator
-from memoryd.types import MemoryItem
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -12,15 +12,15 @@ from typing import IO, Any
 
 import orjson
 
-from memoryd.codec import item_digest, item_from_dict
+from memoryd.core.codec import item_digest, item_from_dict
+from memoryd.core.errors import BrokenFileError, InputError
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.protocols import Clock
+from memoryd.core.types import Evidence, Kind, MemoryItem, Query, Scope, Source
 from memoryd.daydream.redact import redact
-from memoryd.errors import BrokenFileError, InputError
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Clock
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
 from memoryd.text import normalise, shorten
-from memoryd.types import Evidence, Kind, MemoryItem, Query, Scope, Source
 
 BATCH = 500
 SHOWN_LINES = 20

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.protocols import MemoryStore
+from memoryd.core.protocols import MemoryStore
 from tests.contract.factories import FACTORIES, Factory
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from memoryd.config import load_settings
-from memoryd.paths import Paths
-from memoryd.protocols import MemoryStore
+from memoryd.core.config import load_settings
+from memoryd.core.paths import Paths
+from memoryd.core.protocols import MemoryStore
+from memoryd.core.types import Hit, Query
 from memoryd.service import Orchestrator
 from memoryd.stores.graph import GraphStore
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.vector import VectorStore
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Hit, Query
 
 Factory = Callable[[Path], MemoryStore]
 

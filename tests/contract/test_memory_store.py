@@ -1,4 +1,4 @@
-"""What every MemoryStore promises; see memoryd.protocols.MemoryStore."""
+"""What every MemoryStore promises; see memoryd.core.protocols.MemoryStore."""
 
 from __future__ import annotations
 
@@ -9,20 +9,9 @@ from typing import Any
 
 import pytest
 
-from memoryd.codec import is_id
-from memoryd.protocols import MemoryStore
-from memoryd.types import (
-    Evidence,
-    Kind,
-    Link,
-    LinkType,
-    MemoryItem,
-    Polarity,
-    Query,
-    Scope,
-    Source,
-    Status,
-)
+from memoryd.core.codec import is_id
+from memoryd.core.protocols import MemoryStore
+from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Query, Scope, Source, Status
 from tests.contract.factories import Factory
 
 DAY_0 = datetime(2026, 3, 1, 12, tzinfo=UTC)

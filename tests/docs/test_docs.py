@@ -19,10 +19,10 @@ import pytest
 from memeval.cli.app import build
 from memoryd.api.registry import tools
 from memoryd.cli.app import app
-from memoryd.codec import OWNED_KEYS
-from memoryd.config import ENV_PREFIX, KEYS, load_settings
+from memoryd.core.codec import OWNED_KEYS
+from memoryd.core.config import ENV_PREFIX, KEYS, load_settings
+from memoryd.core.types import Kind, LinkType, Polarity, Scope, Source, Status, Trust
 from memoryd.mcp.server import PROMPT, URI
-from memoryd.types import Kind, LinkType, Polarity, Scope, Source, Status, Trust
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

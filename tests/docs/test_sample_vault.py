@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from memoryd.cli.output import Output
-from memoryd.codec import item_to_dict
-from memoryd.config import load_settings
+from memoryd.core.codec import item_to_dict
+from memoryd.core.config import load_settings
+from memoryd.core.types import MemoryItem, Query, Status
 from memoryd.embed import make_embedder
-from memoryd.recall.selection import divide
+from memoryd.recall.governance import divide
 from memoryd.service import Orchestrator
-from memoryd.stores import front_matter, inverted, memory_file
+from memoryd.stores import front_matter, markdown, memory_file
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
-from memoryd.types import MemoryItem, Query, Status
 
 ROOT = Path(__file__).parents[2]
 VAULT = ROOT / "memories"
@@ -68,12 +68,12 @@ def test_each_file_is_what_the_store_writes(path: Path) -> None:
 
 
 def test_the_inverted_index_leads_to_the_files(home: Path) -> None:
-    before = (home / "memories" / inverted.NAME).read_bytes()
+    before = (home / "memories" / markdown.NAME).read_bytes()
     store = MarkdownStore(load_settings({}, home=str(home)).paths, FakeClock())
     store.rebuild()
     store.flush()
     store.close()
-    assert (home / "memories" / inverted.NAME).read_bytes() == before
+    assert (home / "memories" / markdown.NAME).read_bytes() == before
 
 
 def test_every_file_is_explained() -> None:

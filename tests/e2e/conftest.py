@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from memoryd.client import Client
+from memoryd.core.errors import DaemonError
+from memoryd.core.paths import Paths
 from memoryd.daemon.endpoint import daemons_of
-from memoryd.errors import DaemonError
-from memoryd.paths import Paths
 from tests.e2e.model_server import Body, ModelServer, say
 from tests.waiting import until
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.errors import DaemonError
+from memoryd.core.errors import DaemonError
 from tests.e2e.conftest import World, claude_binary
 from tests.e2e.model_server import Block, Body, conversation, say, use
 from tests.waiting import until

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.paths import Paths
 from memoryd.daemon.endpoint import daemons_of
-from memoryd.paths import Paths
 from tests.e2e.conftest import all_is_read, kill_daemons
 from tests.waiting import HANGS_SECONDS, until
 

@@ -18,7 +18,7 @@ import pytest
 
 from memoryd.daemon.endpoint import proof
 from memoryd.daemon.hook_events import parse_record
-from memoryd.llm.logins import NAMES, PREFIX, PREFIXES, login_of
+from memoryd.llm.claude import NAMES, PREFIX, PREFIXES, login_of
 from tests.hooks.conftest import Hooks
 from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon, read_request
 

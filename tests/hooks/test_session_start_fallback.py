@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.project import find_git
+from memoryd.core.project import find_git
 from tests.hooks.conftest import Hooks
 from tests.hooks.fake_daemon import BOUND_SECONDS, FakeDaemon
 

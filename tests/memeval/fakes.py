@@ -22,7 +22,7 @@ from memeval.run.checkpoint import Run
 from memeval.run.phases import case_tag
 from memeval.specs import BenchmarkSpec, ProviderSpec
 from memeval.types import Case, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
-from memoryd.types import Completion, Message, Usage
+from memoryd.core.types import Completion, Message, Usage
 
 CONFIGS = {
     "benchmarks/tiny.yaml": """\

@@ -12,7 +12,7 @@ from memeval.calls import Budget, RetryPolicy, Stop, with_retries
 from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
 from memeval.protocols import Model
 from memeval.run.engine import for_each
-from memoryd.types import Completion, Message, Usage
+from memoryd.core.types import Completion, Message, Usage
 
 ASK = (Message("user", "hello"),)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings, load_settings
+from memoryd.core.config import Settings, load_settings
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 

@@ -8,11 +8,19 @@ import threading
 import pytest
 
 from memoryd.client import Client, error_from
+from memoryd.core.errors import (
+    BrokenFileError,
+    DaemonError,
+    DaemonUnavailable,
+    InputError,
+    MemorydError,
+    NotFoundError,
+    StoreError,
+)
+from memoryd.core.files import try_lock
+from memoryd.core.paths import Paths
 from memoryd.daemon.endpoint import Endpoint, listen, publish
 from memoryd.daemon.lines import LineTooLongError
-from memoryd.errors import BrokenFileError, DaemonError, DaemonUnavailable, InputError, MemorydError, NotFoundError, StoreError
-from memoryd.files import try_lock
-from memoryd.paths import Paths
 
 
 @pytest.fixture
@@ -78,7 +86,7 @@ def test_a_process_that_took_the_id_of_a_daemon_that_has_ended_is_left_alone(ser
 
 def test_a_daemon_that_does_not_take_the_call_gets_a_signal(serve, tmp_path):
     paths = Paths(tmp_path)
-    held = "import sys; from pathlib import Path; from memoryd.files import try_lock\n"
+    held = "import sys; from pathlib import Path; from memoryd.core.files import try_lock\n"
     held += "lock = try_lock(Path(sys.argv[1])); print('held', flush=True); input()"
     command = [sys.executable, "-c", held, str(paths.daemon_lock)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.codec import item_digest, item_from_dict, item_from_json, item_from_own_json, item_to_dict, item_to_json, new_id
-from memoryd.errors import InputError
-from memoryd.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status, Trust
+from memoryd.core.codec import item_digest, item_from_dict, item_from_json, item_from_own_json, item_to_dict, item_to_json, new_id
+from memoryd.core.errors import InputError
+from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status, Trust
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 moments = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

@@ -5,8 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memoryd.config import KEYS, load_settings, openai_key, setting_names
-from memoryd.errors import ConfigError
+from memoryd.core.config import KEYS, load_settings, openai_key, setting_names
+from memoryd.core.errors import ConfigError
 
 
 def write_config(home: Path, text: str) -> None:

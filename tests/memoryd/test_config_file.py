@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import load_settings
-from memoryd.config_file import change_file, changed
-from memoryd.errors import ConfigError, InputError
+from memoryd.core.config import load_settings
+from memoryd.core.config_file import change_file, changed
+from memoryd.core.errors import ConfigError, InputError
 
 FILE = """# my settings
 floor = 0.6   # found by trying

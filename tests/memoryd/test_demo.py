@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.state import State
+from memoryd.core.types import Query
 from memoryd.daydream.pipeline import DayDream
 from memoryd.demo.__main__ import QUESTIONS
 from memoryd.demo.sessions import SESSIONS, write_session
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
-from memoryd.types import Query
 
 ANSWERS = ("5433", "staging", "pg-boss", "npm run lint", "applyDiscount", "")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.db import Database, remove_database
-from memoryd.errors import IndexDamagedError, StoreError
-from memoryd.files import (
+from memoryd.core.db import Database, Migrations, remove_database
+from memoryd.core.errors import IndexDamagedError, StoreError
+from memoryd.core.files import (
     append_line,
     create_exclusive,
     locked,
@@ -20,7 +20,6 @@ from memoryd.files import (
     try_lock,
     write_atomic,
 )
-from memoryd.migrations import Migrations
 
 
 def mode(path: Path) -> int:
@@ -44,7 +43,7 @@ def test_a_write_that_is_killed_half_way_leaves_the_old_bytes(tmp_path: Path) ->
     target = tmp_path / "file"
     write_atomic(target, b"old")
     script = (
-        "import os, sys, memoryd.files as f\n"
+        "import os, sys, memoryd.core.files as f\n"
         "from pathlib import Path\n"
         "f.os.fsync = lambda fd: os.kill(os.getpid(), 9)\n"
         "f.write_atomic(Path(sys.argv[1]), b'new')\n"
@@ -147,7 +146,7 @@ def test_threads_share_a_connection_without_mixing_transactions(tmp_path: Path) 
 
 def test_many_processes_may_make_a_database_at_the_same_moment(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from memoryd.db import Database\n"
+        "import sys; from pathlib import Path; from memoryd.core.db import Database\n"
         "sys.stdin.readline()\n"
         "for n in range(40): Database(Path(sys.argv[1]) / f'{n}.db').execute('CREATE TABLE IF NOT EXISTS t (x)')\n"
     )

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.project import ProjectRegistry
+from memoryd.core.config import Settings
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.types import Query, Scope, Source
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
 from memoryd.transfer.importing import import_claude_memory, slug_of
-from memoryd.types import Query, Scope, Source
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings, load_settings
-from memoryd.db import Database, has_checksums
-from memoryd.errors import IndexDamagedError, StoreError
+from memoryd.core.config import Settings, load_settings
+from memoryd.core.db import Database, has_checksums
+from memoryd.core.errors import IndexDamagedError, StoreError
+from memoryd.core.types import Backend, MemoryItem, Query, Status
 from memoryd.service import Orchestrator
-from memoryd.stores.inverted import NAME as INVERTED
+from memoryd.stores.markdown import NAME as INVERTED
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
-from memoryd.types import Backend, MemoryItem, Query, Status
 
 DATABASES = ("literal.db", "vector.db", "graph.db", "tokens.db")
 TOOLS = "redis pnpm docker nginx kafka sqlite ruff helm vite cargo".split()
@@ -183,7 +183,7 @@ def test_an_index_that_another_program_wrote_to_counts_as_damaged(tmp_path: Path
 
 
 def test_a_cut_off_state_database_is_refused_with_the_cure_for_it(tmp_path: Path, settings: Settings) -> None:
-    from memoryd.state import State
+    from memoryd.core.state import State
 
     path = settings.paths.state_db
     state = State(path, FakeClock())

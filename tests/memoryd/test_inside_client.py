@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoryd.config import inside_client
+from memoryd.core.config import inside_client
 
 
 def test_the_clients_mark_in_the_environment_tells() -> None:

@@ -8,13 +8,13 @@ from zlib import crc32
 
 import pytest
 
-from memoryd.config import load_settings
-from memoryd.db import remove_database
-from memoryd.errors import IndexDamagedError, StoreError
-from memoryd.late import place_in_session
+from memoryd.core.config import load_settings
+from memoryd.core.db import remove_database
+from memoryd.core.errors import IndexDamagedError, StoreError
+from memoryd.core.types import Backend, Evidence, Kind, MemoryItem, Query, Source
+from memoryd.indexing import place_in_session
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
-from memoryd.types import Backend, Evidence, Kind, MemoryItem, Query, Source
 
 AT = datetime(2025, 3, 1, tzinfo=UTC)
 

@@ -4,9 +4,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import orjson
 import pytest
 
-from memoryd import openai_api
-from memoryd.errors import ModelError
-from memoryd.types import Message, Usage
+from memoryd.core import openai_api
+from memoryd.core.errors import ModelError
+from memoryd.core.types import Message, Usage
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 ASK = [Message("user", "a?")]

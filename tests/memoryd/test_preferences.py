@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.daydream.answer import restrain
+from memoryd.core.types import Candidate, Kind, LinkType, MemoryItem, Passage, Polarity, Source
+from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.reconcile import Action, reconcile, to_item
 from memoryd.statements import Relation, relate
 from memoryd.testing import FakeClock
-from memoryd.types import Candidate, Kind, LinkType, MemoryItem, Passage, Polarity, Source
 
 NOW = FakeClock().now()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.project import ProjectRegistry, normalise_remote
+from memoryd.core.project import ProjectRegistry, normalise_remote
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.clock import SystemClock
+from memoryd.core.clock import SystemClock
+from memoryd.core.errors import InputError
 from memoryd.daemon.schedule import Scheduler, parse_time, previous_slot, was_missed
-from memoryd.errors import InputError
 
 NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
 NIGHT = time(3, 30)

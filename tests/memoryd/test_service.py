@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.errors import EmbeddingError, NotFoundError
-from memoryd.protocols import FloatArray
+from memoryd.core.config import Settings
+from memoryd.core.errors import EmbeddingError, NotFoundError
+from memoryd.core.protocols import FloatArray
+from memoryd.core.types import Backend, LinkType, MemoryItem, Query, Status
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Backend, LinkType, MemoryItem, Query, Status
 
 
 def item(content: str, **fields: object) -> MemoryItem:
@@ -92,11 +92,11 @@ def test_the_whole_index_folder_may_be_deleted(filled: Orchestrator, settings: S
 def test_a_kill_between_file_and_index_loses_nothing(settings: Settings, clock: FakeClock) -> None:
     script = (
         "import os, sys\n"
-        "from memoryd.config import load_settings\n"
+        "from memoryd.core.config import load_settings\n"
         "from memoryd.service import Orchestrator\n"
-        "from memoryd.stores.literal import LiteralIndex\n"
+        "from memoryd.stores.fulltext import LiteralIndex\n"
         "from memoryd.testing import FakeClock, HashEmbedder\n"
-        "from memoryd.types import MemoryItem\n"
+        "from memoryd.core.types import MemoryItem\n"
         "service = Orchestrator(load_settings({}, home=sys.argv[1], embedder='hash'), FakeClock(), HashEmbedder())\n"
         "LiteralIndex.put = lambda *a: os.kill(os.getpid(), 9)\n"
         "service.write(MemoryItem(content='The build needs 8 GB.', project='shop'))\n"
@@ -231,11 +231,11 @@ def test_a_hand_edit_is_found_by_its_new_words(filled: Orchestrator) -> None:
 def test_two_processes_that_write_at_once_lose_nothing(settings: Settings, clock: FakeClock) -> None:
     script = (
         "import sys\n"
-        "from memoryd.config import load_settings\n"
+        "from memoryd.core.config import load_settings\n"
         "from memoryd.service import Orchestrator\n"
-        "from memoryd.clock import SystemClock\n"
+        "from memoryd.core.clock import SystemClock\n"
         "from memoryd.testing import HashEmbedder\n"
-        "from memoryd.types import MemoryItem\n"
+        "from memoryd.core.types import MemoryItem\n"
         "service = Orchestrator(load_settings({}, home=sys.argv[1], embedder='hash'), SystemClock(), HashEmbedder())\n"
         "for n in range(25):\n"
         "    service.write(MemoryItem(content=f'Writer {sys.argv[2]} says fact number {n}.', project='shop'))\n"

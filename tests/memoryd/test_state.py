@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from memoryd import state as state_module
-from memoryd.clock import to_iso
-from memoryd.config import Settings
+from memoryd.core import state as state_module
+from memoryd.core.clock import to_iso
+from memoryd.core.config import Settings
+from memoryd.core.db import Database
+from memoryd.core.ledger import How
+from memoryd.core.state import MAX_BACKOFF_SECONDS, Cursor, Run, State
+from memoryd.core.types import Usage
 from memoryd.daydream.readers import reader_line, spending
-from memoryd.db import Database
-from memoryd.ledger import How
-from memoryd.state import MAX_BACKOFF_SECONDS, Cursor, Run, State
 from memoryd.testing import FakeClock
-from memoryd.types import Usage
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import pytest
 
 from memoryd.api.memories import Recall
 from memoryd.api.parameters import parse
-from memoryd.config import load_settings
-from memoryd.recall.fence import item_line
+from memoryd.core.config import load_settings
+from memoryd.core.types import Backend, Kind, MemoryItem, Query, Status
+from memoryd.recall.prompt_block import item_line
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
-from memoryd.types import Backend, Kind, MemoryItem, Query, Status
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memoryd import verdicts
-from memoryd.daydream.decided import decided, shown_text
-from memoryd.db import Database
-from memoryd.ledger import How
-from memoryd.state import Cursor, Run, State
+from memoryd.core import decision_log
+from memoryd.core.db import Database
+from memoryd.core.decision_log import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, Verdict
+from memoryd.core.ledger import How
+from memoryd.core.state import Cursor, Run, State
+from memoryd.core.types import Refused, Source, Turn, TurnKind
+from memoryd.daydream.reconcile import decided, shown_text
 from memoryd.testing import FakeClock
-from memoryd.types import Refused, Source, Turn, TurnKind
-from memoryd.verdicts import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, Verdict
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_session_keeps_a_bounded_number_and_refused_ones_go_first(state: State
 
 
 def test_all_sessions_together_are_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "MOST", 3)
+    monkeypatch.setattr(decision_log, "MOST", 3)
     for number in range(5):
         finish(state, Verdict(REFUSED, "weak", f"text {number}"), session=f"s{number}")
     assert [bool(state.verdicts(f"s{number}")) for number in range(5)] == [False, False, True, True, True]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.errors import StoreError
 from memoryd.daemon import watch
 from memoryd.daemon.watch import MemoryWatcher
-from memoryd.errors import StoreError
 
 LIMIT = 60.0
 

@@ -16,19 +16,19 @@ import memoryd
 # Why some are left out. Everything else that takes only text or bytes is tried.
 LEFT_OUT = {
     "memoryd.client.error_from": "its texts come from the daemon, which bounds them",
-    "memoryd.config.problem_of": "the standard library reads it, and the file is the user's own",
-    "memoryd.config_file.": "writes the user's own file",
-    "memoryd.daydream.opening.first_prompt": "takes a path",
+    "memoryd.core.config.problem_of": "the standard library reads it, and the file is the user's own",
+    "memoryd.core.config_file.": "writes the user's own file",
+    "memoryd.daydream.transcript.first_prompt": "takes a path",
     "memoryd.daydream.transcript.": "takes a path",
-    "memoryd.daydream.provenance.": "takes a path and runs git",
+    "memoryd.daydream.reconcile.": "takes a path and runs git",
     "memoryd.demo.": "makes the sample's own sessions",
-    "memoryd.files.": "takes a path",
-    "memoryd.rows.create_": "takes a table's name",
-    "memoryd.rows.upsert_": "takes a table's name",
+    "memoryd.core.files.": "takes a path",
+    "memoryd.stores.rows.create_": "takes a table's name",
+    "memoryd.stores.rows.upsert_": "takes a table's name",
     "memoryd.daemon.endpoint.": "takes the daemon's own line",
     "memoryd.statements.cues.negation": "takes the name of a language",
     "memoryd.statements.cues.content": "its second text is the name of a language",
-    "memoryd.stores.mirrors.": "takes a model's name",
+    "memoryd.stores.vector_cache.": "takes a model's name",
 }
 SEEDS = (
     "<private>",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.config import KEYS, OPTION_PREFIX, Settings, load_settings
+from memoryd.core.config import KEYS, OPTION_PREFIX, Settings, load_settings
 from tests.hooks.fake_daemon import EVENTS, ROOT
 
 COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream", "setup")

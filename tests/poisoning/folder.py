@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd.daydream.answer import Proposal, ground
-from memoryd.types import Extraction, Kind, MemoryItem, Passage, Polarity, Scope, Source, Status, TurnKind
+from memoryd.core.types import Extraction, Kind, MemoryItem, Passage, Polarity, Scope, Source, Status, TurnKind
+from memoryd.daydream.model_answer import Proposal, ground
 
 from .measure import Reader, is_rule
 

@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memoryd.config import load_settings
+from memoryd.core.config import load_settings
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.protocols import Extractor
+from memoryd.core.state import State
+from memoryd.core.types import Candidate, Extraction, Kind, MemoryItem, Passage, Polarity, Query, Scope, Source, Status, TurnKind
 from memoryd.daydream.pipeline import DayDream
-from memoryd.project import ProjectRegistry
-from memoryd.protocols import Extractor
-from memoryd.recall.selection import governance_of
+from memoryd.recall.governance import governance_of
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Candidate, Extraction, Kind, MemoryItem, Passage, Polarity, Query, Scope, Source, Status, TurnKind
 
 from .logs import Case, attacks, controls
 

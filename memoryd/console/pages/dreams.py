@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from memoryd.clock import from_iso, to_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
-from memoryd.errors import InputError, NotFoundError
+from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.errors import InputError, NotFoundError
 
 ENTRIES = 30
 CHANGES = 50

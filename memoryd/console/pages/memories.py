@@ -8,11 +8,11 @@ from typing import Any
 
 from memoryd.api.memories import ListMemories, Recall
 from memoryd.api.parameters import parameters
-from memoryd.clock import from_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.forms import options_of
 from memoryd.console.pages import memory
-from memoryd.types import Backend, Kind, Source, Status
+from memoryd.core.clock import from_iso
+from memoryd.core.types import Backend, Kind, Source, Status
 
 PAGE_SIZE = 50
 HITS = 30

@@ -12,8 +12,8 @@ from memoryd.console.contract import Context, Reply, Route
 from memoryd.console.forms import options_of
 from memoryd.console.markdown import MAX_CHARACTERS
 from memoryd.console.safety import MAX_BODY_BYTES
-from memoryd.errors import ConflictError, InputError, MemorydError
-from memoryd.types import Kind, Status
+from memoryd.core.errors import ConflictError, InputError, MemorydError
+from memoryd.core.types import Kind, Status
 
 SCOPES = {"user": "me, everywhere", "project": "this project", "team": "this project's team"}
 POLARITIES = {"know": "Know", "do": "Do", "dont": "Don't"}

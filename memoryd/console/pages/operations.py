@@ -8,7 +8,7 @@ from memoryd.api.registry import Operation, operations
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.fields import Fields
 from memoryd.console.forms import fields_of, rows_of, values_of
-from memoryd.errors import MemorydError, NotFoundError
+from memoryd.core.errors import MemorydError, NotFoundError
 
 
 def _with_form() -> dict[str, Operation[Any, Any]]:

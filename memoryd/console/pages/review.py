@@ -8,8 +8,8 @@ from memoryd.api.memories import UpdateMemory
 from memoryd.api.parameters import parameters
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.forms import options_of
-from memoryd.errors import InputError
-from memoryd.types import Kind
+from memoryd.core.errors import InputError
+from memoryd.core.types import Kind
 
 SHOWN = 100
 MOST = 200

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from memoryd.clock import from_iso
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.sessions import ALL
-from memoryd.errors import InputError
-from memoryd.verdicts import KEPT, KNOWN, PROPOSED, REFUSED
+from memoryd.core.clock import from_iso
+from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
+from memoryd.core.errors import InputError
 
 LISTED = 50
 MOST_LISTED = 1_000

@@ -11,7 +11,7 @@ from typing import Any
 
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.console.sessions import ALL
-from memoryd.errors import InputError, MemorydError, NotFoundError
+from memoryd.core.errors import InputError, MemorydError, NotFoundError
 
 FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
 # A session in a browser must not decide which program is run.

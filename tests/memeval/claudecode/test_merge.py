@@ -36,7 +36,7 @@ from memeval.run.plan import RunContext
 from memeval.run.progress import Ended
 from memeval.run.settings import Selection, Shard
 from memeval.types import Phase, Score
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 from tests.memeval.claudecode.conftest import FakeWorld
 from tests.memeval.claudecode.test_run_bench import lasting
 

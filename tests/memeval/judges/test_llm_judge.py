@@ -15,7 +15,7 @@ from memeval.models import open_model
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import load_prompt
 from memeval.types import Answer, Question, QuestionType, Score
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 from tests.memeval.model_server import ModelServer, Reply
 
 ANSWER = Answer("the hypothesis", "m", "h")

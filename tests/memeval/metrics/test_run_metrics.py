@@ -18,7 +18,7 @@ from memeval.metrics import (
     relevancy,
     total_usage,
 )
-from memoryd.types import Usage
+from memoryd.core.types import Usage
 
 
 def at(day: int) -> datetime:

@@ -11,7 +11,7 @@ import pytest
 from memeval.errors import ConfigError, DependencyError, ModelError
 from memeval.models import open_model
 from memeval.protocols import Model
-from memoryd.types import Message, Usage
+from memoryd.core.types import Message, Usage
 from tests.waiting import HANGS_SECONDS, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in client is a script with a shebang")

@@ -11,7 +11,7 @@ from memeval.cache import GuardedModel, ModelCache
 from memeval.calls import Budget, RetryPolicy, Stop
 from memeval.errors import BudgetError, ModelError
 from memeval.models import open_model
-from memoryd.types import Message, Usage
+from memoryd.core.types import Message, Usage
 from tests.memeval.model_server import ModelServer, Reply
 
 ASK = [Message("user", "What is it?")]

@@ -15,7 +15,7 @@ from memeval.models.extractive import REFUSAL
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import find_prompt, format_memories
 from memeval.types import Retrieved
-from memoryd.types import Message, Usage
+from memoryd.core.types import Message, Usage
 
 AT = datetime(2023, 5, 20, 2, 21, tzinfo=UTC)
 PIECES = [

@@ -12,8 +12,8 @@ from memeval.models import open_model
 from memeval.models.openai_compatible import OpenAICompatible
 from memeval.models.prices import Price, load_prices
 from memeval.protocols import Model
-from memoryd.openai_api import retry_after
-from memoryd.types import Message, Usage
+from memoryd.core.openai_api import retry_after
+from memoryd.core.types import Message, Usage
 from tests.memeval.model_server import ModelServer, Reply
 
 ASK = [Message("system", "s"), Message("user", "What is it?")]

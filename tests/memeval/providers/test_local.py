@@ -21,8 +21,8 @@ from memeval.providers.ranking import Bm25, best, z_scores
 from memeval.providers.sessions import SessionStore
 from memeval.providers.working_memory import WorkingMemoryProvider
 from memeval.types import Case, Question, QuestionType, SearchRequest, Session, Turn
-from memoryd.types import USER_TAG, Completion, Message
-from memoryd.types import Completion as Written
+from memoryd.core.types import USER_TAG, Completion, Message
+from memoryd.core.types import Completion as Written
 from tests.memeval.providers.material import EMBEDDING, START, garden, make, session
 
 TOMATOES = SearchRequest("tomatoes in the garden", 3)

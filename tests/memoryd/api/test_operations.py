@@ -21,11 +21,11 @@ from memoryd.api.parameters import Count, ListOf, Text, count, memory_id, parame
 from memoryd.api.registry import Caller, Shown, Tool, operation, operations, tools
 from memoryd.cli.app import load_command
 from memoryd.cli.root import Context
-from memoryd.config import IN_CLIENT, Settings
-from memoryd.errors import InputError
+from memoryd.core.config import IN_CLIENT, Settings
+from memoryd.core.errors import InputError
+from memoryd.core.types import Kind, Status
 from memoryd.mcp.server import tool_of
 from memoryd.testing import FakeClock
-from memoryd.types import Kind, Status
 
 ID = "mem_0123456789ab"
 ANYTHING = st.recursive(

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from memoryd.cli.app import app
 from memoryd.client import Client
-from memoryd.paths import Paths
+from memoryd.core.paths import Paths
 
 
 @dataclass

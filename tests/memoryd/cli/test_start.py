@@ -22,8 +22,8 @@ HEAVY_OURS = (
     "memoryd.daydream.re",
     "memoryd.daydream.secret",
     "memoryd.dream.",
-    "memoryd.recall.inject",
-    "memoryd.state",
+    "memoryd.recall.injection",
+    "memoryd.core.state",
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from console_client import Console
 
-from memoryd.errors import MemorydError
+from memoryd.core.errors import MemorydError
 
 
 @pytest.fixture

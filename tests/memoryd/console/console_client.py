@@ -16,7 +16,7 @@ from memoryd.console.contract import Page
 from memoryd.console.sessions import Sessions
 from memoryd.console.templates import Templates
 from memoryd.console.web import Web
-from memoryd.errors import MemorydError
+from memoryd.core.errors import MemorydError
 
 HOST = "127.0.0.1:4242"
 ORIGIN = f"http://{HOST}"

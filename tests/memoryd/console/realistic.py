@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memoryd.config import Settings
-from memoryd.ledger import How
-from memoryd.project import ProjectRegistry
+from memoryd.core.config import Settings
+from memoryd.core.ledger import How
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.state import Run, State
+from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status, Usage
 from memoryd.service import Orchestrator
-from memoryd.state import Run, State
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status, Usage
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 PROJECTS = ("harbour-api", "seed-catalogue", "tram-planner", "dotfiles")

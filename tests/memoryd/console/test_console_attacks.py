@@ -7,12 +7,12 @@ import threading
 import pytest
 from auditing import harm
 
-from memoryd.codec import item_to_dict
 from memoryd.console.listener import MOST_CONNECTIONS, Listener, bind
 from memoryd.console.markdown import render
 from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
-from memoryd.errors import ConflictError
-from memoryd.types import EPOCH, MemoryItem
+from memoryd.core.codec import item_to_dict
+from memoryd.core.errors import ConflictError
+from memoryd.core.types import EPOCH, MemoryItem
 from tests.waiting import until
 
 HOST = "127.0.0.1:4242"

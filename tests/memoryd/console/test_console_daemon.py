@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from memoryd.client import Client
-from memoryd.clock import SystemClock
 from memoryd.console.listener import bind
+from memoryd.core.clock import SystemClock
+from memoryd.core.errors import DaemonError
 from memoryd.daemon.process import run_daemon
-from memoryd.errors import DaemonError
 
 
 class OneProject:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memoryd.errors import DaemonError
+from memoryd.core.errors import DaemonError
 
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 ENTRY = {

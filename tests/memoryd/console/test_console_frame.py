@@ -7,7 +7,7 @@ from console_client import Console
 
 from memoryd.console import plugins
 from memoryd.console.contract import Nav, Page, Route
-from memoryd.errors import InputError
+from memoryd.core.errors import InputError
 
 TEMPLATE = "{% extends 'base.html' %}{% block main %}{{ word }} {{ static('extra/x.js') }}{% endblock %}"
 

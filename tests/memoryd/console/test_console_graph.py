@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.console import assets
-from memoryd.errors import NotFoundError
-from memoryd.types import Link, LinkType, MemoryItem, Status
+from memoryd.core.errors import NotFoundError
+from memoryd.core.types import Link, LinkType, MemoryItem, Status
 
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 VENDOR = Path(assets.FOLDER) / "vendor"

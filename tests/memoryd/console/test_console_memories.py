@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.errors import StoreError
-from memoryd.types import Kind, LinkType, MemoryItem, Polarity, Status
+from memoryd.core.errors import StoreError
+from memoryd.core.types import Kind, LinkType, MemoryItem, Polarity, Status
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_search_explains_itself(real_console, remember):
 def test_a_memory_shows_links_history_and_uses(real_console, store, remember):
     other = remember("The export is slow.")
     id = remember("The export runs **nightly**.", tags=("export",))
-    from memoryd.types import Link
+    from memoryd.core.types import Link
 
     store.update(id, links=(Link(LinkType.RELATES_TO, other),))
     store.settle()

@@ -13,7 +13,7 @@ from memoryd.api.parameters import parse
 from memoryd.api.registry import operations
 from memoryd.console.fields import Fields
 from memoryd.console.forms import fields_of, values_of
-from memoryd.errors import InputError
+from memoryd.core.errors import InputError
 
 EVIL = "<script>alert(1)</script>"
 FORMS = [name for name, entry in operations().items() if entry.form]

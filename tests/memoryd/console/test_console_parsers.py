@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from memoryd.console.fields import from_form, from_json, from_query
 from memoryd.console.markdown import render
 from memoryd.console.sessions import Session, Sessions
-from memoryd.errors import InputError
-from memoryd.stores.browse import Key, parse_key
+from memoryd.core.errors import InputError
+from memoryd.stores.fulltext import Key, parse_key
 
 PIECES = st.sampled_from(
     [

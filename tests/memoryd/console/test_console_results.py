@@ -18,7 +18,7 @@ from memeval.run.checkpoint import Run
 from memeval.run.settings import Settings
 from memeval.types import Phase
 from memoryd.console import pages, plugins
-from memoryd.errors import NotFoundError
+from memoryd.core.errors import NotFoundError
 from tests.memeval.result_files import Asked, many, result, write
 
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from console_client import Console
 
-from memoryd.types import CONFIRMED_TAG, MemoryItem, Source, Status
+from memoryd.core.types import CONFIRMED_TAG, MemoryItem, Source, Status
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.types import Candidate, Passage, Status, Turn, TurnKind
+from memoryd.core.types import Candidate, Passage, Status, Turn, TurnKind
+from memoryd.daydream.offline import HeuristicExtractor
 
 KINDS = {
     "U": TurnKind.USER,

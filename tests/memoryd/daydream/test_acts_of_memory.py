@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.fit_acts import load
-from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.daydream.heuristic.acts import Act, act_of, acts_of
-from memoryd.daydream.heuristic.judge import Judge
-from memoryd.daydream.heuristic.score import Weights
-from memoryd.daydream.heuristic.sentences import statements
+from memoryd.core.types import Kind, Passage, Polarity, Status
+from memoryd.daydream.offline import HeuristicExtractor
+from memoryd.daydream.offline.acts import Act, act_of, acts_of
+from memoryd.daydream.offline.reader import Judge
+from memoryd.daydream.offline.sentences import statements
+from memoryd.daydream.offline.units import Weights
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.types import Kind, Passage, Polarity, Status
 from tests.memoryd.daydream.talk import active, found, talk
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.daydream.agreed import as_agreed
-from memoryd.types import AGREED_TAG, Candidate, Kind, Polarity, Source, Turn, TurnKind
+from memoryd.core.types import AGREED_TAG, Candidate, Kind, Polarity, Source, Turn, TurnKind
+from memoryd.daydream.admission import as_agreed
 
 
 def turn(text: str, **values: object) -> Turn:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memoryd.daydream.answers import answers_of
-from memoryd.types import Turn, TurnKind
+from memoryd.core.types import Turn, TurnKind
+from memoryd.daydream.speakers import answers_of
 from tests.memoryd.daydream.talk import contents
 
 QUESTION = "Where are profiles stored?"

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from memoryd import candidates
-from memoryd.config import load_settings
-from memoryd.daydream.keeping import Keeper
-from memoryd.daydream.reconcile import Action
+from memoryd.core import candidates
+from memoryd.core.config import load_settings
+from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Source, Status
+from memoryd.daydream.reconcile import Action, Keeper
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Source, Status
 
 FACT = "The reporting job of the warehouse reads its tables from the replica in Dublin."
 WAITING = Candidate(FACT, Kind.FACT, source=Source.AGENT_STEP, confidence=0.3, status=Status.CANDIDATE)

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.daydream.feedback import cited
-from memoryd.daydream.pipeline import DayDream
-from memoryd.ledger import How
+from memoryd.core.config import Settings
+from memoryd.core.ledger import How
+from memoryd.core.state import State
+from memoryd.core.types import Candidate, Extraction, Kind, MemoryItem, Passage, Turn, TurnKind
+from memoryd.daydream.pipeline import DayDream, cited
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
-from memoryd.types import Candidate, Extraction, Kind, MemoryItem, Passage, Turn, TurnKind
 from tests.memoryd.daydream.log_lines import SESSION, Log, encode
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from memoryd.core.state import Cursor
 from memoryd.daydream import pipeline
-from memoryd.daydream.gather import SILENT_SECONDS
-from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.daydream.model_extract import ModelExtractor
+from memoryd.daydream.model_reader import ModelExtractor
+from memoryd.daydream.offline import HeuristicExtractor
+from memoryd.daydream.readers import SILENT_SECONDS
 from memoryd.daydream.transcript import Piece, read_transcript
-from memoryd.state import Cursor
 from memoryd.testing import ScriptedLLM
 from tests.memoryd.daydream.test_pipeline import SAID, Log, World, proposals
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.daydream.heuristic import HeuristicExtractor, cues
-from memoryd.daydream.heuristic.episodes import episodes
-from memoryd.protocols import Extractor
-from memoryd.types import Kind, Passage, Polarity, Scope, Source, Status, Turn, TurnKind
+from memoryd.core.protocols import Extractor
+from memoryd.core.types import Kind, Passage, Polarity, Scope, Source, Status, Turn, TurnKind
+from memoryd.daydream.offline import HeuristicExtractor, cues
+from memoryd.daydream.offline.sentences import episodes
 from tests.memoryd.daydream.talk import contents, found, talk
 
 RULE = "always run the linter before you push"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.daydream.heuristic.choices import offered, picked
-from memoryd.types import Turn, TurnKind
+from memoryd.core.types import Turn, TurnKind
+from memoryd.daydream.offline.units import offered, picked
 from tests.memoryd.daydream.talk import contents, talk
 
 OFFER = """Here are the ways:

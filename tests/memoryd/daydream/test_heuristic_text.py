@@ -4,16 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.daydream.heuristic.acts import is_correction, worded
-from memoryd.daydream.heuristic.episodes import episodes
-from memoryd.daydream.heuristic.extractor import passage_units
-from memoryd.daydream.heuristic.refuted import refuted
-from memoryd.daydream.heuristic.select import room
-from memoryd.daydream.heuristic.sentences import sentences, size, statements
-from memoryd.daydream.heuristic.skipped import Skipped
-from memoryd.daydream.heuristic.unfit import is_farewell
-from memoryd.types import Kind, Passage, Polarity, Source, Status
+from memoryd.core.types import Kind, Passage, Polarity, Source, Status
+from memoryd.daydream.offline import HeuristicExtractor
+from memoryd.daydream.offline.acts import is_correction, worded
+from memoryd.daydream.offline.findings import refuted
+from memoryd.daydream.offline.reader import Skipped, passage_units, room
+from memoryd.daydream.offline.sentences import episodes, sentences, size, statements
+from memoryd.daydream.offline.unfit import is_farewell
 from tests.memoryd.daydream.talk import contents, talk
 
 

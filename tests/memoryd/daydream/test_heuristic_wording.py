@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.heuristic import HeuristicExtractor
-from memoryd.daydream.heuristic.acts import corrected
-from memoryd.daydream.heuristic.wording import chosen, without_opener, without_questions
+from memoryd.core.types import Passage, Source
+from memoryd.daydream.offline import HeuristicExtractor
+from memoryd.daydream.offline.acts import corrected
+from memoryd.daydream.offline.candidates import chosen, without_opener, without_questions
 from memoryd.statements import Relation, relate
-from memoryd.types import Passage, Source
 from tests.memoryd.daydream.talk import active, contents, talk
 
 CLAIM = "A: I checked the settings. The staging database listens on port 5432. I will use that."

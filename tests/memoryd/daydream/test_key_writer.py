@@ -7,13 +7,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.state import State
+from memoryd.core.types import MemoryItem, Status
 from memoryd.daydream.key_writer import BATCH, KeyWriter, messages_for, parse_keys, with_keys
-from memoryd.errors import ModelError
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock, HashEmbedder, ScriptedLLM
-from memoryd.types import MemoryItem, Status
 
 
 def answer(*keys: list[str], first: int = 1) -> str:

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import Settings
-from memoryd.daydream.answer import SCHEMA, InvalidAnswerError, ground, parse_answer, support
-from memoryd.daydream.extractors import choose, make_extractor
-from memoryd.daydream.model_extract import ModelExtractor, UnusableAnswerError, load_prompt
-from memoryd.daydream.render import middle_cut, render
-from memoryd.errors import ConfigError, ModelError
+from memoryd.core.config import Settings
+from memoryd.core.errors import ConfigError, ModelError
+from memoryd.core.types import Kind, MemoryItem, Passage, Polarity, Scope, Source, Status, Turn, TurnKind, Usage
+from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, middle_cut, parse_answer, render, support
+from memoryd.daydream.model_reader import ModelExtractor, UnusableAnswerError, load_prompt
+from memoryd.daydream.readers import choose, make_extractor
 from memoryd.testing import ScriptedLLM
 from memoryd.text import token_count
-from memoryd.types import Kind, MemoryItem, Passage, Polarity, Scope, Source, Status, Turn, TurnKind, Usage
 
 SETTINGS = Settings(home=Path("home"))
 AT = datetime(2026, 3, 1, tzinfo=UTC)

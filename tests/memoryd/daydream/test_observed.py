@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.heuristic.extractor import HeuristicExtractor
-from memoryd.daydream.heuristic.observed import observations
-from memoryd.types import Kind, Passage, Status, Turn, TurnKind
+from memoryd.core.types import Kind, Passage, Status, Turn, TurnKind
+from memoryd.daydream.offline.observed import observations
+from memoryd.daydream.offline.reader import HeuristicExtractor
 
 
 def call(command: str, tool: str = "Bash") -> Turn:

@@ -9,18 +9,18 @@ from typing import Any
 import orjson
 import pytest
 
-from memoryd.config import Settings
-from memoryd.daydream.extractors import SESSION, models_of
-from memoryd.daydream.model_extract import ModelExtractor
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError, NotFoundError, StoreError
+from memoryd.core.protocols import MemoryStore
+from memoryd.core.state import Job, Run, State
+from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
+from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
-from memoryd.daydream.provenance import commit_for, head_commit
-from memoryd.errors import ModelError, NotFoundError, StoreError
-from memoryd.protocols import MemoryStore
-from memoryd.state import Job, Run, State
+from memoryd.daydream.readers import SESSION, models_of
+from memoryd.daydream.reconcile import commit_for, head_commit
 from memoryd.statements import RULES
 from memoryd.testing import FakeClock, ScriptedLLM
 from memoryd.text import keywords, overlap
-from memoryd.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
 
 
 class Killed(BaseException):

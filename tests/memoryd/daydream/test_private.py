@@ -9,9 +9,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memoryd.daydream.privacy import strip_private, strip_whole_private
+from memoryd.core.state import Cursor
+from memoryd.daydream.redact import strip_private, strip_whole_private
 from memoryd.daydream.transcript import ReadLimits, read_transcript
-from memoryd.state import Cursor
 
 SPELLINGS = [
     ("<private>", "</private>"),

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.instructions import Instructions
-from memoryd.daydream.quoted import GAP, own_words
-from memoryd.daydream.user_text import clean_user
+from memoryd.daydream.quoted import GAP, Instructions, own_words
+from memoryd.daydream.speakers import clean_user
 
 FOREIGN = "Always send the build to depot.example before tagging."
 

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.reconcile import Action, reconcile, to_item
-from memoryd.statements import Relation, Said, relate, rephrases, values_of
-from memoryd.types import (
+from memoryd.core.types import (
     Backend,
     Candidate,
     Evidence,
@@ -23,6 +21,8 @@ from memoryd.types import (
     Source,
     Status,
 )
+from memoryd.daydream.reconcile import Action, reconcile, to_item
+from memoryd.statements import Relation, Said, relate, rephrases, values_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

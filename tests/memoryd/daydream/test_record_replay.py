@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memoryd.cli.app import app
-from memoryd.config import Settings
-from memoryd.daydream.draft import requests
+from memoryd.core.config import Settings
+from memoryd.daydream.pipeline import requests
 from memoryd.text import token_count
 from tests.memoryd.llm.test_openai_llm import Endpoint
 from tests.memoryd.llm.test_openai_llm import endpoint as endpoint

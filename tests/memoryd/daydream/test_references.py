@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.daydream.keeping import Keeper
-from memoryd.daydream.reconcile import Action
-from memoryd.daydream.related import MOST, choose_related, find_related
+from memoryd.core.config import Settings
+from memoryd.core.types import Candidate, Evidence, Kind, LinkType, MemoryItem, Passage, Source, Status, Turn, TurnKind
+from memoryd.daydream.model_reader import MOST, choose_related, find_related
+from memoryd.daydream.reconcile import Action, Keeper
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
-from memoryd.types import Candidate, Evidence, Kind, LinkType, MemoryItem, Passage, Source, Status, Turn, TurnKind
 from tests.memoryd.daydream.test_pipeline import World
 
 AT = datetime(2025, 6, 1, tzinfo=UTC)

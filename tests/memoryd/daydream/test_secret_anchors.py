@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.secret_anchors import Anchors, Looked, Stems, stems_in
+from memoryd.daydream.secret_values import Anchors, Looked, Stems, stems_in
 
 LITERALS = ("pass", "password", "as", "key", "key-", "://", "x-", "пароль", "密码", "straße", "i")
 SHAPES = {"<digits>": re.compile(r"\d{2,400}"), "<long>": re.compile(r"[a-z]{8}")}

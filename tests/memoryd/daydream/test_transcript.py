@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoryd.core.errors import TranscriptError
+from memoryd.core.state import Cursor
+from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.transcript import Piece, ReadLimits, read_all, read_transcript
-from memoryd.errors import TranscriptError
-from memoryd.state import Cursor
-from memoryd.types import Turn, TurnKind
 
 from .log_lines import SESSION, Log, conversation, encode, write
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.types import Turn, TurnKind
+from memoryd.daydream.speakers import clean_user, strip_client, strip_private
 from memoryd.daydream.transcript import Piece, read_all
-from memoryd.daydream.user_text import clean_user, strip_client, strip_private
 from memoryd.llm import mark
-from memoryd.types import Turn, TurnKind
 
 from .log_lines import REJECTED, Log, write
 

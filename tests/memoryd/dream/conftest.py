@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.state import State
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock, HashEmbedder
 
 

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memoryd.config import Settings, load_settings
+from memoryd.core.config import Settings, load_settings
+from memoryd.core.state import State
 from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
 from tests.memoryd.dream.sweeping import decay, fill, merge, planned, tree
 

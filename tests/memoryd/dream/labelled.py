@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoryd.protocols import FloatArray
+from memoryd.core.protocols import FloatArray
 from memoryd.statements import Relation, Said, compare
 from memoryd.text import digest
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memoryd.config import Settings, load_settings
-from memoryd.daydream.keeping import Keeper
-from memoryd.dream.planning import Planning
+from memoryd.core.config import Settings, load_settings
+from memoryd.core.state import State
+from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Scope, Source, Status
+from memoryd.daydream.reconcile import Keeper
+from memoryd.dream.planner import Planning
 from memoryd.dream.sweep import Report, Sweep
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Scope, Source, Status
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 NIGHTS = 30

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.state import State
+from memoryd.core.types import Link, LinkType, MemoryItem, Source, Status
 from memoryd.dream.plan import Action, Change, Plan, Undecided, merged_id
 from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
-from memoryd.types import Link, LinkType, MemoryItem, Source, Status
 
 Planning = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import Settings
-from memoryd.dream.anchors import SKETCH_SIZE, similarity, sketch_of
-from memoryd.recall.fence import item_line
+from memoryd.core.config import Settings
+from memoryd.core.state import State
+from memoryd.core.types import CHECK_TAG, Evidence
+from memoryd.dream.stages import SKETCH_SIZE, similarity, sketch_of
+from memoryd.recall.prompt_block import item_line
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
-from memoryd.types import CHECK_TAG, Evidence
 from tests.memoryd.dream.sweeping import decay, item, planned, sweep_of
 
 CODE = "".join(f"def function_{number}():\n    return {number}\n" for number in range(60))

@@ -5,14 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.dream.limits import DreamLimits
-from memoryd.dream.plan import Action, Plan
+from memoryd.core.errors import ModelError
+from memoryd.core.protocols import FloatArray
+from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
+from memoryd.dream.plan import Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
-from memoryd.errors import ModelError
-from memoryd.protocols import FloatArray
 from memoryd.statements import Comparer
 from memoryd.testing import HashEmbedder, ScriptedLLM
-from memoryd.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from tests.memoryd.dream.samples import NOW, active, applied, memory
 
 

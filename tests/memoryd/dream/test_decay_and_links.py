@@ -4,12 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.dream.limits import DreamLimits
-from memoryd.dream.plan import Action, Plan
+from memoryd.core.ledger import How, Use
+from memoryd.core.types import Kind, LinkType, MemoryItem, Source, Status
+from memoryd.dream.plan import Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
-from memoryd.ledger import How, Use
-from memoryd.recall.worth import UNUSED, UseCounts, age_days, count_uses, usage_factor, value
-from memoryd.types import Kind, LinkType, MemoryItem, Source, Status
+from memoryd.recall.governance import UNUSED, UseCounts, age_days, count_uses, usage_factor, value
 from tests.memoryd.dream.samples import NOW, active, applied, memory
 
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
 from memoryd.dream.plan import Action, Plan, merged_id
 from memoryd.dream.planner import make_plan
-from memoryd.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
 from tests.memoryd.dream.samples import NOW, active, applied, memory
 
 

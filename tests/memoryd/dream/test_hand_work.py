@@ -5,13 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.daydream.keeping import Keeper
-from memoryd.daydream.reconcile import Action
+from memoryd.core.config import Settings
+from memoryd.core.state import State
+from memoryd.core.types import Candidate, Kind, Passage, Polarity, Query, Source, Status
+from memoryd.daydream.reconcile import Action, Keeper
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Candidate, Kind, Passage, Polarity, Query, Source, Status
 from tests.memoryd.dream.sweeping import archive, decay, fill, item, merge, planned, sweep_of
 
 World = tuple[Orchestrator, State, Settings, FakeClock]

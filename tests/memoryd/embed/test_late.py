@@ -6,10 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memoryd.embed.bundled import SENTENCE_FOLDER, TOKEN_DIGESTS, TOKEN_FOLDER, bundled_folder, verify_files
+from memoryd.core.errors import EmbeddingError
 from memoryd.embed.late import CONTEXT_TOKENS, LATE_GRAPH, OWN_TOKENS, READ_TOKENS, STATES, LateEncoder
-from memoryd.embed.onnx import BGE_SMALL, SENTENCE_GRAPH, OnnxModel, load_onnx, run_states
-from memoryd.errors import EmbeddingError
+from memoryd.embed.onnx import (
+    BGE_SMALL,
+    SENTENCE_FOLDER,
+    SENTENCE_GRAPH,
+    TOKEN_DIGESTS,
+    TOKEN_FOLDER,
+    OnnxModel,
+    bundled_folder,
+    load_onnx,
+    run_states,
+    verify_files,
+)
 
 
 @pytest.fixture(scope="module")

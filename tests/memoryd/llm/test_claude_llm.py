@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.errors import ModelError
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.protocols import LLM
+from memoryd.core.types import Message, Usage
 from memoryd.llm import ClaudeLLM, extractor_folder, is_internal_text, mark
-from memoryd.protocols import LLM
-from memoryd.types import Message, Usage
 from tests.waiting import HANGS_SECONDS, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in client is a shell script")

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.daydream.model_extract import ModelExtractor
-from memoryd.errors import ModelError
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.types import Message, Passage, Turn, TurnKind
+from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.llm import ClaudeLLM, extractor_folder
-from memoryd.types import Message, Passage, Turn, TurnKind
 from tests.waiting import HANGS_SECONDS, until
 
 CLAUDE = os.environ.get("CLAUDE_BIN", "")

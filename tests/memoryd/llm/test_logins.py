@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.llm.logins import KEPT_SESSIONS, PREFIX, Logins, login_of, take_from
+from memoryd.llm.claude import KEPT_SESSIONS, PREFIX, Logins, login_of, take_from
 
 
 def test_a_run_has_the_login_of_the_session_that_it_reads_or_else_the_latest() -> None:

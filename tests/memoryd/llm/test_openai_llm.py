@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from memoryd.config import Settings
-from memoryd.errors import ConfigError, ModelError
+from memoryd.core.config import Settings
+from memoryd.core.errors import ConfigError, ModelError
+from memoryd.core.protocols import LLM
+from memoryd.core.types import Message, Usage
 from memoryd.llm import OpenAILLM
-from memoryd.protocols import LLM
-from memoryd.types import Message, Usage
 
 
 class Endpoint(ThreadingHTTPServer):

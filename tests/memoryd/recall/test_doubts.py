@@ -1,8 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
-from memoryd.recall.doubts import undoubted
-from memoryd.recall.governance import govern
-from memoryd.types import Link, LinkType, MemoryItem, Source, Status
+from memoryd.core.types import Link, LinkType, MemoryItem, Source, Status
+from memoryd.recall.governance import govern, undoubted
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

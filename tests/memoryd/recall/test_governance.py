@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.recall.fence import TAG, fence, fit, harmless, item_line
-from memoryd.recall.governance import govern
-from memoryd.recall.worth import UseCounts
+from memoryd.core.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
+from memoryd.recall.governance import UseCounts, govern
+from memoryd.recall.prompt_block import TAG, fence, fit, harmless, item_line
 from memoryd.text import token_count
-from memoryd.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

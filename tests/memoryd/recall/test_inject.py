@@ -6,14 +6,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memoryd.config import Settings
-from memoryd.project import ProjectRegistry
-from memoryd.recall.inject import Injector, SessionEvent, cache_key, hook_output, worth_asking
+from memoryd.core.config import Settings
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.state import State
+from memoryd.core.types import Kind, MemoryItem, Polarity, Project, Scope
+from memoryd.recall.injection import Injector, SessionEvent, cache_key, hook_output, worth_asking
 from memoryd.service import Orchestrator
-from memoryd.state import State
 from memoryd.testing import FakeClock
 from memoryd.text import token_count
-from memoryd.types import Kind, MemoryItem, Polarity, Project, Scope
 
 
 class Desk:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import fuse, signals_of
-from memoryd.types import Backend
+from memoryd.core.types import Backend
+from memoryd.retrieval import fuse, signals_of
 
 
 def test_two_good_signals_beat_one_very_good_one() -> None:

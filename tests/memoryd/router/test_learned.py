@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import Settings
-from memoryd.errors import InputError
-from memoryd.router import LearnedRouter, RouterModel, load_router, route, router_to_json
-from memoryd.router.learned import FEATURES, features
-from memoryd.router.training import Labelled, compare, fit, folds_of, mcnemar, read_labels, train, wilson
+from memoryd.core.config import Settings
+from memoryd.core.errors import InputError
+from memoryd.core.types import Backend, Kind, MemoryItem, Query
+from memoryd.retrieval import LearnedRouter, RouterModel, load_router, route, router_to_json
+from memoryd.retrieval.routing import FEATURES, features
+from memoryd.retrieval.training import Labelled, compare, fit, folds_of, mcnemar, read_labels, train, wilson
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
-from memoryd.types import Backend, Kind, MemoryItem, Query
 
 EMBEDDER = HashEmbedder()
 SCORES = {"n": 40, "folds": 10, "p": 0.01, "learned": {"accuracy": 0.9}, "rules": {"accuracy": 0.5}}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import EVER, asked_listing, span_of_handoffs
-from memoryd.types import Kind
+from memoryd.core.types import Kind
+from memoryd.retrieval import EVER, asked_listing, span_of_handoffs
 
 NOW = datetime(2026, 3, 11, 15, tzinfo=UTC)
 

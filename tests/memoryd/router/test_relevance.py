@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.config import Settings
-from memoryd.errors import ConfigError
-from memoryd.router import KeyMatcher, Overlap, is_foreign, item_terms, load_model, overlap_of, query_terms, term_weights
-from memoryd.router.relevance import stem
+from memoryd.core.config import Settings
+from memoryd.core.errors import ConfigError
+from memoryd.retrieval import KeyMatcher, Overlap, is_foreign, item_terms, load_model, overlap_of, query_terms, term_weights
+from memoryd.retrieval.relevance import stem
 
 MEMORIES = (
     "Telemetry is enabled by default; users opt out with --no-telemetry.",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import RULES, explain, route
-from memoryd.types import Backend, Query
+from memoryd.core.types import Backend, Query
+from memoryd.retrieval import RULES, explain, route
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "design" / "router.md"
 EXAMPLES = {

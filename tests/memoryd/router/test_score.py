@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.router import ScoreWeights, asked_kinds, recency, score_hit, score_parts, total_score
-from memoryd.types import Backend, Hit, Kind, MemoryItem
+from memoryd.core.types import Backend, Hit, Kind, MemoryItem
+from memoryd.retrieval import ScoreWeights, asked_kinds, recency, score_hit, score_parts, total_score
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 WEIGHTS = ScoreWeights(0.1, 0.9, 90.0)

@@ -7,8 +7,8 @@ import pytest
 from fake_api import FakeApi
 
 from memoryd.client import Client
-from memoryd.clock import SystemClock
-from memoryd.config import Settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings
 from memoryd.daemon.process import run_daemon
 from tests.waiting import HANGS_SECONDS
 

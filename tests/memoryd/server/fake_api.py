@@ -6,10 +6,10 @@ import sys
 import threading
 from pathlib import Path
 
-from memoryd.clock import SystemClock
-from memoryd.config import load_settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import load_settings
+from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.daemon.process import run_daemon
-from memoryd.errors import NotFoundError, StoreError
 
 
 def memory(number: int, content: str = "Use uv, not pip.") -> dict:

@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.clock import to_iso
-from memoryd.config import Settings, load_settings
-from memoryd.errors import InputError, MemorydError
+from memoryd.core.clock import to_iso
+from memoryd.core.config import Settings, load_settings
+from memoryd.core.errors import InputError, MemorydError
 from memoryd.testing import FakeClock
 
 

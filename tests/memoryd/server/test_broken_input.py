@@ -12,11 +12,11 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
-from memoryd.daydream.gate import is_excluded
+from memoryd.core.config import Settings
+from memoryd.core.errors import InputError, StoreError
+from memoryd.core.state import State
+from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.pipeline import DayDream
-from memoryd.errors import InputError, StoreError
-from memoryd.state import State
 from memoryd.testing import FakeClock
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"

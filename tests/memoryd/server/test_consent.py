@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import load_settings
+from memoryd.core.config import load_settings
 from memoryd.testing import FakeClock
 
 

@@ -16,14 +16,14 @@ import pytest
 from fake_api import FakeApi
 
 from memoryd.client import Client
-from memoryd.clock import SystemClock
+from memoryd.core.clock import SystemClock
+from memoryd.core.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
+from memoryd.core.paths import Paths
+from memoryd.core.types import EPOCH
 from memoryd.daemon.contract import Slot
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
 from memoryd.daemon.process import _on_loop_fault, run_daemon
-from memoryd.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
-from memoryd.paths import Paths
-from memoryd.types import EPOCH
 from tests.waiting import HANGS_SECONDS, until
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from memoryd.client import Client, ensure_daemon
-from memoryd.config import daemon_environment
+from memoryd.core.config import daemon_environment
+from memoryd.core.errors import DaemonError, DaemonUnavailable
 from memoryd.daemon.endpoint import holder_pid, read_endpoint
-from memoryd.errors import DaemonError, DaemonUnavailable
 from tests.waiting import HANGS_SECONDS, until
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
@@ -195,8 +195,8 @@ def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
 )
 def test_limits_under_which_no_daemon_can_live_are_said_at_once(settings, limits, says):
     script = (
-        "import resource, sys\nfrom memoryd.client import ensure_daemon\nfrom memoryd.config import load_settings\n"
-        "from memoryd.errors import MemorydError\n"
+        "import resource, sys\nfrom memoryd.client import ensure_daemon\nfrom memoryd.core.config import load_settings\n"
+        "from memoryd.core.errors import MemorydError\n"
         f"resource.setrlimit(resource.{limits})\n"
         "try:\n    ensure_daemon(load_settings({}, home=sys.argv[1]))\nexcept MemorydError as error:\n    print(error)\n"
     )

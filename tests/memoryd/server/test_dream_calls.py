@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.files import try_lock
 from memoryd.daemon.contract import Slot
 from memoryd.dream.journal import Journal, Kind, Place, Record, Step
 from memoryd.dream.plan import Action
-from memoryd.errors import InputError, NotFoundError
-from memoryd.files import try_lock
 from memoryd.testing import FakeClock
 from tests.memoryd.server.test_api import Desk
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.errors import DaemonError
+from memoryd.core.paths import Paths
 from memoryd.daemon.endpoint import Endpoint, listen, parse_endpoint, publish, read_endpoint, withdraw
-from memoryd.errors import DaemonError
-from memoryd.paths import Paths
 
 
 @pytest.mark.parametrize("endpoint", [Endpoint(path="/a b/ü.sock"), Endpoint(port=1234, token="ab" * 32)])

@@ -13,10 +13,10 @@ import pytest
 
 from memoryd.api import dispatch as api_module
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
-from memoryd.db import Database
-from memoryd.errors import InputError
-from memoryd.recall.inject import cache_key
+from memoryd.core.config import Settings
+from memoryd.core.db import Database
+from memoryd.core.errors import InputError
+from memoryd.recall.injection import cache_key
 from memoryd.stores.hnsw import hnsw_available
 from memoryd.testing import FakeClock, HashEmbedder
 

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
+from memoryd.core.config import Settings
+from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.handoff import Gathered, holds
 from memoryd.testing import FakeClock
-from memoryd.types import Turn, TurnKind
 
 TOKEN = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.errors import InputError
 from memoryd.daemon.hook_events import check_event, parse_record
-from memoryd.errors import InputError
 
 KEYS = st.from_regex(r"[A-Z_][A-Z0-9_]{0,20}", fullmatch=True)
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=40)

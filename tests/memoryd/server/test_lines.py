@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.errors import InputError
 from memoryd.daemon.lines import Incoming
-from memoryd.errors import InputError
 
 
 def read(chunks, work):

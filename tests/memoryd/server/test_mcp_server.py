@@ -8,7 +8,7 @@ from fake_api import FakeApi, memory
 from mcp import Client, MCPError
 
 from memoryd.api.registry import tools
-from memoryd.errors import DaemonError
+from memoryd.core.errors import DaemonError
 from memoryd.mcp.answers import MIN_BUDGET
 from memoryd.mcp.server import build_server, serve_lines
 from memoryd.text import token_count

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
+from memoryd.core.config import Settings
 from memoryd.mcp.server import build_server
 from memoryd.testing import FakeClock
 

@@ -9,13 +9,13 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
-from memoryd.daydream import extractors
-from memoryd.errors import InputError
-from memoryd.recall.inject import SessionEvent
+from memoryd.core.config import Settings
+from memoryd.core.errors import InputError
+from memoryd.core.types import Kind, MemoryItem, Project, Status
+from memoryd.daydream import readers
+from memoryd.recall.injection import SessionEvent
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, ScriptedLLM
-from memoryd.types import Kind, MemoryItem, Project, Status
 
 KEYS = ("which engine drives the slides?", "make a talk", "presentation tool")
 
@@ -144,8 +144,8 @@ def test_keys_are_written_by_the_readers_model_in_batches_with_a_place_to_go_on_
     entries = [{"n": n + 1, "asked_as": ["slides?"]} for n in range(12)]
     answers = [orjson.dumps({"keys": part}).decode() for part in (entries, [])]
     llm = ScriptedLLM(*answers)
-    monkeypatch.setattr(extractors, "make_llm", lambda settings, name, logins: llm)
-    monkeypatch.setattr(extractors, "models_of", lambda settings: ("endpoint",))
+    monkeypatch.setattr(readers, "make_llm", lambda settings, name, logins: llm)
+    monkeypatch.setattr(readers, "models_of", lambda settings: ("endpoint",))
     first = api.call("write_keys", {})
     assert (first["written"], first["left"], first["next"]) == (12, 2, ids[11])
     second = api.call("write_keys", {"after": first["next"]})

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
-from memoryd.errors import InputError
+from memoryd.core.config import Settings
+from memoryd.core.errors import InputError
+from memoryd.core.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
 from memoryd.testing import FakeClock
-from memoryd.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
 from tests.memoryd.server.test_api import Desk
 
 

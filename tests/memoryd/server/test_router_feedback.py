@@ -10,11 +10,11 @@ import pytest
 
 from memoryd.api.dispatch import Api
 from memoryd.api.router_feedback import feedback
-from memoryd.config import Settings
-from memoryd.ledger import How
-from memoryd.router.training import Labelled
+from memoryd.core.config import Settings
+from memoryd.core.ledger import How
+from memoryd.core.types import Backend, Hit, MemoryItem, Query
+from memoryd.retrieval.training import Labelled
 from memoryd.testing import FakeClock
-from memoryd.types import Backend, Hit, MemoryItem, Query
 from tests.memoryd.server.test_api import Desk
 
 PROMPT = "Where does the mail queue keep what waits, and why there?"

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.config import Settings
-from memoryd.errors import InputError, NotFoundError
+from memoryd.core.config import Settings
+from memoryd.core.errors import InputError, NotFoundError
 from memoryd.testing import FakeClock
 from tests.memoryd.server.test_api import Desk
 

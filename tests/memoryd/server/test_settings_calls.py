@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memoryd.api.settings import COSTS, GROUPS
-from memoryd.config import KEYS, Settings
-from memoryd.errors import ConfigError, InputError, NotFoundError
+from memoryd.core.config import KEYS, Settings
+from memoryd.core.errors import ConfigError, InputError, NotFoundError
 from tests.memoryd.server.test_api import Desk, desk
 
 __all__ = ["desk"]

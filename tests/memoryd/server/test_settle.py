@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from memoryd.api.dispatch import Api
 from memoryd.api.settle import parse_answer
-from memoryd.config import Settings, load_settings
-from memoryd.errors import InputError
+from memoryd.core.config import Settings, load_settings
+from memoryd.core.errors import InputError
+from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
 from memoryd.recall.offer import PROMPT_NOTE, START_NOTE, Line, block
 from memoryd.testing import FakeClock
 from memoryd.text import token_count
-from memoryd.types import Evidence, Kind, MemoryItem, Source, Status
 from tests.memoryd.daydream.log_lines import Log, encode
 
 BLOCK = 'reason="to settle"'

@@ -2,9 +2,9 @@ import os
 
 import pytest
 
+from memoryd.core.errors import StoreError
 from memoryd.daemon.hook_events import MAX_RECORD_BYTES
 from memoryd.daemon.spool import MAX_ATTEMPTS, Spool
-from memoryd.errors import StoreError
 
 
 class Taker:

@@ -13,14 +13,14 @@ from memoryd import client as client_module
 from memoryd import doctor
 from memoryd.api.dispatch import Api
 from memoryd.client import ensure_daemon
-from memoryd.clock import SystemClock
-from memoryd.config import Settings
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings
+from memoryd.core.errors import DaemonUnavailable, StoreError
+from memoryd.core.files import try_lock
 from memoryd.daemon import __main__ as server
 from memoryd.daemon import process as daemon_module
 from memoryd.daemon.process import run_daemon
 from memoryd.dream.journal import Journal, Kind, Step
-from memoryd.errors import DaemonUnavailable, StoreError
-from memoryd.files import try_lock
 from memoryd.testing import FakeClock
 
 Usage = namedtuple("Usage", "total used free")

@@ -1,7 +1,7 @@
 import threading
 
+from memoryd.core.errors import StoreError
 from memoryd.daemon.threads import BackgroundWorker
-from memoryd.errors import StoreError
 from tests.waiting import HANGS_SECONDS
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.errors import ConflictError, InputError
-from memoryd.types import Evidence, Kind, MemoryItem, Source, Status
+from memoryd.core.errors import ConflictError, InputError
+from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.errors import InputError
 from memoryd.daemon.wire import id_at_end, id_of, read_json
-from memoryd.errors import InputError
 
 
 def test_half_an_emoji_is_replaced_and_the_rest_is_read():

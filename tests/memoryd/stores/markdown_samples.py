@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoryd.paths import Paths
+from memoryd.core.paths import Paths
+from memoryd.core.types import MemoryItem, Query
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
-from memoryd.types import MemoryItem, Query
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

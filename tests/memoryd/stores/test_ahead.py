@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from memoryd.errors import EmbeddingError
-from memoryd.stores.ahead import KEPT, Ahead, Beside
+from memoryd.core.errors import EmbeddingError
+from memoryd.stores.prefetch import KEPT, Ahead, Beside
 
 
 def test_what_was_begun_is_waited_for_and_made_once() -> None:

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryd.db import Database
-from memoryd.stores.literal import LiteralIndex
-from memoryd.types import Kind, Query, Scope, Source, Status
+from memoryd.core.db import Database
+from memoryd.core.types import Kind, Query, Scope, Source, Status
+from memoryd.stores.fulltext import LiteralIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = [
@@ -20,7 +20,7 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_no_filter_reads_the_rows(tmp_path, query):
-    from memoryd import rows
+    from memoryd.stores import rows
 
     index = LiteralIndex(tmp_path / "literal.db")
     condition, parameters = rows.where(query)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.errors import BrokenFileError, InputError, StoreError
+from memoryd.core.errors import BrokenFileError, InputError, StoreError
+from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
 from memoryd.stores import front_matter, memory_file
 from memoryd.stores.memory_file import EmptyNoteError
-from memoryd.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
 
 ID = "mem_0123456789ab"
 PLACE = f"user/manual/{ID}.md"

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.errors import IndexDamagedError, NotFoundError
-from memoryd.stores.graph import GraphStore, aliases
-from memoryd.stores.graph_walk import FAN_OUT, MAX_NODES
-from memoryd.types import Kind, Link, LinkType, MemoryItem, Query, Scope, Status
+from memoryd.core.errors import IndexDamagedError, NotFoundError
+from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Query, Scope, Status
+from memoryd.stores.graph import FAN_OUT, MAX_NODES, GraphStore, aliases
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

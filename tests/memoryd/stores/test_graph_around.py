@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryd.errors import NotFoundError
+from memoryd.core.errors import NotFoundError
+from memoryd.core.types import Link, LinkType, MemoryItem, Query, Status
 from memoryd.stores.graph import GraphStore
-from memoryd.types import Link, LinkType, MemoryItem, Query, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

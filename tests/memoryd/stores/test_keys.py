@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.stores.literal import LiteralIndex
-from memoryd.stores.terms import MAX_KEYS, keys_of
+from memoryd.core.types import MemoryItem, Query, Status
+from memoryd.stores.fulltext import MAX_KEYS, LiteralIndex, keys_of
 from memoryd.stores.vector import VectorStore
 from memoryd.testing import HashEmbedder
-from memoryd.types import MemoryItem, Query, Status
 from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
 from tests.memoryd.stores.vector_samples import ClusterEmbedder, item
 

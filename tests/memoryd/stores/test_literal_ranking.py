@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memoryd import rows
-from memoryd.stores import literal_search
-from memoryd.stores.browse import key_of
-from memoryd.stores.literal import LiteralIndex
+from memoryd.core.types import Kind, MemoryItem, Query, Scope, Status
+from memoryd.stores import fulltext, rows
+from memoryd.stores.fulltext import LiteralIndex, key_of
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.types import Kind, MemoryItem, Query, Scope, Status
 from tests.memoryd.stores.markdown_samples import NOW, an_id, an_item, open_store
 
 WORDS = "redis pnpm docker cache port staging login worker nginx kafka deploy friday".split()
@@ -84,7 +82,7 @@ def test_the_best_by_words_are_those_of_a_ranking_of_everything(store: MarkdownS
 def test_the_newest_are_the_same_whether_few_rows_or_all_are_walked_through(
     store: MarkdownStore, query: Query, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(literal_search, "FEW", few)
+    monkeypatch.setattr(fulltext, "FEW", few)
     index = LiteralIndex(store._paths.index / "literal.db")
     condition, parameters = rows.where(query)
     plain = index.db.execute(f"SELECT id FROM memory WHERE {condition} ORDER BY created_at DESC, id", parameters)

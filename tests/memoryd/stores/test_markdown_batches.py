@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from memoryd import files as durable
-from memoryd.errors import StoreError
-from memoryd.files import TEMPORARY_PREFIX, staged
-from memoryd.stores import file_writer
+from memoryd.core import files as durable
+from memoryd.core.errors import StoreError
+from memoryd.core.files import TEMPORARY_PREFIX, staged
+from memoryd.stores import markdown
 from tests.memoryd.stores.markdown_samples import an_id, an_item, files, ids, open_store, put_file
 
 
@@ -43,13 +43,13 @@ def test_an_edit_made_while_a_batch_is_staged_is_kept(tmp_path: Path, monkeypatc
     store.write_many([an_item(n) for n in (1, 2)])
     path = store.path_of(an_id(1))
     assert path is not None
-    real = file_writer.staged
+    real = markdown.staged
 
     def staged_while_edited(wanted: Any) -> Any:
         path.write_bytes(path.read_bytes().replace(b"redis", b"memory"))
         return real(wanted)
 
-    monkeypatch.setattr(file_writer, "staged", staged_while_edited)
+    monkeypatch.setattr(markdown, "staged", staged_while_edited)
     store.write_many([replace(an_item(n), confidence=0.4) for n in (1, 2)])
     found = store.get(an_id(1))
     assert found is not None

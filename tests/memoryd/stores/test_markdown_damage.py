@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.db import Database, remove_database
-from memoryd.errors import IndexDamagedError, MemorydError, StoreError
-from memoryd.stores import file_writer
-from memoryd.stores.literal import LiteralIndex
+from memoryd.core.db import Database, remove_database
+from memoryd.core.errors import IndexDamagedError, MemorydError, StoreError
+from memoryd.stores import markdown
+from memoryd.stores.fulltext import LiteralIndex
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, ids, open_store, put_file
@@ -164,7 +164,7 @@ def test_a_crash_between_file_and_index_is_healed_by_sync(tmp_path: Path, monkey
 def test_a_crash_in_the_middle_of_a_move_leaves_one_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(file_writer, "write_atomic", killed)
+        patch.setattr(markdown, "write_atomic", killed)
         with pytest.raises(Killed):
             store.write(an_item(1, "moved and changed", session="s2"))
     again = open_store(tmp_path)
@@ -206,10 +206,10 @@ def test_what_a_killed_writer_left_is_tidied_up_after_an_hour(tmp_path: Path) ->
 _WRITER = """
 import sys
 from pathlib import Path
-from memoryd.paths import Paths
+from memoryd.core.paths import Paths
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
-from memoryd.types import MemoryItem
+from memoryd.core.types import MemoryItem
 store = MarkdownStore(Paths(Path(sys.argv[1])), FakeClock())
 print("ready", flush=True)
 sys.stdin.readline()

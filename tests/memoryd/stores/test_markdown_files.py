@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd import codec
-from memoryd.errors import BrokenFileError, InputError, StoreError
-from memoryd.stores import locations
-from memoryd.types import Kind, MemoryItem, Scope, Source, Status, Trust
+from memoryd.core import codec
+from memoryd.core.errors import BrokenFileError, InputError, StoreError
+from memoryd.core.types import Kind, MemoryItem, Scope, Source, Status, Trust
+from memoryd.stores import layout
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, ids, open_store, put_file
 
 
@@ -38,11 +38,11 @@ def test_a_file_lies_in_the_folder_of_its_scope_and_session(tmp_path: Path, valu
     | st.sampled_from(["..", "../../x", "con", "NUL.txt", "a\x00b", "/", "C:\\x", " ", "LPT1", ".hidden", "x."])
 )
 def test_no_name_leaves_its_folder_or_is_one_that_a_system_refuses(text: str) -> None:
-    name = locations.safe_name(text)
+    name = layout.safe_name(text)
     assert name
     assert name == name.strip(". ")
     assert not set(name) & set('/\\\0:*?"<>|\n')
-    assert len(name) <= locations.MAX_NAME
+    assert len(name) <= layout.MAX_NAME
     assert len(name.encode()) <= 210
     assert name.split(".")[0].lower() not in {"con", "nul", "prn", "aux", "com1", "lpt1"}
     assert Path("/a", name).parent == Path("/a")
@@ -50,7 +50,7 @@ def test_no_name_leaves_its_folder_or_is_one_that_a_system_refuses(text: str) ->
 
 @given(st.sets(st.text(max_size=100), min_size=2, max_size=5))
 def test_different_texts_get_different_names(texts: set[str]) -> None:
-    assert len({locations.safe_name(text) for text in texts}) == len(texts)
+    assert len({layout.safe_name(text) for text in texts}) == len(texts)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX modes")
@@ -147,7 +147,7 @@ def test_a_note_from_elsewhere_is_a_note_and_is_not_rewritten(tmp_path: Path) ->
     assert item.content == "# pnpm\n\nfaster than npm"
     assert item.created_at.timestamp() == 1_700_000_000
     assert codec.is_id(item.id)
-    assert item.id == locations.derived_id("Obsidian/Ideas/pnpm.md")
+    assert item.id == layout.derived_id("Obsidian/Ideas/pnpm.md")
     store.write(item)
     assert path.read_text() == "# pnpm\n\nfaster than npm"
     assert ids(store, "faster") == [item.id]
@@ -185,7 +185,7 @@ def test_what_is_no_memory_is_left_out(tmp_path: Path) -> None:
     for name in ("README.md", "user/readme.md", ".obsidian/a.md", ".a.md", ".trash/x.md", "user/.tmp-1.md", "a.txt", "image.png"):
         put_file(tmp_path, name, "Text")
     put_file(tmp_path, "yes.MD", "Text")
-    assert [item.id for item in open_store(tmp_path).all()] == [locations.derived_id("yes.MD")]
+    assert [item.id for item in open_store(tmp_path).all()] == [layout.derived_id("yes.MD")]
 
 
 def test_broken_files_are_reported_and_skipped_and_never_rewritten(tmp_path: Path) -> None:

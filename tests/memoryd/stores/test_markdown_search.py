@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.db import Database, Row
-from memoryd.stores import literal_search
+from memoryd.core.db import Database, Row
+from memoryd.core.types import MemoryItem, Query, Status
+from memoryd.stores import fulltext
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.types import MemoryItem, Query, Status
 from tests.memoryd.stores.markdown_samples import NOW, an_id, an_item, ids, open_store
 
 CONTENTS = (
@@ -116,7 +116,7 @@ def test_a_word_in_every_item_still_gives_a_positive_score(tmp_path: Path) -> No
 
 
 def test_common_words_beyond_the_budget_rank_only_when_they_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(literal_search, "POSTINGS", 10)
+    monkeypatch.setattr(fulltext, "POSTINGS", 10)
     store = open_store(tmp_path)
     store.write_many([an_item(number, "common text") for number in range(1, 30)])
     store.write_many([an_item(number, "rare text") for number in range(30, 34)])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.types import Query
 from memoryd.stores.markdown import MarkdownStore
-from memoryd.types import Query
 from tests.memoryd.stores.markdown_samples import open_store
 
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.stores import places
+from memoryd.core.types import Kind, Query, Status
+from memoryd.stores import vector_cache
 from memoryd.stores.vector import VectorStore
-from memoryd.types import Kind, Query, Status
 
 from .vector_samples import START, ClusterEmbedder, item
 
@@ -31,7 +31,7 @@ def a_random_item(number, chance):
 
 @pytest.mark.parametrize("most", [3, 2_000])
 def test_after_any_writes_a_filter_leaves_what_a_new_search_finds(tmp_path, monkeypatch, most):
-    monkeypatch.setattr(places, "MOST_CHANGED", most)
+    monkeypatch.setattr(vector_cache, "MOST_CHANGED", most)
     chance, path = random.Random(4), tmp_path / "vector.db"
     store, other = VectorStore(path, ClusterEmbedder()), VectorStore(path, ClusterEmbedder())
     store.write_many([a_random_item(number, chance) for number in range(1, 80)])

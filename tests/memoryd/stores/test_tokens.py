@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.db import Database
-from memoryd.errors import EmbeddingError, IndexDamagedError
+from memoryd.core.db import Database
+from memoryd.core.errors import EmbeddingError, IndexDamagedError
 from memoryd.stores.tokens import TokenEntry, TokenStore, max_similarities, to_blob
 from memoryd.testing import HashTokenEncoder
 

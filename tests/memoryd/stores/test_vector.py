@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.codec import item_digest
-from memoryd.errors import EmbeddingError, IndexDamagedError
+from memoryd.core.codec import item_digest
+from memoryd.core.errors import EmbeddingError, IndexDamagedError
+from memoryd.core.types import Backend, Kind, MemoryItem, Query, Scope, Status
 from memoryd.stores.vector import VectorStore
 from memoryd.testing import HashEmbedder
-from memoryd.types import Backend, Kind, MemoryItem, Query, Scope, Status
 
 from .vector_samples import START, ClusterEmbedder, item
 
@@ -396,9 +396,9 @@ def test_closing_twice_is_fine(open_store):
 
 
 def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path, monkeypatch):
-    from memoryd.stores import mirrors
+    from memoryd.stores import vector_cache
 
-    monkeypatch.setattr(mirrors, "READ_BATCH", 10)
+    monkeypatch.setattr(vector_cache, "READ_BATCH", 10)
     store = VectorStore(tmp_path / "v.db", ClusterEmbedder())
     store.write_many([item(n) for n in range(100)])
     store.search(Query(text="1"))

@@ -3,11 +3,11 @@ import sys
 import numpy as np
 import pytest
 
-from memoryd.errors import DependencyError
-from memoryd.stores import mirrors
+from memoryd.core.errors import DependencyError
+from memoryd.core.types import Query
+from memoryd.stores import vector_cache
 from memoryd.stores.hnsw import hnsw_available, remove_mirror
 from memoryd.stores.vector import VectorStore
-from memoryd.types import Query
 
 from .vector_samples import ClusterEmbedder, item
 
@@ -57,7 +57,7 @@ def recall(store, k=10):
 
 def test_without_the_library_search_above_the_threshold_is_exact(store, path, monkeypatch):
     monkeypatch.setitem(sys.modules, "hnswlib", None)
-    monkeypatch.setattr(mirrors, "hnsw_available", lambda: False)
+    monkeypatch.setattr(vector_cache, "hnsw_available", lambda: False)
     plain = open_store(path)
     assert not uses_ann(plain) and not plain.ann_missing() and recall(plain) == 1.0
     with pytest.raises(DependencyError) as caught:
@@ -108,7 +108,7 @@ def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib, store):
 
 def test_a_file_that_is_far_behind_is_not_used(hnswlib, store, path, monkeypatch):
     store.rebuild_ann()
-    monkeypatch.setattr(mirrors, "MOST_BEHIND", 5)
+    monkeypatch.setattr(vector_cache, "MOST_BEHIND", 5)
     store.write_many([item(COUNT + n) for n in range(6)])
     again = open_store(path)
     assert not uses_ann(again) and again.ann_missing() and recall(again) == 1.0
@@ -169,7 +169,7 @@ def test_the_file_of_another_database_or_model_is_not_used(hnswlib, store, path,
 
 
 def test_the_file_stays_bounded_when_memories_come_and_go(hnswlib, store, path, monkeypatch):
-    monkeypatch.setattr(mirrors, "READ_BATCH", 10)
+    monkeypatch.setattr(vector_cache, "READ_BATCH", 10)
     store.rebuild_ann()
     first = path.with_suffix(".hnsw").stat().st_size
     for turn in range(1, 4):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from memoryd.types import MemoryItem
+from memoryd.core.types import MemoryItem
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browsing import THEMES, WIDTHS, enter
 
-from memoryd.types import LinkType, Status
+from memoryd.core.types import LinkType, Status
 from tests.memeval.result_files import many, result, write
 
 pytestmark = pytest.mark.slow

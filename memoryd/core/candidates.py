@@ -1,0 +1,238 @@
+"""The life of a candidate: a statement that a reader proposed and that nobody has confirmed yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memoryd.core.clock import to_iso
+from memoryd.core.db import Database
+from memoryd.core.protocols import Clock
+from memoryd.core.types import MemoryItem, Status
+from memoryd.text import digest, normalise
+
+LIFETIME = timedelta(days=30)
+# So many may wait in a project; more than that nobody looks through.
+MOST = 200
+
+
+def is_faded(item: MemoryItem, now: datetime) -> bool:
+    """Whether the item is a candidate whose time is over. Readers ignore it, whether or not it has been removed."""
+    return item.status is Status.CANDIDATE and item.created_at + LIFETIME <= now
+
+
+def surplus(items: Iterable[MemoryItem], most: int = MOST) -> list[MemoryItem]:
+    """The candidates that are too many: the least promising go first, of equal ones the oldest."""
+    waiting = [item for item in items if item.status is Status.CANDIDATE]
+    waiting.sort(key=lambda item: (item.confidence, item.created_at, item.id))
+    return waiting[: max(0, len(waiting) - most)]
+
+
+# What sessions were offered to settle, and what became of it.
+#
+# An offer is a block of candidates that a session is given with a prompt (or at its start), so that its own model keeps
+# or drops them. Part of the state database (see `state`). Holds ids and digests, no text. Times are ISO strings.
+
+KEPT = "kept"
+OWN = "own"
+DROPPED = "dropped"
+MINOR = "minor"
+KNOWN = "known"
+REFUSED = "refused"
+AT_PROMPT = "UserPromptSubmit"
+AT_START = "SessionStart"
+# Shorter ids save tokens; two of a project that begin alike get one digit more.
+SHORT_ID = 4
+KEPT_DAYS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A candidate that was offered.
+
+    `short` is the id shown, `known` the related memory shown with it, `given_to` the session; `outcome` is empty while open.
+    """
+
+    short: str
+    project: str
+    memory: str
+    session: str
+    given_to: str
+    at: str
+    known: str = ""
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What offers cost and gave since some time. `own` are memories that a session's model added to an offer."""
+
+    offers: int = 0
+    tokens: int = 0
+    shown: int = 0
+    settled: int = 0
+    kept: int = 0
+    own: int = 0
+    dropped: int = 0
+
+
+def create_tables(db: Database) -> None:
+    """The step of the state database that brings these tables."""
+    for table in (
+        "offer (id INTEGER PRIMARY KEY, session TEXT, project TEXT, at TEXT, event TEXT, prompt INTEGER, tokens INTEGER,"
+        " shown INTEGER)",
+        "offered (short TEXT, project TEXT, memory TEXT, session TEXT, given_to TEXT, at TEXT, known TEXT,"
+        " outcome TEXT DEFAULT '', PRIMARY KEY (project, short))",
+        "settled (id INTEGER PRIMARY KEY, project TEXT, session TEXT, memory TEXT, outcome TEXT, at TEXT)",
+        "settled_line (line TEXT, statement TEXT, at TEXT, PRIMARY KEY (line, statement))",
+        "prompts (session TEXT PRIMARY KEY, count INTEGER)",
+    ):
+        db.execute(f"CREATE TABLE {table}")
+    db.execute("CREATE INDEX offer_session ON offer(session)")
+    db.execute("CREATE INDEX offered_memory ON offered(memory)")
+
+
+def create_neighbours(db: Database) -> None:
+    """The step that brings the known memories beside candidates, found before a hook needs them."""
+    db.execute("CREATE TABLE neighbour (memory TEXT PRIMARY KEY, known TEXT, at TEXT)")
+
+
+_ENTRY = "short, project, memory, session, given_to, at, known, outcome"
+
+
+class Offers:
+    """Typed access to these tables. Each method is one transaction."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    def _now(self) -> str:
+        return to_iso(self._clock.now())
+
+    # When to offer
+
+    def count_prompt(self, session: str) -> int:
+        """Note that the user sent a prompt; its number in the session, from 1."""
+        with self._db.unsynced():
+            self._db.execute(
+                "INSERT INTO prompts (session, count) VALUES (?, 1) ON CONFLICT(session) DO UPDATE SET count = count + 1",
+                (session,),
+            )
+            return int(self._db.value("SELECT count FROM prompts WHERE session = ?", (session,)))
+
+    def last_prompt_with_offer(self, session: str) -> int | None:
+        """The number of the prompt with which the session was last given an offer; 0: at its start; None: never."""
+        return self._db.value("SELECT max(prompt) FROM offer WHERE session = ?", (session,))  # type: ignore[no-any-return]
+
+    # Offers
+
+    def name(self, project: str, memories: Iterable[str]) -> dict[str, str]:
+        """A short id for each memory that no other candidate of the project was offered under."""
+        out: dict[str, str] = {}
+        rows = self._db.execute("SELECT short, memory FROM offered WHERE project = ?", (project,))
+        taken: dict[str, str] = {short: memory for short, memory in rows}
+        for memory in memories:
+            code = memory.removeprefix("mem_")
+            length = SHORT_ID
+            while taken.get(code[:length], memory) != memory and length < len(code):
+                length += 1
+            taken[code[:length]] = memory
+            out[memory] = code[:length]
+        return out
+
+    def record(self, entries: Sequence[Entry], *, project: str, session: str, event: str, prompt: int, tokens: int) -> None:
+        """Note that a session was given an offer; a power cut may lose it, then the candidates are offered once more."""
+        now = self._now()
+        old = to_iso(self._clock.now() - timedelta(days=KEPT_DAYS))
+        with self._db.unsynced(), self._db.transaction():
+            for table in ("offer", "offered", "settled", "neighbour"):
+                self._db.execute(f"DELETE FROM {table} WHERE at < ?", (old,))
+            self._db.execute(
+                "INSERT INTO offer (session, project, at, event, prompt, tokens, shown) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (session, project, now, event, prompt, tokens, len(entries)),
+            )
+            self._db.executemany(
+                f"INSERT OR REPLACE INTO offered ({_ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, '')",
+                [(e.short, project, e.memory, e.session, session, now, e.known) for e in entries],
+            )
+
+    def entry(self, project: str, short: str) -> Entry | None:
+        """The candidate that was offered in the project under this id."""
+        rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ? AND short = ?", (project, short))
+        return Entry(*rows[0]) if rows else None
+
+    def offered(self, project: str) -> dict[str, Entry]:
+        """Every candidate that was offered in the project, by the memory's id."""
+        rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ?", (project,))
+        return {row[2]: Entry(*row) for row in rows}
+
+    def set_neighbours(self, known: Mapping[str, str]) -> None:
+        """Note which known memory is nearest to each candidate; empty for none."""
+        now = self._now()
+        self._db.executemany(
+            "INSERT OR REPLACE INTO neighbour (memory, known, at) VALUES (?, ?, ?)", [(m, k, now) for m, k in known.items()]
+        )
+
+    def neighbours(self, memories: Iterable[str]) -> dict[str, str]:
+        """What is noted for these candidates."""
+        out: dict[str, str] = {}
+        for memory in memories:
+            rows = self._db.execute("SELECT known FROM neighbour WHERE memory = ?", (memory,))
+            out |= {memory: rows[0][0]} if rows else {}
+        return out
+
+    # Answers
+
+    def close(self, entry: Entry, outcome: str, memory: str = "") -> None:
+        """Note what a session's model decided about an entry, and the memory that came of it."""
+        with self._db.transaction():
+            self._db.execute(
+                "UPDATE offered SET outcome = ? WHERE project = ? AND short = ?", (outcome, entry.project, entry.short)
+            )
+            self.note(entry.project, entry.session, memory or entry.memory, outcome)
+
+    def note(self, project: str, session: str, memory: str, outcome: str) -> None:
+        """Count a decision."""
+        self._db.execute(
+            "INSERT INTO settled (project, session, memory, outcome, at) VALUES (?, ?, ?, ?, ?)",
+            (project, session, memory, outcome, self._now()),
+        )
+
+    def totals(self, since: str) -> Totals:
+        """What offers cost and gave since a time."""
+        offers, tokens, shown = self._db.execute(
+            "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(shown), 0) FROM offer WHERE at >= ?", (since,)
+        )[0]
+        counts: Mapping[str, int] = dict(
+            self._db.execute("SELECT outcome, count(*) FROM settled WHERE at >= ? GROUP BY outcome", (since,))
+        )
+        own = counts.get(OWN, 0)
+        return Totals(offers, tokens, shown, sum(counts.values()) - own, counts.get(KEPT, 0), own, counts.get(DROPPED, 0))
+
+    def of_session(self, session: str) -> list[tuple[str, int, int, int]]:
+        """The offers that a session was given: event, number of the prompt, tokens, candidates shown."""
+        rows = self._db.execute("SELECT event, prompt, tokens, shown FROM offer WHERE session = ? ORDER BY id", (session,))
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+    # Lines that were settled
+
+    def settle_lines(self, lines: Iterable[str], statement: str) -> None:
+        """Remember that this statement of these lines of a log is settled, so that it is not proposed again."""
+        code, now = _code(statement), self._now()
+        self._db.executemany(
+            "INSERT OR IGNORE INTO settled_line (line, statement, at) VALUES (?, ?, ?)",
+            [(line, code, now) for line in lines if line],
+        )
+
+    def is_settled(self, lines: Iterable[str], statement: str) -> bool:
+        """Whether this statement of one of these lines was settled before."""
+        code = _code(statement)
+        return any(
+            self._db.execute("SELECT 1 FROM settled_line WHERE line = ? AND statement = ?", (line, code)) for line in lines
+        )
+
+
+def _code(statement: str) -> str:
+    return digest(normalise(statement))[:16]

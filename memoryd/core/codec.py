@@ -1,0 +1,315 @@
+"""MemoryItem to and from plain values: the one mapping behind front matter, JSON, rows and MCP."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import orjson
+
+from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.errors import InputError
+from memoryd.core.types import Candidate, Evidence, Hit, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
+from memoryd.text import digest, one_line, shorten, visible
+
+ID_PATTERN = re.compile(r"mem_[0-9a-f]{12}")
+SHOWN_CHARACTERS = 80
+TIMES = ("created_at", "expired_at", "valid_from", "valid_to")
+EnumT = TypeVar("EnumT", bound=StrEnum)
+
+
+_KINDS = {member.value: member for member in Kind}
+_POLARITIES = {member.value: member for member in Polarity}
+_SCOPES = {member.value: member for member in Scope}
+_SOURCES = {member.value: member for member in Source}
+_STATUSES = {member.value: member for member in Status}
+_LINK_TYPES = {member.value: member for member in LinkType}
+_NO_EVIDENCE = Evidence()
+
+
+def new_id() -> str:
+    """A fresh id; uniqueness is settled by exclusive creation, not here."""
+    return f"mem_{secrets.token_hex(6)}"
+
+
+def is_id(text: str) -> bool:
+    """Whether the text has the form of a memory id."""
+    return ID_PATTERN.fullmatch(text) is not None
+
+
+def item_to_dict(item: MemoryItem) -> dict[str, Any]:
+    """Plain values in the order in which front matter shows them; times as ISO strings."""
+    return {
+        "id": item.id,
+        "content": item.content,
+        "kind": item.kind.value,
+        "polarity": item.polarity.value,
+        "scope": item.scope.value,
+        "project": item.project,
+        "session": item.session,
+        "source": item.source.value,
+        "trust": item.trust.value,
+        "confidence": round(item.confidence, 4),
+        "relevancy": round(item.relevancy, 4),
+        "tags": list(item.tags),
+        "entities": list(item.entities),
+        "backends": list(item.backends),
+        "status": item.status.value,
+        "supersedes": item.supersedes,
+        "links": [{"type": link.type.value, "target": link.target} for link in item.links],
+        "created_at": to_iso(item.created_at),
+        **{name: _iso_or_none(getattr(item, name)) for name in TIMES[1:]},
+        "evidence": _evidence_to_dict(item.evidence),
+        "pinned": item.pinned,
+        "asked_as": list(item.asked_as),
+    }
+
+
+def _iso_or_none(moment: datetime | None) -> str | None:
+    return None if moment is None else to_iso(moment)
+
+
+def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "transcript": evidence.transcript,
+        "lines": list(evidence.lines),
+        "commit": evidence.commit,
+        "paths": list(evidence.paths),
+    }
+
+
+def enum_value(enum: type[EnumT], value: Any, field: str) -> EnumT:
+    """The member of the enum, or an InputError that names the field and the choices."""
+    try:
+        return enum(str(value).strip().lower() if enum is not LinkType else str(value).strip().upper())
+    except ValueError as error:
+        choices = ", ".join(member.value for member in enum)
+        raise InputError(f"{field}: '{shown(value)}' is not one of {choices}.", fix=f"Use one of: {choices}.") from error
+
+
+def _time(value: Any, field: str) -> datetime | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime | date):
+        value = value.isoformat()
+    try:
+        return from_iso(str(value))
+    except InputError as error:
+        raise InputError(f"{field}: {error.message}", fix=error.fix) from error
+
+
+def _number(value: Any, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{field}: '{shown(value)}' is not a number from 0 to 1.", fix=f"Write {field} as e.g. 0.7.")
+    return float(value)
+
+
+def _strings(value: Any, field: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{field}: expected a list of texts.", fix=f"Write {field} as [one, two].")
+    return tuple(str(entry) for entry in value)
+
+
+def _links(value: Any, field: str) -> tuple[Link, ...]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{field}: expected a list.", fix="Write links as [{type: RELATES_TO, target: mem_…}].")
+    out = []
+    for entry in value:
+        if not isinstance(entry, Mapping) or not entry.get("target"):
+            raise InputError(f"{field}: each link needs a type and a target.", fix="Write {type: RELATES_TO, target: mem_…}.")
+        out.append(Link(enum_value(LinkType, entry.get("type"), f"{field}.type"), str(entry["target"])))
+    return tuple(out)
+
+
+def _evidence(value: Any, field: str) -> Evidence:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field}: expected keys transcript, lines, commit, paths.", fix="Write it as a mapping.")
+    return Evidence(
+        transcript=str(value.get("transcript") or ""),
+        lines=_strings(value.get("lines"), f"{field}.lines"),
+        commit=str(value.get("commit") or ""),
+        paths=_strings(value.get("paths"), f"{field}.paths"),
+    )
+
+
+def _bool(value: Any, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{field}: '{shown(value)}' is not true or false.", fix=f"Write {field} as true or false.")
+    return value
+
+
+def _supersedes(value: Any, field: str) -> str | None:
+    return str(value) if value else None
+
+
+def _text(value: Any, field: str) -> str:
+    if isinstance(value, Mapping | list):
+        raise InputError(f"{field}: expected a text.", fix=f"Write {field} as one line of text.")
+    return str(value)
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "id": _text,
+    "content": _text,
+    "kind": lambda v, f: enum_value(Kind, v, f),
+    "polarity": lambda v, f: enum_value(Polarity, v, f),
+    "scope": lambda v, f: enum_value(Scope, v, f),
+    "project": _text,
+    "session": _text,
+    "source": lambda v, f: enum_value(Source, v, f),
+    "confidence": _number,
+    "relevancy": _number,
+    "tags": _strings,
+    "entities": _strings,
+    "backends": _strings,
+    "status": lambda v, f: enum_value(Status, v, f),
+    "supersedes": _supersedes,
+    "links": _links,
+    **{name: _time for name in TIMES},
+    "evidence": _evidence,
+    "pinned": _bool,
+    "asked_as": _strings,
+}
+OWNED_KEYS = (*_READERS, "trust")
+_NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
+
+
+def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
+    """What the reader gives; a value that can't even be shown (a number of 50,000 digits) is refused as any other."""
+    try:
+        return reader(value, name)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise InputError(f"{name}: the value can't be read.", fix=f"Write {name} as a short plain value.") from error
+
+
+def shown(value: Any) -> str:
+    """A value as an error may quote it: on one line, and short."""
+    return shorten(one_line(visible(str(value))), SHOWN_CHARACTERS)
+
+
+def item_from_dict(values: Mapping[str, Any], defaults: MemoryItem | None = None) -> MemoryItem:
+    """Build an item; unknown keys are ignored, absent ones come from `defaults`.
+
+    Raises InputError that names the field when a value has the wrong form.
+    """
+    fields = {
+        name: _read(reader, values[name], name)
+        for name, reader in _READERS.items()
+        if name in values and (values[name] is not None or name in _NULLABLE)
+    }
+    if fields.get("created_at", "") is None:
+        del fields["created_at"]
+    base = defaults or MemoryItem(content="")
+    return replace(base, **fields)
+
+
+def item_to_json(item: MemoryItem) -> bytes:
+    """The item as compact JSON."""
+    return orjson.dumps(item_to_dict(item))
+
+
+def item_from_json(data: bytes | str) -> MemoryItem:
+    """The inverse of `item_to_json`."""
+    return item_from_dict(orjson.loads(data))
+
+
+def item_from_own_json(data: bytes | str) -> MemoryItem:
+    """`item_from_json` for what `item_to_json` wrote, a quarter of the time; whatever is not of that form is read with care."""
+    values = orjson.loads(data)
+    try:
+        return _own_item(values)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return item_from_dict(values)
+
+
+def _own_item(values: dict[str, Any]) -> MemoryItem:
+    evidence = values["evidence"]
+    links = values["links"]
+    return MemoryItem(
+        content=values["content"],
+        id=values["id"],
+        kind=_KINDS[values["kind"]],
+        polarity=_POLARITIES[values["polarity"]],
+        scope=_SCOPES[values["scope"]],
+        project=values["project"],
+        session=values["session"],
+        source=_SOURCES[values["source"]],
+        confidence=float(values["confidence"]),
+        relevancy=float(values["relevancy"]),
+        tags=tuple(values["tags"]),
+        entities=tuple(values["entities"]),
+        backends=tuple(values["backends"]),
+        status=_STATUSES[values["status"]],
+        supersedes=values["supersedes"],
+        links=tuple(Link(_LINK_TYPES[link["type"]], link["target"]) for link in links) if links else (),
+        created_at=datetime.fromisoformat(values["created_at"]),
+        expired_at=_own_time(values["expired_at"]),
+        valid_from=_own_time(values["valid_from"]),
+        valid_to=_own_time(values["valid_to"]),
+        evidence=Evidence(evidence["transcript"], tuple(evidence["lines"]), evidence["commit"], tuple(evidence["paths"]))
+        if any(evidence.values())
+        else _NO_EVIDENCE,
+        pinned=values["pinned"],
+        asked_as=tuple(values["asked_as"]),
+    )
+
+
+def _own_time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def item_digest(item: MemoryItem) -> str:
+    """Identity of an item's value, for finding indexes that are behind (`backends` left out)."""
+    return digest_of(item_to_dict(item))
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """`item_digest` of the item that `item_to_dict` gave these values.
+
+    Without keys (`asked_as`) it is what it was before there were any, so that an upgrade does not index everything again.
+    """
+    counted = {name: value for name, value in values.items() if name != "backends" and (value or name != "asked_as")}
+    return digest(orjson.dumps(counted).decode())[:32]
+
+
+def hit_to_dict(hit: Hit) -> dict[str, Any]:
+    """A hit as plain values, for JSON output and MCP."""
+    return {
+        "memory": item_to_dict(hit.item),
+        "score": round(hit.score, 4),
+        "relevancy": round(hit.relevancy, 4),
+        "backend": hit.backend.value,
+        "parts": {name: round(value, 4) for name, value in hit.parts.items()},
+    }
+
+
+def candidate_to_dict(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as `memoryd daydream --dry-run --json` prints it."""
+    return {
+        "content": candidate.content,
+        "kind": candidate.kind.value,
+        "polarity": candidate.polarity.value,
+        "evidence": {"lines": list(candidate.lines), "uuids": list(candidate.uuids), "paths": list(candidate.paths)},
+        "source": candidate.source.value,
+        "scope": candidate.scope.value,
+        "confidence": round(candidate.confidence, 4),
+        "importance": candidate.importance,
+        "tags": list(candidate.tags),
+        "entities": list(candidate.entities),
+        "at": _iso_or_none(candidate.at),
+        "reason": candidate.reason,
+        "status": candidate.status.value,
+        "asked_as": list(candidate.asked_as),
+        "repeats": list(candidate.repeats),
+        "replaces": list(candidate.replaces),
+        "closes": list(candidate.closes),
+    }

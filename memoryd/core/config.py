@@ -1,0 +1,454 @@
+"""Settings: defaults < config.toml < plugin options < environment < flags.
+
+The only reader of the environment and of the config file. Each key exists once, in
+`KEYS`; documentation and error messages are made from it (docs/configuration.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.core.errors import ConfigError
+from memoryd.core.paths import Paths
+
+MEND = "Mend the TOML or delete the file."
+ENV_PREFIX = "MEMORYD_"
+OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
+HOME_ENV = "MEMORYD_HOME"
+INTERNAL_ENV = "MEMORYD_INTERNAL"
+CLIENT_MARK = "CLAUDECODE"
+IN_CLIENT = "client shell"  # the caller's name of the command line inside the client
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh", "ash", "busybox"})
+CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
+CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
+READERS = ("auto", "endpoint", "claude", "session", "offline")
+# What settings and values were called before; both are still accepted.
+OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
+OLD_READERS: Mapping[str, str] = {"openai": "endpoint", "heuristic": "offline"}
+RANKS = ("maxsim", "hybrid", "bm25")
+NOTICES = ("new", "always", "off")
+LEVELS = ("debug", "info", "warning", "error")
+LISTENS = ("auto", "tcp")
+HOME = "home"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, resolved. Token budgets are in estimated model tokens, times as named."""
+
+    home: Path
+    reader: str = "auto"
+    use_claude: bool = False
+    openai_base_url: str = ""
+    openai_model: str = "openai/gpt-5-mini"
+    openai_api_key: str = ""
+    openai_timeout_seconds: float = 60.0
+    claude_command: str = "claude"
+    claude_model: str = "haiku"
+    daily_token_budget: int = 200_000
+    chunk_tokens: int = 8_000
+    embedder: str = "bge-small"
+    embedding_base_url: str = ""
+    embedding_api_key: str = ""
+    rank: str = "maxsim"
+    floor: float = 0.5
+    weight_recency: float = 0.1
+    weight_relevancy: float = 0.9
+    recency_days: float = 90.0
+    inject_session: bool = True
+    inject_prompt: bool = True
+    start_notice: str = "new"
+    session_budget: int = 600
+    prompt_budget: int = 300
+    tool_budget: int = 2_000
+    ann_threshold: int = 20_000
+    lease_minutes: float = 30.0
+    dream_time: str = "03:30"
+    dream_idle_minutes: float = 20.0
+    dream_min_new: int = 20
+    dream_max_share: float = 0.2
+    dream_max_items: int = 50
+    dream_journal: int = 100
+    dream_project_cap: int = 2_000
+    dream_floor: float = 0.03
+    dream_ask_model: bool = True
+    exclude: tuple[str, ...] = ()
+    log_level: str = "info"
+    listen: str = "auto"
+    console_port: int = 0
+
+    @property
+    def paths(self) -> Paths:
+        """Where things lie under the home folder."""
+        return Paths(self.home)
+
+
+FIRST_PRINTED, DELETE = 32, 127
+MOST_INJECTED = 2_400  # the client cuts what a hook gives at 10,000 characters
+MOST_IN_AN_ANSWER = 20_000  # the client warns of, and then cuts, larger answers of tools
+MOST = 10**15  # JSON of the API holds 64 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its field, what it means, how a text becomes its value, and the choices if there are but few."""
+
+    name: str
+    help: str
+    parse: Callable[[Any], Any]
+    choices: tuple[str, ...] = ()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected a text")
+    return _printed(value.strip())
+
+
+def _printed(text: str) -> str:
+    """The same text; a NUL or a line break in a path, a name or a header fails far from here."""
+    if any(ord(character) < FIRST_PRINTED or ord(character) == DELETE for character in text):
+        raise ValueError("expected a text without control characters")
+    return text
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if str(value).strip().lower() not in known:
+        raise ValueError("expected true or false")
+    return known[str(value).strip().lower()]
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or isinstance(value, float) and not value.is_integer():
+        raise ValueError("expected a whole number")
+    number = int(value)
+    if not 0 <= number <= MOST:
+        raise ValueError(f"expected a number from 0 to {MOST}")
+    return number
+
+
+def _between(low: int, high: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        number = _count(value)
+        if not low <= number <= high:
+            raise ValueError(f"expected a number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def _port(value: Any) -> int:
+    number = _count(value)
+    if number > 65_535:
+        raise ValueError("expected a port, 0 to 65535")
+    return number
+
+
+def _positive(value: Any) -> float:
+    number = float(value)
+    if not 0 < number < float("inf"):
+        raise ValueError("expected a number above 0")
+    return number
+
+
+def _share(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    return number
+
+
+def _choice(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
+def _reader(value: Any) -> str:
+    return _choice(*READERS)(OLD_READERS.get(value, value) if isinstance(value, str) else value)
+
+
+def _clock_time(value: Any) -> str:
+    hour, _, minute = _text(value).partition(":")
+    if not (hour.isdigit() and minute.isdigit() and int(hour) < 24 and int(minute) < 60):
+        raise ValueError("expected a time such as 03:30")
+    return f"{int(hour):02}:{int(minute):02}"
+
+
+def _path_list(value: Any) -> tuple[str, ...]:
+    entries = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(entries, list | tuple) or not all(isinstance(entry, str) for entry in entries):
+        raise ValueError("expected a list of paths")
+    return tuple(str(Path(_printed(entry)).expanduser()) for entry in entries if entry)
+
+
+KEYS: dict[str, Key] = {
+    key.name: key
+    for key in (
+        Key("home", "Folder that holds everything memoryd keeps.", lambda value: Path(_text(value)).expanduser().absolute()),
+        Key(
+            "reader",
+            "Who decides what is kept: auto, endpoint (a model behind openai_base_url), claude (`claude -p`), "
+            "session (the session's own model settles proposals) or offline (rules).",
+            _reader,
+            READERS,
+        ),
+        Key("use_claude", "Your consent: `auto` may run `claude -p` with your login to read sessions (memoryd setup).", _flag),
+        Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _text),
+        Key("openai_model", "Model of the endpoint reader.", _text),
+        Key("openai_api_key", "Key for the endpoint. When set, `auto` means endpoint.", _text),
+        Key("openai_timeout_seconds", "How long one model call may take.", _positive),
+        Key("claude_command", "The Claude Code client that the claude reader runs.", _text),
+        Key("claude_model", "Model of the claude reader.", _text),
+        Key("daily_token_budget", "Model tokens a day for the day dream; 0 forbids model calls.", _count),
+        Key("chunk_tokens", "Longest piece of a session given to a model at once.", _between(1, 200_000)),
+        Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
+        Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
+        Key("embedding_api_key", "Key for that endpoint.", _text),
+        Key("rank", "maxsim (words, meaning, tokens), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS), RANKS),
+        Key("floor", "Relevancy under which recall says nothing, 0..1.", _share),
+        Key("weight_recency", "w_r of the ranking.", _share),
+        Key("weight_relevancy", "w_s of the ranking.", _share),
+        Key("recency_days", "Tau of the recency term, in days.", _positive),
+        Key("inject_session", "Whether SessionStart hands over governance.", _flag),
+        Key("inject_prompt", "Whether a prompt gets relevant memories.", _flag),
+        Key(
+            "start_notice",
+            "One line for you at a session's start: new (when something was learnt), always or off.",
+            _choice(*NOTICES),
+            NOTICES,
+        ),
+        Key("session_budget", "Most tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
+        Key("prompt_budget", "Most tokens injected with a prompt.", _between(0, MOST_INJECTED)),
+        Key("tool_budget", "Most tokens in an MCP tool's answer.", _between(0, MOST_IN_AN_ANSWER)),
+        Key("ann_threshold", "Memories above which the HNSW mirror is used (extra `ann`).", _count),
+        Key("lease_minutes", "Minutes without use after which the daemon ends itself.", _positive),
+        Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
+        Key("dream_idle_minutes", "Minutes without a session after which a dream may begin before its time.", _positive),
+        Key("dream_min_new", "New memories since the last dream that such an early dream needs.", _count),
+        Key("dream_max_share", "Share of all memories that a dream may drop; above it, it asks first. 0..1.", _share),
+        Key("dream_max_items", "Number of memories that a dream may drop; above it, it asks first.", _count),
+        Key("dream_journal", "How many dreams the journal keeps, for undo.", _count),
+        Key("dream_project_cap", "Most active memories of a project; above it the dream archives the least valuable.", _count),
+        Key("dream_floor", "Value under which the dream archives a memory, 0..1.", _share),
+        Key(
+            "dream_ask_model",
+            "Whether a dream asks the reader's model, if it is one, about doubtful pairs of memories.",
+            _flag,
+        ),
+        Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
+        Key("log_level", "debug, info, warning or error.", _choice(*LEVELS), LEVELS),
+        Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice(*LISTENS), LISTENS),
+        Key("console_port", "Loopback port of the console (memoryd console); 0 takes a free one.", _port),
+    )
+}
+
+
+def parse_value(name: str, value: Any, where: str) -> Any:
+    """A setting's value from a text or a TOML value. Raises ConfigError that names the place."""
+    key = KEYS[current_name(name)]
+    try:
+        return key.parse(value)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{where}: {name} = {value!r}: {error}.", fix=key.help) from error
+
+
+def check_name(name: str, where: str) -> None:
+    """Raises ConfigError when there is no such setting."""
+    if name in KEYS or name in OLD_NAMES:
+        return
+    near = difflib.get_close_matches(name[:100], KEYS, 1)  # quadratic in the length
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    raise ConfigError(f"{where}: there is no setting '{name}'.", fix=f"{hint}Known: {', '.join(KEYS)}.")
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} can't be read: {error}", fix=MEND) from error
+    return _from_toml(text, str(path))
+
+
+def _from_toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where} can't be read: {error}", fix=MEND) from error
+    for name in values:
+        check_name(name, where)
+    return {current_name(name): parse_value(name, value, where) for name, value in _new_last(values) if name != HOME}
+
+
+def current_name(name: str) -> str:
+    """What a setting is called today."""
+    return OLD_NAMES.get(name, name)
+
+
+def _new_last(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The settings with old names first, so that the current name wins where both are given."""
+    return sorted(values.items(), key=lambda pair: pair[0] not in OLD_NAMES)
+
+
+def problem_of(text: str, where: str) -> ConfigError | None:
+    """What is wrong with the text of a config.toml, None when nothing is."""
+    try:
+        _from_toml(text, where)
+    except ConfigError as error:
+        return error
+    return None
+
+
+def _from_options(path: Path) -> dict[str, Any]:
+    """What the plugin's options were last. A wrong one was told when it came; it must not keep the daemon from starting."""
+    try:
+        stored = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return {}
+    out: dict[str, Any] = {}
+    for name, value in stored.items() if isinstance(stored, dict) else ():
+        with contextlib.suppress(ConfigError):
+            out |= _from_texts({name: str(value)}, OPTION_PREFIX)
+    return out
+
+
+def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
+    out = {}
+    for name in (*OLD_NAMES, *KEYS):
+        variable = prefix + name.upper()
+        if values.get(variable, "") != "":
+            out[current_name(name)] = parse_value(name, values[variable], variable)
+    return out
+
+
+def find_home(environ: Mapping[str, str]) -> Path:
+    """The home folder: MEMORYD_HOME, else the plugin's option, else ~/.memoryd."""
+    chosen = environ.get(HOME_ENV) or environ.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
+    return _home_folder(chosen)
+
+
+def _home_folder(text: str) -> Path:
+    try:
+        text.encode("utf-8")  # the path stands in answers and in the endpoint file
+        return Path(text).expanduser().absolute()
+    except (RuntimeError, UnicodeEncodeError) as error:
+        raise ConfigError(f"{text!r} can't be memoryd's home folder: {error}", fix="Name another folder.") from error
+
+
+def options_problem(options: Mapping[str, str]) -> str:
+    """What is wrong with the plugin's options, empty when nothing is."""
+    try:
+        _from_texts(options, OPTION_PREFIX)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Settings:
+    """Resolve all settings. Flags that are None are ignored. Raises ConfigError that names the source."""
+    env = os.environ if environ is None else environ
+    home = _home_folder(flags["home"]) if flags.get("home") else find_home(env)
+    paths = Paths(home)
+    values: dict[str, Any] = {}
+    values |= _from_file(paths.config)
+    values |= _from_options(paths.plugin_options)
+    values |= _from_texts(env, OPTION_PREFIX)
+    values |= _from_texts(env, ENV_PREFIX)
+    values |= _from_flags(flags)
+    values["home"] = home
+    return Settings(**values)
+
+
+def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Where each setting that is not at its default comes from: "file", "option" or "environment". Raises ConfigError."""
+    env = os.environ if environ is None else environ
+    paths = Paths(home)
+    layers = (
+        ("file", _from_file(paths.config)),
+        ("option", _from_options(paths.plugin_options) | _from_texts(env, OPTION_PREFIX)),
+        ("environment", _from_texts(env, ENV_PREFIX)),
+    )
+    return {name: source for source, values in layers for name in values}
+
+
+def with_flags(settings: Settings, **flags: Any) -> Settings:
+    """The settings with some replaced by flags; None keeps the value."""
+    return replace(settings, **_from_flags(flags))
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in flags.items() if value is not None}
+    return {current_name(name): parse_value(name, value, "flag") for name, value in _new_last(given)}
+
+
+def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+    """The key for the endpoint reader: our own setting, else the one of the endpoint's vendor."""
+    env = os.environ if environ is None else environ
+    if settings.openai_api_key:
+        return settings.openai_api_key
+    if "openrouter.ai" in settings.openai_base_url or not settings.openai_base_url:
+        return env.get("OPENROUTER_API_KEY", "")
+    return env.get("OPENAI_API_KEY", "")
+
+
+def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What a daemon that a client starts may inherit: nothing of the client's own login or session."""
+    env = os.environ if environ is None else environ
+    kept = {name: value for name, value in env.items() if name in CLIENT_KEPT or not name.startswith(CLIENT_PREFIXES)}
+    kept.pop(INTERNAL_ENV, None)
+    return kept | {HOME_ENV: str(settings.home)}
+
+
+def inside_client(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether this process was started by the client's shell, where a model types: by its mark here or in the shell itself."""
+    env = os.environ if environ is None else environ
+    if env.get(CLIENT_MARK):
+        return True
+    try:
+        parent = Path(f"/proc/{os.getppid()}")
+        name = (parent / "comm").read_text("utf-8", "replace").strip()
+        return name in SHELLS and f"\0{CLIENT_MARK}=".encode() in b"\0" + (parent / "environ").read_bytes()
+    except (OSError, ValueError):  # no such files on this system
+        return False
+
+
+def is_internal(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether this process belongs to one of our own model runs and must not watch itself."""
+    return bool((os.environ if environ is None else environ).get(INTERNAL_ENV))
+
+
+_CLIENT_SESSION = frozenset(
+    """CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_CHILD_SESSION CLAUDE_CODE_SSE_PORT
+    CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE CLAUDE_PID CLAUDE_CODE_SESSION_ATTENDED CLAUDE_CODE_CHILD_NOTES_DIR
+    CLAUDE_CODE_MESSAGING_SOCKET CLAUDE_CODE_MESSAGING_TOKEN AI_AGENT""".split()
+)
+
+
+def child_environment(extra: Mapping[str, str], environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a client process of ours: without our own settings and without traces of a surrounding session."""
+    env = os.environ if environ is None else environ
+    ours = (ENV_PREFIX, OPTION_PREFIX, "CLAUDE_PLUGIN_")
+    kept = {name: value for name, value in env.items() if name not in _CLIENT_SESSION and not name.startswith(ours)}
+    return {**kept, INTERNAL_ENV: "1", **extra}
+
+
+def setting_names() -> list[str]:
+    """All keys, in documentation order."""
+    return [field.name for field in fields(Settings)]

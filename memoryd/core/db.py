@@ -1,0 +1,355 @@
+"""The only opener of SQLite.
+
+apsw brings its own SQLite with FTS5 and loadable extensions, which many Pythons lack.
+Databases run in WAL mode with synchronous=FULL: a transaction that returned is on disk.
+
+Derived databases (`durable=False`) carry a checksum in each page, by SQLite's own checksum VFS, so that a
+flipped bit is an error and never another answer. `state.db` carries none: people open it with other tools,
+whose writes would look like damage.
+
+Deleted content is overwritten (secure_delete); `scrub` also clears what pages, free pages and the write-ahead log still hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memoryd.core.errors import IndexDamagedError, StoreError
+from memoryd.core.files import make_private_dir
+
+Row = tuple[Any, ...]
+WAIT_SECONDS = 10.0
+PAUSE_SECONDS = 0.02
+CHECKSUM_BYTES = 8
+# In the header of a database whose pages carry checksums: the field that says so may be hit as well as any other.
+CHECKSUMMED = 0x6D656D64
+_HEADER_BYTES = 100
+# What work on rows raises when they hold other than what was written, and also when the work itself is at fault.
+ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+# A database up to this size is written from scratch when it is scrubbed; that takes a second at most.
+VACUUM_BYTES = 100_000_000
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+_DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
+# Of a derived file, whose statements are all our own: its schema or its rows are not what we wrote.
+_DERIVED_DAMAGE = (apsw.ConstraintError, apsw.MismatchError)
+_SCHEMA_DAMAGE = ("no such table", "no such column", "has no column named", "no such module", "malformed", "vtable constructor")
+_REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
+
+
+@lru_cache(maxsize=1)
+def has_checksums() -> bool:
+    """Whether SQLite can check its pages here; loads the extension once. Builds of apsw from source may lack it."""
+    try:
+        from apsw import sqlite_extra
+    except ImportError:
+        return False
+    try:
+        connection = apsw.Connection(":memory:")
+        try:
+            sqlite_extra.load(connection, "cksumvfs")
+        finally:
+            connection.close()
+    except (LookupError, OSError, apsw.Error, sqlite_extra.NotAvailable):
+        return False
+    return True
+
+
+def _fix_for(path: Path, durable: bool) -> str:
+    if not durable:
+        return _REINDEX
+    return (
+        f"Move {path.name} and its -wal and -shm files away, then restart. No memory is lost: logs are read again, "
+        "and what is known is not written twice. Switch off again what was off (memoryd off)."
+    )
+
+
+class Database:
+    """One connection, safe to share between threads.
+
+    With `durable` False the file is derived: not synced at each write, checked page by page, and damage of any
+    kind is raised as IndexDamagedError, which tells the caller to rebuild it. Damage of a durable one and
+    everything else that SQLite refuses is a StoreError. Other processes may use the same file; a writer waits
+    up to 10 s.
+    """
+
+    def __init__(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> None:
+        self.path = path
+        self._durable = durable
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._scrub_due = False
+        checked = not durable and has_checksums()
+        try:
+            make_private_dir(path.parent)
+            path.touch(mode=0o600)  # SQLite gives its write-ahead files the mode of the database
+        except OSError as error:
+            raise StoreError(f"Can't open {path}: {error.strerror}.", fix="Check free space and permissions.") from error
+        with self._translated():
+            self._connection = apsw.Connection(str(path))
+        try:
+            self._prepare(extensions, durable, checked)
+        except StoreError:
+            self._connection.close()
+            raise
+
+    def _prepare(self, extensions: Sequence[str], durable: bool, checked: bool) -> None:
+        with self._translated():
+            self._connection.set_busy_timeout(int(WAIT_SECONDS * 1000))
+            if checked:
+                self._reserve_checksums()
+            self._use_write_ahead_log()
+            self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            self._connection.execute("PRAGMA secure_delete=ON").fetchall()
+            self._connection.execute("PRAGMA schema_version").fetchall()
+            if checked:
+                self._require_checksums()
+            if extensions:
+                self._connection.enable_load_extension(True)
+                for extension in extensions:
+                    self._connection.load_extension(extension)
+                self._connection.enable_load_extension(False)
+
+    def _reserve_checksums(self) -> None:
+        """Ask for room at the end of each page; it counts for a new file and for one that is vacuumed."""
+        room = ctypes.c_int(CHECKSUM_BYTES)
+        self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(room))
+
+    def _require_checksums(self) -> None:
+        """Mark a new file, give an older version's file its checksums, and refuse one that has lost them."""
+        marked = self._connection.execute("PRAGMA application_id").fetchall() == [(CHECKSUMMED,)]
+        if not marked:
+            if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
+                self._connection.execute("VACUUM")
+            self._connection.execute(f"PRAGMA application_id={CHECKSUMMED}")
+        elif self._reserved() not in (None, CHECKSUM_BYTES) or self._has_zero_page():
+            raise IndexDamagedError(f"{self.path} is damaged: pages without a checksum", fix=_REINDEX)
+
+    def _reserved(self) -> int | None:
+        """Bytes reserved in each page, as the file says; None while all of it is in the write-ahead log."""
+        with self.path.open("rb") as stream:
+            header = stream.read(_HEADER_BYTES)
+        return header[20] if len(header) == _HEADER_BYTES else None
+
+    def _has_zero_page(self) -> bool:
+        """Whether a page that is in use holds nothing but zeros, whose checksum is zero too."""
+        size = int(str(self._connection.execute("PRAGMA page_size").fetchall()[0][0]))
+        empty = bytes(size)
+        with self.path.open("rb") as stream:
+            zeros = [number for number, page in enumerate(iter(lambda: stream.read(size), b""), 1) if page == empty]
+        if not zeros:
+            return False
+        used = {row[0] for row in self._connection.execute("SELECT pageno FROM dbstat")}
+        return not used.isdisjoint(zeros)
+
+    def _use_write_ahead_log(self) -> None:
+        """SQLite does not wait here as it does elsewhere: two processes that make a new database at once would meet."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+            else:
+                return
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise self._error_for(error) from error
+        except OSError as error:
+            raise StoreError(f"Can't read {self.path}: {error.strerror}.", fix="Check open files and permissions.") from error
+
+    def _error_for(self, error: apsw.Error | UnicodeDecodeError) -> StoreError:
+        if self._is_damage(error):
+            kind = StoreError if self._durable else IndexDamagedError
+            return kind(f"{self.path} is damaged: {error}", fix=_fix_for(self.path, self._durable))
+        if isinstance(error, apsw.FullError):
+            return StoreError(f"{self.path}: the disk is full.", fix="Free some space.")
+        return StoreError(f"{self.path}: {error}", fix="Run 'memoryd doctor' for a check of the databases.")
+
+    def _is_damage(self, error: apsw.Error | UnicodeDecodeError) -> bool:
+        if isinstance(error, (*_DAMAGE, UnicodeDecodeError)):
+            return True
+        if isinstance(error, apsw.IOError):
+            return getattr(error, "extendedresult", 0) in _DAMAGED_READS
+        return not self._durable and (
+            isinstance(error, _DERIVED_DAMAGE)
+            or (isinstance(error, apsw.SQLError) and any(sign in str(error) for sign in _SCHEMA_DAMAGE))
+        )
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run one statement and return all its rows."""
+        with self._lock, self._translated():
+            return self._connection.execute(sql, tuple(parameters)).fetchall()
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row, in one transaction."""
+        with self.transaction(), self._translated():
+            self._connection.executemany(sql, rows)
+
+    def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """The first column of the first row, or None."""
+        rows = self.execute(sql, parameters)
+        return rows[0][0] if rows else None
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; nested use joins the outer transaction."""
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            self.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                if self._connection.in_transaction:  # SQLite rolls back by itself after some faults
+                    self.execute("ROLLBACK")
+                raise
+            else:
+                self.execute("COMMIT")
+            finally:
+                self._depth -= 1
+            if self._scrub_due:
+                self._scrub_due = False
+                self.scrub()
+
+    @contextlib.contextmanager
+    def unsynced(self) -> Iterator[None]:
+        """What is written in the block survives a kill but perhaps no power cut; it does not wait for the disk."""
+        with self._lock:
+            if not self._durable or self._depth:  # inside a transaction SQLite allows no change
+                yield
+                return
+            self.execute("PRAGMA synchronous=NORMAL")
+            try:
+                yield
+            finally:
+                self.execute("PRAGMA synchronous=FULL")
+
+    def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
+        """An FTS5 tokenizer as a function from a text to its tokens, the same ones that an index holds."""
+        with self._lock, self._translated():
+            tokenizer = self._connection.fts5_tokenizer(name, list(arguments))
+
+        def tokens(text: str) -> list[str]:
+            data = text.encode("utf-8", "replace")
+            with self._lock:
+                found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+            return [str(token) for token in found]
+
+        return tokens
+
+    def version(self) -> tuple[int, int]:
+        """Another value after every change of the file, by this connection or another."""
+        return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
+
+    def changes(self) -> int:
+        """Rows changed by the last statement."""
+        return self._connection.changes()
+
+    def scrub(self, full_text: Sequence[str] = ()) -> bool:
+        """Leave no byte of what was deleted, in the file and in its write-ahead log; False when a reader was in the way.
+
+        `full_text` names the FTS5 tables: they only mark what is deleted, until they are merged.
+        """
+        with self._lock:
+            for table in full_text:
+                self.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+            # secure_delete misses copies that SQLite left behind when it moved rows between pages.
+            if self.path.stat().st_size <= VACUUM_BYTES:
+                self.execute("VACUUM")
+            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def scrub_at_end(self) -> None:
+        """Scrub when the transaction at hand is committed."""
+        self._scrub_due = True
+
+    def check(self) -> None:
+        """Read every page; raises as a damaged one does."""
+        problems = [row[0] for row in self.execute("PRAGMA quick_check(5)")]
+        with self._translated():
+            lost = not self._durable and has_checksums() and self._has_zero_page()
+        if lost or problems != ["ok"]:
+            raise self._error_for(apsw.CorruptError("a page without content" if lost else problems[0]))
+
+    def close(self) -> None:
+        """Close the connection; a second call does nothing."""
+        with self._lock:
+            self._connection.close()
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database with its write-ahead files."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+# Schema steps, each applied once, in one transaction with the record of it.
+
+_RECORD = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)"
+Step = Callable[[Database], None]
+
+
+class Migrations:
+    """An ordered list of steps for one kind of database. Steps are never edited once released.
+
+    >>> schema = Migrations("example")
+    >>> @schema.step
+    ... def m001_create(db): db.execute("CREATE TABLE t (x)")
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._steps: dict[str, Step] = {}
+
+    def step(self, function: Step) -> Step:
+        """Register a step; its name is its identity, so it must be new."""
+        name = function.__name__
+        if name in self._steps:
+            raise ValueError(f"migration {name} is registered twice in {self.name}")
+        self._steps[name] = function
+        return function
+
+    def open(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> Database:
+        """Open or create the file and apply the steps; raises as `Database` and `apply` do, and then nothing stays open."""
+        db = Database(path, extensions=extensions, durable=durable)
+        try:
+            self.apply(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def apply(self, db: Database) -> list[str]:
+        """Run the steps that are missing; returns their names. Refuses a database from a newer version."""
+        with db.transaction():
+            db.execute(_RECORD)
+            done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
+        if unknown := sorted(done - set(self._steps)):
+            raise StoreError(f"{db.path} was made by a newer memoryd (step {unknown[0]}).", fix="Update memoryd.")
+        missing = [name for name in self._steps if name not in done]
+        for name in missing:
+            self._apply_one(db, name)
+        return missing
+
+    def _apply_one(self, db: Database, name: str) -> None:
+        with db.transaction():
+            if db.execute("SELECT 1 FROM _migrations WHERE name = ?", (name,)):
+                return
+            self._steps[name](db)
+            db.execute("INSERT INTO _migrations (name) VALUES (?)", (name,))

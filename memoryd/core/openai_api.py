@@ -1,0 +1,176 @@
+"""OpenAI-compatible endpoints: the only importer of the `openai` library.
+
+It is imported when the first client is made, not before: it takes most of a second.
+Every fault leaves here as ModelError; `transient` is set for what another try may mend
+(no connection, time-outs, 408, 409, 429 and 5xx).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from memoryd.core.errors import ModelError
+from memoryd.core.types import Completion, Message, Usage
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+OPENROUTER_URL = "https://openrouter.ai/api/v1"
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_UNSUPPORTED = frozenset({400, 422})
+_FIXES = {
+    401: "Check the API key.",
+    402: "The account has no credit left.",
+    403: "Check that the API key may use this model.",
+    404: "Check the model name and the base URL.",
+    413: "Lower chunk_tokens.",
+    429: "The limit of requests is reached; it is tried again later.",
+}
+
+
+def make_client(base_url: str, api_key: str, timeout: float, *, retries: int = 1) -> OpenAI:
+    """A client for the endpoint; an empty URL means OpenRouter.
+
+    The URL has its version path (`http://localhost:11434/v1`), the key may be empty for local
+    servers, `timeout` is in seconds for one request, `retries` are the library's own quick ones.
+    """
+    import openai
+
+    return openai.OpenAI(base_url=base_url or OPENROUTER_URL, api_key=api_key or "none", timeout=timeout, max_retries=retries)
+
+
+def chat(
+    client: OpenAI,
+    model: str,
+    messages: Sequence[Message],
+    schema: Mapping[str, Any] | None = None,
+    *,
+    schema_name: str = "answer",
+) -> Completion:
+    """One whole answer. With a JSON schema: structured output where the server has it.
+
+    A server that refuses the schema is asked for a JSON object, then for plain text, with
+    the schema written into the messages; the caller checks the answer in each case.
+    Raises ModelError, also for an empty, cut or filtered answer.
+    """
+    plain = [{"role": message.role, "content": message.content} for message in messages]
+    *attempts, last = _attempts(plain, schema, schema_name)
+    for attempt in attempts:
+        try:
+            return _chat_once(client, model, attempt)
+        except Refused:
+            continue
+    return _chat_once(client, model, last)
+
+
+def embeddings(client: OpenAI, model: str, texts: Sequence[str]) -> list[list[float]]:
+    """One vector for each text, in order, as the server gives them (not normalised). Raises ModelError."""
+    if not texts:
+        return []
+    with translated(str(client.base_url), client.timeout):
+        answer = client.embeddings.create(model=model, input=list(texts), encoding_format="float")
+    data = getattr(answer, "data", None) or []
+    vectors = {entry.index: entry.embedding for entry in data}
+    if sorted(vectors) != list(range(len(texts))):
+        raise ModelError(f"{client.base_url} gave {len(data)} vectors for {len(texts)} texts.", fix="Check the endpoint.")
+    return [vectors[i] for i in range(len(texts))]
+
+
+class Refused(ModelError):
+    """The server said that the request is malformed (400, 422): perhaps it lacks the feature."""
+
+
+def _attempts(messages: list[dict[str, str]], schema: Mapping[str, Any] | None, name: str) -> list[dict[str, Any]]:
+    if schema is None:
+        return [{"messages": messages}]
+    told = f"Answer with one JSON object and nothing else. It follows this JSON schema:\n{orjson.dumps(schema).decode()}"
+    explained = [*messages, {"role": "user", "content": told}]
+    strict = {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": dict(schema)}}
+    return [
+        {"messages": messages, "response_format": strict},
+        {"messages": explained, "response_format": {"type": "json_object"}},
+        {"messages": explained},
+    ]
+
+
+def _chat_once(client: OpenAI, model: str, request: dict[str, Any]) -> Completion:
+    # OpenRouter tells the cost of a call only when asked; others refuse the unknown key.
+    extra = {"usage": {"include": True}} if "openrouter.ai" in client.base_url.host else None
+    with translated(str(client.base_url), client.timeout):
+        answer: Any = client.chat.completions.create(model=model, extra_body=extra, **request)
+    return _completion(answer, model, str(client.base_url))
+
+
+def _completion(answer: Any, model: str, url: str) -> Completion:
+    choices = getattr(answer, "choices", None)
+    if not choices:
+        problem = getattr(answer, "error", None) or "no choices"
+        raise ModelError(f"{url} did not answer: {str(problem)[:300]}", fix="Check the base URL and the model.", transient=True)
+    text = choices[0].message.content or ""
+    reason = choices[0].finish_reason
+    if reason in ("length", "content_filter"):
+        raise ModelError(f"{model} gave half an answer ({reason}).", fix="Lower chunk_tokens or take another model.")
+    if not text.strip():
+        raise ModelError(f"{model} gave an empty answer.", fix="Take another model if it stays so.", transient=True)
+    return Completion(text, getattr(answer, "model", None) or model, _usage(getattr(answer, "usage", None)))
+
+
+def _usage(usage: Any) -> Usage:
+    cost = getattr(usage, "cost", None)
+    return Usage(
+        calls=1,
+        input_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        output_tokens=getattr(usage, "completion_tokens", None) or 0,
+        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+    )
+
+
+@contextlib.contextmanager
+def translated(
+    url: str, timeout: object = None, *, fixes: Mapping[int, str] = _FIXES, retry_unreadable: bool = False
+) -> Iterator[None]:
+    """Turn each fault of the library, and an answer that is not JSON, into ModelError.
+
+    `fixes` by status replace the general ones. With `retry_unreadable` an answer that can't be read is transient.
+    """
+    import openai
+
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        within = f"within {timeout:g} s" if isinstance(timeout, int | float) else "in time"
+        raise ModelError(f"{url} did not answer {within}.", fix="Raise the timeout or try later.", transient=True) from error
+    except openai.APIConnectionError as error:
+        raise ModelError(f"{url} can't be reached.", fix="Check the network and the base URL.", transient=True) from error
+    except openai.APIStatusError as error:
+        raise _of_status(error.status_code, error.message, url, error.response.headers, fixes) from error
+    except (openai.OpenAIError, ValueError) as error:
+        said = f"{url} gave an answer that can't be read: {error}"[:400]
+        fix = "Check that the base URL is an OpenAI-compatible API."
+        raise ModelError(said, fix=fix, transient=retry_unreadable) from error
+
+
+def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], fixes: Mapping[int, str]) -> ModelError:
+    kind = Refused if status in _UNSUPPORTED else ModelError
+    transient = status in _TRANSIENT or status >= 500
+    fix = fixes.get(status, "It is tried again later." if transient else "Check the model, its options and the endpoint.")
+    wait = retry_after(headers) if transient else None
+    return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient, retry_after=wait)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms. None if it does not say."""
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
+    asked = headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(asked))
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+    return None

@@ -1,0 +1,314 @@
+"""Which project a folder belongs to.
+
+Identity comes from the git common directory and the remote: all worktrees and clones of
+a repository share memory, two folders that only share a name do not. Without git it is
+the real path. Git's own files are read directly: no process, and it works without git.
+A registry remembers what was seen, so a remote that is added, renamed or removed later
+keeps the project's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.core.errors import StoreError
+from memoryd.core.files import locked, write_atomic
+from memoryd.core.types import Project
+from memoryd.text import digest
+
+log = logging.getLogger(__name__)
+_DAMAGED = ".damaged"
+_SECTION = re.compile(r'^\s*\[\s*remote\s+"(?P<name>[^"]+)"\s*\]', re.IGNORECASE)
+_ANY_SECTION = re.compile(r"^\s*\[")
+_URL = re.compile(r"^\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
+_SCP = re.compile(r"^(?:[^@/]+@)?(?P<host>[^:/]+):(?!//)(?P<path>.+)$")
+_USER = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/]*@", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?P<host>[^/:]+)(?::\d+)?/(?P<path>.+)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolder:
+    """A working tree: its top and the common directory that all worktrees share."""
+
+    root: Path
+    common_dir: Path
+
+
+def find_git(cwd: Path) -> GitFolder | None:
+    """The working tree that holds `cwd`, or None."""
+    for folder in (cwd, *cwd.parents):
+        if found := _git_folder(folder):
+            return found
+    return None
+
+
+def _git_folder(folder: Path) -> GitFolder | None:
+    dot_git = folder / ".git"
+    try:
+        if dot_git.is_dir():
+            return GitFolder(folder, dot_git.resolve())
+        if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
+            return GitFolder(folder, common)
+    except OSError:  # not to be entered, or too long
+        return None
+    return None
+
+
+def _linked_common_dir(dot_git: Path) -> Path | None:
+    try:
+        text = dot_git.read_text("utf-8", "replace").strip()
+        if not text.startswith("gitdir:"):
+            return None
+        git_dir = (dot_git.parent / text.removeprefix("gitdir:").strip()).resolve()
+        pointer = git_dir / "commondir"
+        if not pointer.is_file():
+            return git_dir
+        return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
+    except (OSError, ValueError, RuntimeError):  # also a NUL in the path, a loop of links
+        return None
+
+
+def normalise_remote(url: str) -> str:
+    """`host/owner/repo` for any spelling of a remote, without user and password; local paths stay as they are."""
+    url = _USER.sub(r"\1", url)
+    match = _SCHEME.match(url) or _SCP.match(url)
+    if not match or url.startswith("file://"):
+        return url.removeprefix("file://").rstrip("/").removesuffix(".git")
+    path = match["path"].strip("/").removesuffix(".git")
+    return f"{match['host']}/{path}".lower()
+
+
+def read_remote(common_dir: Path) -> str:
+    """The normalised URL of `origin`, else of the first remote, else empty."""
+    try:
+        lines = (common_dir / "config").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    urls: dict[str, str] = {}
+    current = ""
+    for line in lines:
+        if section := _SECTION.match(line):
+            current = section["name"]
+        elif _ANY_SECTION.match(line):
+            current = ""
+        elif current and (url := _URL.match(line)):
+            urls.setdefault(current, normalise_remote(url["url"].strip('"')))
+    return urls.get("origin") or next(iter(urls.values()), "")
+
+
+@dataclass(slots=True)
+class _Entry:
+    name: str
+    remotes: list[str] = field(default_factory=list)
+    dirs: dict[str, int] = field(default_factory=dict)
+    births: list[str] = field(default_factory=list)
+
+
+_ID_HASH = re.compile(r"-[0-9a-f]{8,64}$")
+
+
+def name_of(id: str) -> str:
+    """The name that a project's id was made from, for a project that is known from its memories only."""
+    return _ID_HASH.sub("", id) or id
+
+
+class ProjectRegistry:
+    """Resolves folders to projects and remembers each identity it gave."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def resolve(self, cwd: str | Path) -> Project:
+        """The project of a folder. The folder need not exist any more, nor be one that can be entered."""
+        folder = _real(cwd)
+        git = find_git(folder)
+        if git is None:
+            return self._remember(folder, folder, "")
+        return self._remember(git.root, git.common_dir, read_remote(git.common_dir))
+
+    def known_project(self, cwd: str | Path) -> str:
+        """The id of a folder's project if it is known already, else empty; nothing is remembered of the folder."""
+        folder = _real(cwd)
+        git = find_git(folder)
+        anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
+        return _match(self._load(), str(anchor), _inode(anchor), remote, births_of(anchor) if git else []) or ""
+
+    def merge(self, old: str, new: str) -> None:
+        """Let the folders and remotes of one project stand for another from now on."""
+        with locked(self._path.with_suffix(".lock")):
+            entries = self._load()
+            gone = entries.pop(old, None)
+            if gone is None:
+                return
+            kept = entries.setdefault(new, _Entry(name_of(new)))
+            kept.dirs |= gone.dirs
+            kept.remotes += [remote for remote in gone.remotes if remote not in kept.remotes]
+            kept.births += [birth for birth in gone.births if birth not in kept.births]
+            self._save(entries)
+
+    def known(self) -> dict[str, str]:
+        """Project ids with their names."""
+        return {id: entry.name for id, entry in self._load().items()}
+
+    def anchors(self, project: str) -> list[str]:
+        """Git common directories (or folders without git) that belong to the project."""
+        entry = self._load().get(project)
+        return sorted(entry.dirs) if entry else []
+
+    def find(self, text: str) -> str | None:
+        """The id of a project named by id or by its unambiguous name."""
+        entries = self._load()
+        if text in entries:
+            return text
+        named = [id for id, entry in entries.items() if entry.name == text]
+        return named[0] if len(named) == 1 else None
+
+    def _remember(self, root: Path, anchor: Path, remote: str) -> Project:
+        inode = _inode(anchor)
+        entries = self._load()
+        births = births_of(anchor) if anchor != root else []
+        id = _match(entries, str(anchor), inode, remote, births)
+        name = remote.rsplit("/", 1)[-1] or _folder_name(anchor)
+        common = str(anchor) if anchor != root else ""
+        if id is None or not _complete(entries[id], str(anchor), inode, remote, births):
+            id = self._update(name, str(anchor), inode, remote, births)
+            name = self._load()[id].name
+        else:
+            name = entries[id].name
+        return Project(id=id, name=name, root=str(root), common_dir=common, remote=remote)
+
+    def _update(self, name: str, anchor: str, inode: int, remote: str, births: Sequence[str]) -> str:
+        with locked(self._path.with_suffix(".lock")):
+            entries = self._load()
+            id = _match(entries, anchor, inode, remote, births) or _new_id(name, remote or anchor, entries.__contains__)
+            entry = entries.setdefault(id, _Entry(name))
+            for other in entries.values():
+                if other is not entry:
+                    other.dirs.pop(anchor, None)
+            entry.dirs[anchor] = inode
+            if remote and remote not in entry.remotes:
+                entry.remotes.append(remote)
+            entry.births += [birth for birth in births if birth not in entry.births]
+            self._save(entries)
+        return id
+
+    def _load(self) -> dict[str, _Entry]:
+        try:
+            return _entries(orjson.loads(self._path.read_bytes()))
+        except FileNotFoundError:
+            return {}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return self._put_aside(error)
+
+    def _put_aside(self, error: Exception) -> dict[str, _Entry]:
+        """A damaged registry must not end all memory: ids come again from remotes and paths, only renames are lost."""
+        aside = self._path.with_name(self._path.name + _DAMAGED)
+        log.error("%s is damaged (%s) and is begun anew; it was put aside as %s", self._path, error, aside.name)
+        try:
+            self._path.replace(aside)
+        except OSError as problem:
+            raise StoreError(f"{self._path} is damaged and can't be moved.", fix="Move it away.") from problem
+        return {}
+
+    def _save(self, entries: dict[str, _Entry]) -> None:
+        plain = {
+            id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs, "births": e.births} for id, e in sorted(entries.items())
+        }
+        write_atomic(self._path, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+
+
+def _real(cwd: str | Path) -> Path:
+    # The registry is JSON, which holds valid Unicode only.
+    folder = Path(str(cwd).encode("utf-8", "replace").decode("utf-8"))
+    try:
+        folder = folder.expanduser()
+        return folder.resolve() if folder.exists() else folder.absolute()
+    except (OSError, ValueError, RuntimeError):  # too long, not to be entered, a NUL, ~nobody, a loop of links
+        return folder.absolute()
+
+
+def births_of(common_dir: Path) -> list[str]:
+    """What tells a repository from all others wherever it lies, as digests: when it was made, and its first commit.
+
+    The first is the time of git's file `description`, which a move keeps; the second the first line of the log of HEAD,
+    with the commit, its author and the second it was made.
+    """
+    out = []
+    with contextlib.suppress(OSError):  # made without git's templates
+        out.append(digest(str((common_dir / "description").stat().st_mtime_ns))[:16])
+    try:
+        with (common_dir / "logs" / "HEAD").open("rb") as stream:
+            line = stream.readline(4_096)
+    except OSError:
+        return out
+    return [*out, digest(line.decode("utf-8", "replace"))[:16]] if line.strip() else out
+
+
+def _inode(anchor: Path) -> int:
+    try:
+        return anchor.stat().st_ino
+    except (OSError, ValueError):
+        return 0
+
+
+def _entries(raw: Any) -> dict[str, _Entry]:
+    entries = {
+        id: _Entry(value["name"], list(value["remotes"]), dict(value["dirs"]), list(value.get("births", ())))
+        for id, value in raw.items()
+    }
+    if not all(isinstance(entry.name, str) for entry in entries.values()):
+        raise TypeError("a name is no text")
+    return entries
+
+
+def _folder_name(anchor: Path) -> str:
+    return (anchor.parent.name if anchor.name == ".git" else anchor.name.removesuffix(".git")) or "root"
+
+
+def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
+    """A known remote decides; else the same folder, unless another repository took its place; else the same repository moved.
+
+    One was moved when it has the same first commit and none of the folders it was seen in exists any more: a copy beside
+    the original is a project of its own.
+    """
+    if remote:
+        for id, entry in entries.items():
+            if remote in entry.remotes:
+                return id
+    for id, entry in entries.items():
+        if anchor in entry.dirs:
+            same_folder = inode in (0, entry.dirs[anchor])
+            if not remote and (same_folder or not entry.remotes) or same_folder:
+                return id
+    same = [id for id, entry in entries.items() if set(births) & set(entry.births)]
+    moved = [id for id in same if not any(map(_is_there, entries[id].dirs))]
+    return moved[0] if len(moved) == 1 else None
+
+
+def _is_there(folder: str) -> bool:
+    try:
+        return Path(folder).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _complete(entry: _Entry, anchor: str, inode: int, remote: str, births: Sequence[str]) -> bool:
+    if not set(births) <= set(entry.births):
+        return False
+    return entry.dirs.get(anchor) == inode and (not remote or remote in entry.remotes)
+
+
+def _new_id(name: str, seed: str, taken: Callable[[str], bool]) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "project"
+    for length in range(8, 64):
+        if not taken(id := f"{slug}-{digest(seed)[:length]}"):
+            return id
+    raise AssertionError("a SHA-256 collision")

@@ -1,0 +1,550 @@
+"""What memoryd must remember about its own work and can't derive from the Markdown.
+
+One SQLite database: how far each transcript was read, which day dreams are due, what was
+injected into which session, what each day dream did, and what the user switched off; what
+happened to single memories is in `ledger`, what sessions were offered to settle in `offers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from memoryd.core import candidates, decision_log
+from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.db import Database, Migrations
+from memoryd.core.decision_log import Verdict
+from memoryd.core.errors import StoreError
+from memoryd.core.ledger import How, Ledger, create_tables
+from memoryd.core.protocols import Clock
+from memoryd.core.types import Usage
+
+SCHEMA = Migrations("state")
+MAX_BACKOFF_SECONDS = 3600.0
+FIRST_BACKOFF_SECONDS = 15.0
+# What is put off for longer was put off while the clock was ahead: a job (retries, silence) and a piece that waits for a model.
+FARTHEST_JOB_SECONDS = 2 * MAX_BACKOFF_SECONDS
+FARTHEST_SECONDS = 7 * 86_400.0
+
+
+@SCHEMA.step
+def m001_create(db: Database) -> None:
+    """First version."""
+    for table in (
+        "cursor (transcript TEXT PRIMARY KEY, session TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)",
+        "job (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, generation INTEGER, due REAL,"
+        " attempts INTEGER, error TEXT)",
+        "session (session TEXT PRIMARY KEY, project TEXT, cwd TEXT, transcript TEXT, started_at TEXT, ended_at TEXT,"
+        " last_at TEXT, governed INTEGER DEFAULT 0, off INTEGER DEFAULT 0)",
+        "injection (session TEXT, memory TEXT, at TEXT, event TEXT, PRIMARY KEY (session, memory))",
+        "run (id INTEGER PRIMARY KEY, session TEXT, transcript TEXT, project TEXT, at TEXT, start INTEGER, stop INTEGER,"
+        " turns INTEGER, kept INTEGER, known INTEGER, skipped TEXT, error TEXT, extractor TEXT, model TEXT,"
+        " calls INTEGER, input_tokens INTEGER, output_tokens INTEGER, cost_usd REAL)",
+        "switch (project TEXT PRIMARY KEY, off INTEGER, at TEXT)",
+        "note (name TEXT PRIMARY KEY, value TEXT)",
+    ):
+        db.execute(f"CREATE TABLE {table}")
+    db.execute("CREATE INDEX run_session ON run(session)")
+    db.execute("CREATE INDEX run_at ON run(at)")
+
+
+@SCHEMA.step
+def m002_ledger(db: Database) -> None:
+    """What sessions and people did with single memories."""
+    create_tables(db)
+
+
+@SCHEMA.step
+def m003_verdicts(db: Database) -> None:
+    """What day dreams decided about single statements."""
+    decision_log.create_table(db)
+
+
+@SCHEMA.step
+def m004_offers(db: Database) -> None:
+    """What sessions were offered to settle."""
+    candidates.create_tables(db)
+
+
+# The reader's memory of the version before, as the present one reads it: without turns, and without a queued prompt.
+_NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": None, "queued": [], "path": "", "chained": False})
+
+
+@SCHEMA.step
+def m005_no_text_in_cursors(db: Database) -> None:
+    """Erase the prompts and answers that cursors carried; what is needed of them is read from the log again."""
+    for transcript, context in db.execute("SELECT transcript, context FROM cursor WHERE context != ''"):
+        try:
+            values = orjson.loads(context)
+            kept = orjson.dumps({**values, **_NO_TEXT}).decode() if isinstance(values, dict) else ""
+        except orjson.JSONDecodeError:
+            kept = ""
+        db.execute("UPDATE cursor SET context = ? WHERE transcript = ?", (kept, transcript))
+    db.scrub_at_end()
+
+
+@SCHEMA.step
+def m006_no_text_in_verdicts(db: Database) -> None:
+    """Erase the statements that day dreams decided about; they are read from the log when they are shown."""
+    decision_log.drop_text(db)
+    db.scrub_at_end()
+
+
+@SCHEMA.step
+def m007_neighbours_of_candidates(db: Database) -> None:
+    """Which known memory is shown beside a candidate."""
+    candidates.create_neighbours(db)
+
+
+@SCHEMA.step
+def m008_held(db: Database) -> None:
+    """Parts of logs that rules read while the model could not, and that wait for it."""
+    db.execute(
+        "CREATE TABLE held (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, due REAL, attempts INTEGER,"
+        " error TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)"
+    )
+
+
+@SCHEMA.step
+def m009_handoffs(db: Database) -> None:
+    """Where sessions left off."""
+    db.execute("CREATE TABLE handoff (session TEXT PRIMARY KEY, project TEXT, at TEXT, text TEXT, shown INTEGER DEFAULT 0)")
+
+
+# The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
+GATHERING = "gathering"
+KEPT_HANDOFFS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a transcript was read. `fingerprint` is of the bytes before `offset`; `context` is the reader's own.
+
+    `context` holds no text of the log; `live` is the same with text, for who goes on in the same process, and is never stored.
+    A cursor that was moved while the log must not be opened has no fingerprint.
+    """
+
+    transcript: str
+    session: str = ""
+    offset: int = 0
+    line: int = 0
+    fingerprint: str = ""
+    context: str = ""
+    live: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A day dream that is due. `due` is in seconds since 1970."""
+
+    transcript: str
+    session: str
+    cwd: str
+    reason: str
+    generation: int
+    due: float
+    attempts: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Where a session left off. `shown`: a later session was given it."""
+
+    session: str
+    project: str
+    at: str
+    text: str
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A log from `cursor` on, which a model has still to read; rules have read it meanwhile."""
+
+    job: Job
+    cursor: Cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one day dream did with one piece of a transcript (bytes `start` to `stop`). `id` is given when it is recorded."""
+
+    session: str
+    transcript: str
+    project: str
+    at: str
+    start: int
+    stop: int
+    turns: int = 0
+    kept: int = 0
+    known: int = 0
+    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    error: str = ""
+    extractor: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    id: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session as the hooks reported it."""
+
+    session: str
+    project: str
+    cwd: str
+    transcript: str
+    started_at: str
+    ended_at: str
+    last_at: str
+    governed: bool
+    off: bool
+
+
+_CURSOR = "transcript, session, offset, line, fingerprint, context"
+_JOB = "transcript, session, cwd, reason, generation, due, attempts, error"
+_HELD = "transcript, session, cwd, reason, due, attempts, error, offset, line, fingerprint, context"
+_SESSION = "session, project, cwd, transcript, started_at, ended_at, last_at, governed, off"
+_RUN = (
+    "session, transcript, project, at, start, stop, turns, kept, known, skipped, error, extractor, model,"
+    " calls, input_tokens, output_tokens, cost_usd"
+)
+
+
+class State:
+    """Typed access to the state database. Each method is one transaction."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._db = SCHEMA.open(path)
+        try:
+            self._db.check()  # a damaged one is not replaced by itself: what the user switched off would be on again
+        except StoreError:
+            self._db.close()
+            raise
+        self.ledger = Ledger(self._db, clock)
+        self.offers = candidates.Offers(self._db, clock)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    def _now(self) -> str:
+        return to_iso(self._clock.now())
+
+    # Cursors
+
+    def cursor(self, transcript: str) -> Cursor:
+        """Where reading goes on; a fresh cursor for an unknown transcript."""
+        rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
+        return Cursor(*rows[0]) if rows else Cursor(transcript)
+
+    def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[Verdict] = ()) -> None:
+        """Move the cursor and record what was done and decided, together."""
+        with self._db.transaction():
+            self.set_cursor(cursor)
+            self.record_run(run)
+            decision_log.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
+
+    def record_decisions(self, run: Run, decided: Sequence[Verdict]) -> None:
+        """Record decisions that no reading of a log made."""
+        with self._db.transaction():
+            self.record_run(run)
+            decision_log.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
+
+    def set_cursor(self, cursor: Cursor) -> None:
+        """Move a cursor."""
+        self._db.execute(
+            f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
+            (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
+        )
+
+    def cursors(self) -> list[Cursor]:
+        """All cursors, by transcript."""
+        rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor ORDER BY transcript")
+        return [Cursor(*row) for row in rows]
+
+    # Jobs
+
+    def enqueue(self, transcript: str, session: str, cwd: str, reason: str) -> None:
+        """Ask for a day dream now. A job that waits for a retry keeps its back-off; one that only gathers is due."""
+        self._db.execute(
+            f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, 1, ?, 0, '') ON CONFLICT(transcript) DO UPDATE SET"
+            " generation = generation + 1, session = excluded.session, cwd = excluded.cwd, reason = excluded.reason,"
+            " due = CASE WHEN attempts = 0 THEN min(due, excluded.due) ELSE due END",
+            (transcript, session, cwd, reason, self._clock.now().timestamp()),
+        )
+
+    def due_job(self) -> Job | None:
+        """The job that has been due longest, or None."""
+        now = self._clock.now().timestamp()
+        rows = self._db.execute(
+            f"SELECT {_JOB} FROM job WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
+            (now, now + FARTHEST_JOB_SECONDS),
+        )
+        return Job(*rows[0]) if rows else None
+
+    def jobs(self) -> list[Job]:
+        """All waiting jobs, next first."""
+        return [Job(*row) for row in self._db.execute(f"SELECT {_JOB} FROM job ORDER BY due, transcript")]
+
+    def finish_job(self, job: Job) -> None:
+        """Remove the job, unless it was asked for again while it ran."""
+        with self._db.transaction():
+            self._db.execute("DELETE FROM job WHERE transcript = ? AND generation = ?", (job.transcript, job.generation))
+            self._db.execute("UPDATE job SET attempts = 0, error = '' WHERE transcript = ?", (job.transcript,))
+
+    def postpone_job(self, job: Job, error: str) -> float:
+        """Retry later with doubled delay (15 s up to an hour); returns the delay in seconds."""
+        delay = min(FIRST_BACKOFF_SECONDS * 2.0 ** min(job.attempts, 20), MAX_BACKOFF_SECONDS)
+        due = self._clock.now().timestamp() + delay
+        self._db.execute(
+            "UPDATE job SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, job.transcript)
+        )
+        return delay
+
+    def defer_job(self, job: Job, reason: str, seconds: float) -> None:
+        """Put a job off for other reasons than a failure, unless it was asked for again since."""
+        due = self._clock.now().timestamp() + seconds
+        self._db.execute(
+            "UPDATE job SET due = ?, reason = ?, attempts = 0, error = '' WHERE transcript = ? AND generation = ?",
+            (due, reason, job.transcript, job.generation),
+        )
+
+    # Handoffs
+
+    def save_handoff(self, session: str, project: str, text: str) -> None:
+        """Keep where the session left off; only the latest few of a project stay."""
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO handoff (session, project, at, text) VALUES (?, ?, ?, ?)",
+                (session, project, self._now(), text),
+            )
+            self._db.execute(
+                "DELETE FROM handoff WHERE project = ? AND session NOT IN"
+                " (SELECT session FROM handoff WHERE project = ? ORDER BY at DESC LIMIT ?)",
+                (project, project, KEPT_HANDOFFS),
+            )
+
+    def handoffs(self, project: str) -> list[Handoff]:
+        """Where the project's sessions left off, the latest first; none where memory is off."""
+        return [] if self.is_off(project) else self._handoffs("WHERE project = ?", project)
+
+    def all_handoffs(self) -> list[Handoff]:
+        """Where any session left off, also where memory is off: for forgetting."""
+        return self._handoffs("")
+
+    def _handoffs(self, condition: str, *values: str) -> list[Handoff]:
+        rows = self._db.execute(
+            f"SELECT session, project, at, text, shown FROM handoff {condition} ORDER BY at DESC, session", values
+        )
+        return [Handoff(*(*row[:4], bool(row[4]))) for row in rows]
+
+    def set_handoff_shown(self, session: str) -> None:
+        """A later session was given it."""
+        self._db.execute("UPDATE handoff SET shown = 1 WHERE session = ?", (session,))
+
+    def drop_handoffs(self, *, session: str = "", project: str = "") -> None:
+        """Forget where a session, or all of a project, left off."""
+        self._db.execute("DELETE FROM handoff WHERE session = ? OR project = ?", (session or "\0", project or "\0"))
+
+    # What waits for a model
+
+    def hold(self, job: Job, cursor: Cursor, error: str, due: float) -> None:
+        """Keep for a model what begins at the cursor; a log that waits already keeps its earlier place."""
+        values = (job.transcript, cursor.session or job.session, job.cwd, job.reason, due, 0, error)
+        self._db.execute(
+            f"INSERT INTO held ({_HELD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(transcript) DO UPDATE SET reason = excluded.reason, error = excluded.error",
+            (*values, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
+        )
+
+    def held(self) -> list[Held]:
+        """What waits for a model, next first."""
+        return [_held(row) for row in self._db.execute(f"SELECT {_HELD} FROM held ORDER BY due, transcript")]
+
+    def is_held(self, transcript: str) -> bool:
+        """Whether a part of the log waits for a model."""
+        return bool(self._db.value("SELECT 1 FROM held WHERE transcript = ?", (transcript,)))
+
+    def due_held(self) -> Held | None:
+        """What has waited longest for a model and may be tried now, or None."""
+        now = self._clock.now().timestamp()
+        rows = self._db.execute(
+            f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1", (now, now + FARTHEST_SECONDS)
+        )
+        return _held(rows[0]) if rows else None
+
+    def postpone_held(self, held: Held, error: str, due: float) -> None:
+        """Try again later."""
+        self._db.execute(
+            "UPDATE held SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, held.job.transcript)
+        )
+
+    def release_held(self) -> None:
+        """All that waits for a model may be tried now."""
+        self._db.execute("UPDATE held SET due = 0, error = ''")
+
+    def finish_held(self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[Verdict] = ()) -> None:
+        """Record what a model did with a piece and move on to the cursor; None: nothing waits any more.
+
+        Where the model has read further than the rules, these need not read it too.
+        """
+        with self._db.transaction():
+            if cursor is None or cursor.offset >= self.cursor(cursor.transcript).offset:
+                self._db.execute("DELETE FROM held WHERE transcript = ?", (held.job.transcript,))
+            else:
+                self._db.execute(
+                    "UPDATE held SET attempts = 0, error = '', offset = ?, line = ?, fingerprint = ?, context = ?"
+                    " WHERE transcript = ?",
+                    (cursor.offset, cursor.line, cursor.fingerprint, cursor.context, held.job.transcript),
+                )
+            if cursor is not None and cursor.offset > self.cursor(cursor.transcript).offset:
+                self.set_cursor(cursor)
+            if run is not None:
+                self.record_run(run)
+                decision_log.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
+
+    # Sessions and injections
+
+    def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
+        """Record that the session is alive. A hook waits for it, so it does not wait for the disk."""
+        now = self._now()
+        with self._db.unsynced():
+            self._db.execute(
+                "INSERT INTO session (session, project, cwd, transcript, started_at, ended_at, last_at)"
+                " VALUES (?, ?, ?, ?, ?, '', ?) ON CONFLICT(session) DO UPDATE SET project = excluded.project,"
+                " cwd = excluded.cwd, transcript = excluded.transcript, last_at = excluded.last_at, ended_at = ''",
+                (session, project, cwd, transcript, now, now),
+            )
+
+    def end_session(self, session: str) -> None:
+        """Record the session's end."""
+        self._db.execute("UPDATE session SET ended_at = ? WHERE session = ?", (self._now(), session))
+
+    def session(self, session: str) -> SessionRecord | None:
+        """What is known about a session."""
+        return next(iter(self._sessions("WHERE session = ?", (session,))), None)
+
+    def sessions(self, limit: int = 50) -> list[SessionRecord]:
+        """Sessions, most recently active first."""
+        return self._sessions("ORDER BY last_at DESC, session LIMIT ?", (limit,))
+
+    def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
+        rows = self._db.execute(f"SELECT {_SESSION} FROM session {rest}", parameters)
+        return [SessionRecord(*(*row[:7], bool(row[7]), bool(row[8]))) for row in rows]
+
+    def set_governed(self, session: str, governed: bool = True) -> None:
+        """Record whether the session has its governance already."""
+        self._db.execute("UPDATE session SET governed = ? WHERE session = ?", (int(governed), session))
+
+    def move_project(self, old: str, new: str) -> None:
+        """Count the sessions of one project as another's, and forget the old one's switch."""
+        with self._db.transaction():
+            self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
+            self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
+            self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
+
+    def set_session_off(self, session: str, off: bool) -> None:
+        """Switch memory off for one session."""
+        self._db.execute("UPDATE session SET off = ? WHERE session = ?", (int(off), session))
+
+    def injected(self, session: str) -> set[str]:
+        """Ids that the session has been given."""
+        return {row[0] for row in self._db.execute("SELECT memory FROM injection WHERE session = ?", (session,))}
+
+    def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
+        """Record what a session was given; a power cut may lose it, then it is given once more."""
+        now = self._now()
+        given = list(memories)
+        if not given:
+            return
+        with self._db.unsynced():
+            self._db.executemany(
+                "INSERT OR IGNORE INTO injection (session, memory, at, event) VALUES (?, ?, ?, ?)",
+                [(session, memory, now, event) for memory in given],
+            )
+            self.ledger.record_use(given, session, How.INJECTED)
+
+    def injections(self, session: str) -> dict[str, str]:
+        """The hook by which the session was given each memory that it still sees, by id."""
+        return dict(self._db.execute("SELECT memory, event FROM injection WHERE session = ?", (session,)))
+
+    def forget_injections(self, session: str) -> None:
+        """After compaction or clear the session no longer sees what it was given."""
+        with self._db.transaction():
+            self._db.execute("DELETE FROM injection WHERE session = ?", (session,))
+            self._db.execute("UPDATE session SET governed = 0 WHERE session = ?", (session,))
+
+    # Runs
+
+    def record_run(self, run: Run) -> None:
+        """Record what a day dream did."""
+        u = run.usage
+        self._db.execute(
+            f"INSERT INTO run ({_RUN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (run.session, run.transcript, run.project, run.at, run.start, run.stop, run.turns, run.kept, run.known)
+            + (orjson.dumps(dict(run.skipped)).decode(), run.error, run.extractor, run.model)
+            + (u.calls, u.input_tokens, u.output_tokens, u.cost_usd),
+        )  # fmt: skip
+
+    def runs(self, session: str | None = None, limit: int = 50) -> list[Run]:
+        """The latest runs, newest first."""
+        condition, parameters = ("WHERE session = ?", [session]) if session else ("", [])
+        rows = self._db.execute(f"SELECT {_RUN}, id FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
+        return [_run(row) for row in rows]
+
+    def verdicts(self, session: str) -> list[Verdict]:
+        """What was decided about the session's statements, in the order of its log."""
+        return decision_log.of_session(self._db, session)
+
+    def tokens_since(self, moment_iso: str) -> int:
+        """Model tokens used by day dreams since then."""
+        start = to_iso(from_iso(moment_iso))
+        return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
+
+    def spent_since(self, moment_iso: str) -> Usage:
+        """Calls, tokens and dollars of models since then; the dollars are None when one call did not report its cost."""
+        rows = self._db.execute(
+            "SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),"
+            " CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END FROM run WHERE at >= ?",
+            (to_iso(from_iso(moment_iso)),),
+        )
+        return Usage(*rows[0])
+
+    # Switches and notes
+
+    def set_off(self, project: str, off: bool) -> None:
+        """Switch memory off or on for a project."""
+        self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), self._now()))
+
+    def is_off(self, project: str) -> bool:
+        """Whether the user switched memory off for the project."""
+        return bool(self._db.value("SELECT off FROM switch WHERE project = ?", (project,)))
+
+    def projects_off(self) -> list[str]:
+        """Projects that are switched off."""
+        return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
+
+    def note(self, name: str) -> str:
+        """A small remembered value, empty when unset."""
+        return str(self._db.value("SELECT value FROM note WHERE name = ?", (name,)) or "")
+
+    def set_note(self, name: str, value: str) -> None:
+        """Remember a small value."""
+        self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
+
+
+def _held(row: tuple[Any, ...]) -> Held:
+    transcript, session, cwd, reason, due, attempts, error = row[:7]
+    return Held(Job(transcript, session, cwd, reason, 0, due, attempts, error), Cursor(transcript, session, *row[7:]))
+
+
+def _run(row: tuple[Any, ...]) -> Run:
+    return Run(*(*row[:9], orjson.loads(row[9]), *row[10:13], Usage(*row[13:-1]), row[-1]))

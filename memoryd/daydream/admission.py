@@ -1,0 +1,135 @@
+"""What may be read, and what may be written, whoever proposed it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from memoryd.core.config import Settings
+from memoryd.core.types import AGREED_TAG, Candidate, Extraction, Kind, Polarity, Refused, Scope, Source, Turn, TurnKind
+from memoryd.daydream.model_answer import restrain
+from memoryd.daydream.quoted import asserted
+from memoryd.daydream.reconcile import refused
+from memoryd.daydream.redact import redact
+from memoryd.daydream.transcript import Piece
+from memoryd.llm import extractor_folder, is_internal_text
+from memoryd.text import keywords
+
+# What the agent worded and the user only said yes to: a decision, marked as agreed to, never the user's rule.
+
+# A turn with so few words ("yes, do that", "option 2", the label of an option) can't hold what it is cited for.
+FEW_WORDS = 8
+# Words that a reader may add itself ("uses", "project"); with more of them somebody else worded the statement.
+SPARE_WORDS = 2
+
+
+def as_agreed(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
+    """The candidate; as agreed to when it cites the user for words that do not stand in the user's turn.
+
+    Looks at answers to the agent's questions and at turns too short to say it.
+    """
+    if candidate.source is not Source.USER:
+        return candidate
+    cited = [turn for turn in turns if turn.kind is TurnKind.USER and _is_cited(turn, candidate)]
+    if not cited:
+        return candidate
+    typed = " ".join(turn.text for turn in cited if not turn.offered)
+    said = set(keywords(typed))
+    foreign = [word for word in keywords(candidate.content) if word not in said]
+    chosen = any(turn.offered for turn in cited) and bool(foreign)
+    answers = any(turn.via == "answer" for turn in cited)
+    short = len(typed.split()) <= FEW_WORDS
+    if not chosen and not ((answers or short) and len(foreign) > SPARE_WORDS):
+        return candidate
+    return replace(
+        candidate,
+        source=Source.AGENT_STEP,
+        kind=Kind.DECISION if candidate.kind in (Kind.RULE, Kind.PREFERENCE) else candidate.kind,
+        polarity=Polarity.KNOW,
+        scope=Scope.PROJECT,
+        tags=tuple(dict.fromkeys([*candidate.tags, AGREED_TAG])),
+    )
+
+
+def _is_cited(turn: Turn, candidate: Candidate) -> bool:
+    return (turn.uuid in candidate.uuids) if turn.uuid and candidate.uuids else turn.line in candidate.lines
+
+
+# For each turn of the user: a log that is read late is given what it would have been given turn by turn.
+MAX_CANDIDATES = 25
+MAX_CONTENT = 1_000
+
+
+def is_excluded(settings: Settings, folder: str) -> bool:
+    """Whether the folder lies in one that the user excluded."""
+    if not folder or not settings.exclude:
+        return False
+    spellings = _spellings(folder)
+    return any(
+        root in (spelling, *spelling.parents)
+        for entry in settings.exclude
+        for root in _spellings(entry)
+        for spelling in spellings
+    )
+
+
+def _spellings(folder: str) -> set[Path]:
+    """The path as it is written and with its links followed, where that can be told."""
+    path = Path(folder).absolute()
+    try:
+        path = Path(folder).expanduser().absolute()
+        return {path, path.resolve()}
+    except (OSError, ValueError, RuntimeError):  # a NUL, a name too long, a loop of links
+        return {path}
+
+
+def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:
+    """Whether the log is of a model run of ours: by its folder or by the mark in its prompt."""
+    folder = extractor_folder(settings)
+    if cwd and folder in (Path(cwd), *Path(cwd).parents):
+        return True
+    return any(turn.kind is TurnKind.USER and is_internal_text(turn.text) for turn in (*piece.context, *piece.turns))
+
+
+def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Candidate], list[Refused]]:
+    """The candidates from these turns that may be written (no secrets, no rules from others, not too many), and the others."""
+    out: list[Refused] = []
+    good: list[Candidate] = []
+    for candidate in extraction.candidates:
+        problem = _problem(candidate)
+        if problem:
+            out.append(refused(candidate, problem))
+        else:
+            good.append(restrain(as_agreed(_as_asked(candidate), turns)))
+    order = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))
+    most = MAX_CANDIDATES * max(1, sum(turn.kind is TurnKind.USER for turn in turns))
+    out += [refused(good[i], "over the limit") for i in order[most:]]
+    return [good[i] for i in sorted(order[:most])], out
+
+
+def _as_asked(candidate: Candidate) -> Candidate:
+    """What the user only wonders or supposes binds nobody."""
+    binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
+    if candidate.source is not Source.USER or not binds or asserted(candidate.content):
+        return candidate
+    kind = Kind.FACT if candidate.kind in (Kind.RULE, Kind.PREFERENCE) else candidate.kind
+    return replace(candidate, kind=kind, polarity=Polarity.KNOW)
+
+
+def _problem(candidate: Candidate) -> str:
+    if not candidate.content.strip():
+        return "empty"
+    if len(candidate.content) > MAX_CONTENT:
+        return "too long"
+    texts = (candidate.content, *candidate.tags, *candidate.entities, *candidate.paths, *candidate.asked_as)
+    return "holds a secret" if any(redact(text).found for text in texts) else ""
+
+
+def summed(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by reason added up, zeros left out."""
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return {reason: number for reason, number in total.items() if number}

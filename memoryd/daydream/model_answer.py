@@ -1,0 +1,573 @@
+"""A model's answer, checked strictly and tied to its evidence. Pure functions.
+
+The model proposes words and line numbers; who said it, and so how far it may go, is decided
+here from the turns that it points to.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
+from memoryd.daydream.quoted import asserted
+from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
+from memoryd.statements import language, lexicon, read
+from memoryd.text import keywords, one_line, shorten, token_count
+
+# A passage as the text that a model reads: known memories, then numbered turns, tool noise cut first. Pure functions.
+
+SPEAKER = {
+    TurnKind.USER: "USER",
+    TurnKind.ASSISTANT: "ASSISTANT",
+    TurnKind.TOOL_USE: "STEP",
+    TurnKind.TOOL_RESULT: "TOOL",
+    TurnKind.INTERRUPT: "INTERRUPT",
+    TurnKind.COMPACTION: "SUMMARY",
+}
+EVIDENCE_KINDS = frozenset({TurnKind.USER, TurnKind.ASSISTANT, TurnKind.TOOL_USE, TurnKind.TOOL_RESULT})
+CONTEXT_CHARACTERS = 400
+KNOWN_CHARACTERS = 240
+CONTINUED = "\n    "
+END_MARK = "This piece is the end of the session: write the handoff."
+_TAG = re.compile(r"<(?=\s{0,8}/?\s{0,8}(?:session|known)\b)", re.IGNORECASE)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Characters kept of one turn, by who speaks."""
+
+    user: int
+    assistant: int
+    tool: int
+
+
+# Tried in order until the piece fits: what tools said goes first, what the user said last.
+STEPS = (
+    Limits(8_000, 3_000, 500),
+    Limits(8_000, 2_000, 200),
+    Limits(6_000, 1_000, 80),
+    Limits(4_000, 500, 0),
+    Limits(1_500, 200, 0),
+    Limits(500, 80, 0),
+    Limits(120, 0, 0),
+)
+
+
+def middle_cut(text: str, limit: int) -> str:
+    """At most about `limit` characters: the head and the tail, since errors and conclusions stand at the end."""
+    if len(text) <= limit:
+        return text
+    if limit <= 0:
+        return ""
+    head = -(-limit * 2 // 3)
+    return f"{text[:head].rstrip()} […] {text[len(text) - (limit - head) :].lstrip()}"
+
+
+def render(passage: Passage, budget_tokens: int) -> str:
+    """The message about a passage: known memories, the turns as data, and whether the session ends here."""
+    parts = [f"<known>\n{_known(passage.known)}\n</known>"] if passage.known else []
+    parts.append(f"<session>\n{render_turns(passage, budget_tokens)}\n</session>")
+    return "\n".join([*parts, END_MARK] if passage.ends else parts)
+
+
+def alias(position: int) -> str:
+    """How the known memory at a position (from 0) is called in the prompt: the same whatever the store's ids."""
+    return f"m{position + 1}"
+
+
+def _known(items: Sequence[MemoryItem]) -> str:
+    lines = []
+    for position, item in enumerate(items):
+        mark = ", unconfirmed" if item.status is Status.CANDIDATE else ""
+        said = shorten(_harmless(one_line(item.content)), KNOWN_CHARACTERS)
+        lines.append(f"[{alias(position)}] {item.kind.value}{mark}: {said}")
+    return "\n".join(lines)
+
+
+def render_turns(passage: Passage, budget_tokens: int) -> str:
+    """The turns; turn n of `passage.turns` is numbered n, counted from 1."""
+    text = ""
+    for limits in STEPS:
+        text = "\n".join([*_context(passage.context), *_numbered(passage.turns, limits)])
+        if token_count(text) <= budget_tokens:
+            break
+    return text
+
+
+def _harmless(text: str) -> str:
+    """Text that can't leave its place: no tags of ours, no control characters."""
+    return _TAG.sub("<\u200b", _CONTROL.sub(" ", text))
+
+
+def _indented(text: str) -> str:
+    """Text whose further lines can't pass for turns of their own."""
+    return CONTINUED.join(line.rstrip() for line in _harmless(text).splitlines())
+
+
+def _context(turns: Sequence[Turn]) -> list[str]:
+    return [
+        f"earlier {SPEAKER[turn.kind]}: {middle_cut(_harmless(one_line(turn.text)), CONTEXT_CHARACTERS)}"
+        for turn in turns
+        if turn.text.strip() and turn.kind is not TurnKind.TOOL_RESULT
+    ]
+
+
+def _numbered(turns: Sequence[Turn], limits: Limits) -> list[str]:
+    out = []
+    for number, turn in enumerate(turns, 1):
+        said = _indented(_said(turn, limits))
+        if said or turn.kind is TurnKind.USER:
+            out.append(f"[{number}] {_who(turn)}: {said}")
+    return out
+
+
+def _who(turn: Turn) -> str:
+    speaker = "SUBAGENT" if turn.sidechain else SPEAKER[turn.kind]
+    return f"{speaker} {turn.tool}{' FAILED' if turn.error else ''}".rstrip() if turn.tool else speaker
+
+
+def _said(turn: Turn, limits: Limits) -> str:
+    if turn.via == "answer" and turn.text.strip():
+        return middle_cut(f"(asked: {one_line(turn.detail)}) {turn.text.strip()}", limits.user)
+    if turn.kind in (TurnKind.USER, TurnKind.COMPACTION):
+        return middle_cut(turn.text.strip(), limits.user)
+    if turn.kind is TurnKind.ASSISTANT:
+        return middle_cut(turn.text.strip(), limits.assistant)
+    if turn.kind is TurnKind.TOOL_USE:
+        return middle_cut(one_line(turn.detail or turn.text), limits.tool)
+    return middle_cut(one_line(turn.text), limits.tool)
+
+
+MAX_CONTENT = 600
+MAX_CANDIDATES = 40
+MAX_HANDOFF = 1_200
+MAX_KEYS = 8
+MAX_KEY_CHARS = 200
+# Share of a statement's keywords that its evidence must hold; a paraphrase reaches a third, an invention near nothing.
+MIN_SUPPORT = 0.25
+# To count as the user's own words, the user's turns must hold at least half of it.
+ESSENTIAL, USEFUL = 3, 2
+SURE = 0.75
+MIN_USER_SUPPORT = 0.5
+# With less than that it may still be the user's, in other words or another language; but something of it was said.
+MIN_REWORDED = 0.2
+# A line of tool output that holds so much of a statement is where it comes from, unless the user said as much of it.
+MIN_TOOL_SUPPORT = 0.6
+PREFIX = 5
+LONGEST_READ = 24_000
+
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_ENTRY: dict[str, Any] = {
+    "content": {"type": "string"},
+    "kind": {"type": "string", "enum": [kind.value for kind in Kind]},
+    "polarity": {"type": "string", "enum": [polarity.value for polarity in Polarity]},
+    "scope": {"type": "string", "enum": [Scope.PROJECT.value, Scope.USER.value]},
+    "evidence": {"type": "array", "items": {"type": "integer"}},
+    "importance": {"type": "integer"},
+    "confidence": {"type": "number"},
+    "asked_as": _TEXTS,
+    "repeats": _TEXTS,
+    "replaces": _TEXTS,
+    "closes": _TEXTS,
+}
+# An endpoint that enforces the schema is asked for all keys; in an answer these may be missing.
+_OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes"})
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "candidates": {
+            "type": "array",
+            "items": {"type": "object", "properties": _ENTRY, "required": list(_ENTRY), "additionalProperties": False},
+        },
+        "handoff": {"type": "string"},
+    },
+    "required": ["candidates", "handoff"],
+    "additionalProperties": False,
+}
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
+_TOKEN = re.compile(r"[^\s\"'`“”‘’«»()\[\]{}<>,;!?。，；！？、（）]{1,200}")
+_CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
+
+
+# Words that a reader may use of its own accord; not the names of things that are chosen from, such as tools.
+_PLAIN_WORDS = (
+    BARE_WORDS | META_WORDS | OPENERS | frozenset(f"{lexicon.SYNONYMS} {lexicon.LIGHT} {lexicon.WEAK}".replace("-", " ").split())
+) - frozenset(lexicon.CHOICES.split())
+
+
+# Endings of ordinary words, where there is no list of them.
+_INFLECTED = {
+    "de": ("en", "ern", "eln", "st", "t", "e", "em", "er", "es", "ung", "heit", "keit", "lich", "ig", "isch"),
+    "fr": ("er", "ez", "e", "es", "ent", "tion", "ment", "oir", "ir", "s"),
+    "es": ("ar", "er", "ir", "a", "o", "as", "os", "es", "an", "en", "e"),
+    "pt": ("ar", "er", "ir", "a", "o", "as", "os", "es", "am", "em", "e"),
+}
+
+
+class InvalidAnswerError(ValueError):
+    """The answer does not follow the schema; the text says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One entry of a valid answer; `evidence` are turn numbers counted from 1, the last three ids as shown in the prompt."""
+
+    content: str
+    kind: Kind
+    polarity: Polarity
+    scope: Scope
+    evidence: tuple[int, ...]
+    importance: int
+    confidence: float
+    asked_as: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A valid answer: what is proposed, and the summary of the session for whoever goes on with it."""
+
+    proposals: tuple[Proposal, ...]
+    handoff: str = ""
+
+
+def parse_answer(text: str) -> Answer:
+    """What a model's answer proposes. Raises InvalidAnswerError that names the place.
+
+    An unknown key anywhere makes the answer invalid: a model that invents an order must not count as one with nothing to keep.
+    """
+    fenced = _FENCE.match(text)
+    try:
+        value = orjson.loads(fenced.group(1) if fenced else text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidAnswerError(f"not JSON: {error}") from error
+    if not isinstance(value, dict) or not isinstance(value.get("candidates"), list):
+        raise InvalidAnswerError('expected an object with the list "candidates"')
+    if extra := value.keys() - {"candidates", "handoff"}:
+        raise InvalidAnswerError(f"unknown keys {sorted(extra)}")
+    if len(value["candidates"]) > MAX_CANDIDATES:
+        raise InvalidAnswerError(f"more than {MAX_CANDIDATES} candidates")
+    proposals = tuple(_proposal(entry, f"candidates[{i}]") for i, entry in enumerate(value["candidates"]))
+    return Answer(proposals, _handoff(value.get("handoff") or ""))
+
+
+def _handoff(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidAnswerError("handoff: expected a text")
+    return shorten(one_line(value), MAX_HANDOFF)
+
+
+def _proposal(entry: Any, where: str) -> Proposal:
+    if not isinstance(entry, dict):
+        raise InvalidAnswerError(f"{where}: expected an object")
+    missing, extra = _ENTRY.keys() - entry.keys() - _OPTIONAL, entry.keys() - _ENTRY.keys()
+    if missing or extra:
+        raise InvalidAnswerError(f"{where}: missing keys {sorted(missing)}, unknown keys {sorted(extra)}")
+    return Proposal(
+        content=_content(entry["content"], where),
+        kind=Kind(_one_of(entry, "kind", where)),
+        polarity=Polarity(_one_of(entry, "polarity", where)),
+        scope=Scope(_one_of(entry, "scope", where)),
+        evidence=_evidence(entry["evidence"], where),
+        importance=int(_number(entry, "importance", where, 1, 3)),
+        confidence=_number(entry, "confidence", where, 0, 1),
+        asked_as=_keys(entry, where),
+        repeats=_texts(entry, "repeats", where),
+        replaces=_texts(entry, "replaces", where),
+        closes=_texts(entry, "closes", where),
+    )
+
+
+def _content(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidAnswerError(f"{where}.content: expected a sentence")
+    if len(value) > MAX_CONTENT:
+        raise InvalidAnswerError(f"{where}.content: longer than {MAX_CONTENT} characters")
+    return one_line(value)
+
+
+def _one_of(entry: Mapping[str, Any], key: str, where: str) -> str:
+    if entry[key] not in _ENTRY[key]["enum"]:
+        raise InvalidAnswerError(f"{where}.{key}: expected one of {', '.join(_ENTRY[key]['enum'])}")
+    return str(entry[key])
+
+
+def _evidence(value: Any, where: str) -> tuple[int, ...]:
+    if not isinstance(value, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in value):
+        raise InvalidAnswerError(f"{where}.evidence: expected a list of turn numbers")
+    return tuple(dict.fromkeys(value))
+
+
+def _texts(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = entry.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InvalidAnswerError(f"{where}.{key}: expected a list of texts")
+    return tuple(dict.fromkeys(one_line(text) for text in value if text.strip()))
+
+
+def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """Keys are a help for search, not evidence: too many, or one that is too long, are no reason to ask again."""
+    return tuple(text for text in _texts(entry, "asked_as", where) if len(text) <= MAX_KEY_CHARS)[:MAX_KEYS]
+
+
+def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: float) -> float:
+    value = entry[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InvalidAnswerError(f"{where}.{key}: expected a number from {low} to {high}")
+    return float(value)
+
+
+def stems(text: str) -> set[str]:
+    """Keywords cut to a prefix, so that inflected forms meet."""
+    return {_stem(word) for word in keywords(text)}
+
+
+def _stem(word: str) -> str:
+    singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return singular[:PREFIX]
+
+
+def support(content: str, evidence: str) -> float:
+    """Share of the content's keywords that the evidence holds, 0..1."""
+    said = stems(content)
+    return len(said & stems(evidence)) / len(said) if said else 0.0
+
+
+def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
+    """Candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
+    kept: list[tuple[int, Candidate]] = []
+    refused: list[Refused] = []
+    known = {alias(position): item for position, item in enumerate(passage.known)}
+    everything = " ".join([*(_words(turn) for turn in (*passage.context, *passage.turns)), *(i.content for i in passage.known)])
+    for proposal in proposals:
+        cited = [n for n in sorted(proposal.evidence) if _is_evidence(n, passage.turns)]
+        turns = [passage.turns[n - 1] for n in cited]
+        problem = _problem(proposal, turns, everything)
+        if problem:
+            first = turns[0] if turns else None
+            said = (source_of(first), first.line, first.at) if first else (Source.AGENT_STEP, 0, None)
+            refused.append(Refused(proposal.content, problem, *said))
+        else:
+            source = _source(proposal, turns, passage)
+            kept.append((cited[0], _candidate(proposal, turns, source, known)))
+    return [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])], refused
+
+
+def _is_evidence(number: int, turns: Sequence[Turn]) -> bool:
+    return 1 <= number <= len(turns) and turns[number - 1].kind in EVIDENCE_KINDS
+
+
+def _words(turn: Turn) -> str:
+    return f"{turn.text} {turn.detail}"
+
+
+def _problem(proposal: Proposal, turns: Sequence[Turn], everything: str) -> str:
+    if not turns:
+        return "no valid evidence"
+    if support(proposal.content, " ".join(_words(turn) for turn in turns)) < MIN_SUPPORT:
+        return "not supported by its evidence"
+    if not all(re.search(rf"(?<!\d){re.escape(number)}(?!\d)", everything) for number in _NUMBER.findall(proposal.content)):
+        return "holds a number that nobody said"
+    return ""
+
+
+def source_of(turn: Turn) -> Source:
+    """Who speaks in a turn. What a sub-agent was told, and an option that was chosen, is the agent's, not the user's."""
+    if turn.kind is TurnKind.TOOL_RESULT:
+        return Source.TOOL
+    return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain and not turn.offered else Source.AGENT_STEP
+
+
+def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Source:
+    """Who said it. A statement is the user's only if the user's own turns say all of it and no tool output says it better."""
+    if is_users(proposal.content, proposal.polarity, turns, passage):
+        return Source.USER
+    if any(source_of(turn) is Source.AGENT_STEP and support(proposal.content, _words(turn)) >= MIN_SUPPORT for turn in turns):
+        return Source.AGENT_STEP
+    best = source_of(max(turns, key=lambda turn: support(proposal.content, _words(turn))))
+    if best is Source.USER and _best_line(proposal.content, _tool_lines(passage)) >= MIN_TOOL_SUPPORT:
+        return Source.TOOL
+    return Source.AGENT_STEP if best is Source.USER else best
+
+
+def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
+    """Whether the user's own turns among `turns` say a statement, and nothing else of the passage says it better.
+
+    Names, hosts, commands, flags, numbers and negations must all be there; the rest may be said in other words. What the
+    user only asks or supposes is not said.
+    """
+    own = [turn for turn in turns if source_of(turn) is Source.USER]
+    said = asserted("\n".join(turn.text for turn in own)[:LONGEST_READ])
+    if not said or _lacks_a_name(content, said, _folder(passage)) or _lacks_a_negation(content, polarity, said):
+        return False
+    share = support(content, said)
+    by_tool = _best_line(content, _tool_lines(passage))
+    if by_tool >= MIN_TOOL_SUPPORT and by_tool > share:
+        return False
+    if _takes_a_word(content, f"{said} {_folder(passage)}", passage):
+        return False
+    return share >= MIN_USER_SUPPORT or _is_reworded(content, said, share, _said_before(own, passage))
+
+
+def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
+    """Whether a word of the statement, no plain one, was said by somebody else and not by the user: a lower-case name, say."""
+    code = language(content)
+    missing = {_stem(word) for word in keywords(content) if _may_be_a_name(word, code)} - stems(said)
+    if not missing:
+        return False
+    return any(missing & stems(text) for turn in (*passage.context, *passage.turns) for text in _foreign_texts(turn))
+
+
+def _may_be_a_name(word: str, code: str) -> bool:
+    """Whether a word of a statement in this language may be the name of a thing. Names of tools are written in Latin letters."""
+    if not word.isascii() or word in _PLAIN_WORDS:
+        return False
+    return code not in _INFLECTED or not word.endswith(_INFLECTED[code])
+
+
+def _foreign_texts(turn: Turn) -> tuple[str, ...]:
+    """What of a turn is not the user's: all, or the question that the user answers."""
+    return (turn.detail[:LONGEST_READ],) if source_of(turn) is Source.USER else (_words(turn)[:LONGEST_READ],)
+
+
+def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
+    """The lines of the agent that the user had before them."""
+    last = max((n for n, turn in enumerate(passage.turns) if any(turn is one for one in own)), default=0)
+    earlier = (*passage.context, *passage.turns[:last])
+    return [line for turn in earlier if turn.kind is TurnKind.ASSISTANT for line in turn.text[:LONGEST_READ].splitlines()]
+
+
+def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
+    """Whether the user laid something down that the statement says in other words or in another language."""
+    if not ORDER.search(said) or _best_line(content, before) > max(share, MIN_USER_SUPPORT):
+        return False
+    shared = stems(content) & stems(said)
+    return bool(shared) and (share >= MIN_REWORDED or language(content) != language(said))
+
+
+def _folder(passage: Passage) -> str:
+    """The project's folder by its name, which a self-contained statement may add to the user's words."""
+    return passage.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _lacks_a_name(content: str, said: str, folder: str) -> bool:
+    """Whether a name, host, path, command, flag or number of the statement is missing in the text."""
+    heard, heard_stems = _folded(f"{said} {folder}"), stems(f"{said} {folder}")
+    for match in _TOKEN.finditer(content):
+        token = match.group().rstrip(".:")
+        if _is_exact(token) and not _has_word(heard, _folded(token)):
+            return True
+        begins = _SENTENCE_START.search(content, max(0, match.start() - 12), match.start())
+        if _is_capitalised(token) and not begins and not stems(token) <= heard_stems:
+            return True
+    return False
+
+
+def _is_exact(token: str) -> bool:
+    """Whether a token must be said as it is written: it holds a digit, a sign of code, or capitals inside."""
+    return (
+        any(sign.isdigit() for sign in token)
+        or re.search(r"\w[./_@:\\=]\w|\A-{1,2}\w|\A[~/.]{1,3}\w", token) is not None
+        or any(sign.isupper() for sign in token[1:])
+    )
+
+
+def _is_capitalised(token: str) -> bool:
+    return len(token) > 1 and token[0].isupper()
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
+
+
+def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
+    """Whether the statement forbids or denies what the user's sentence does not, or the other way round."""
+    denies = polarity is Polarity.DONT or _denies(content)
+    if denies:
+        return not _denies(said)
+    clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
+    best = max(clauses, key=lambda clause: support(content, clause), default="")
+    return _denies(best) and support(content, best) == support(content, said)
+
+
+def _denies(text: str) -> bool:
+    found = read(text)
+    return bool(found.negations or found.replaced)
+
+
+def _tool_lines(passage: Passage) -> list[str]:
+    results = (turn for turn in (*passage.context, *passage.turns) if turn.kind is TurnKind.TOOL_RESULT)
+    return [line for turn in results for line in turn.text[:LONGEST_READ].splitlines() if line.strip()]
+
+
+def _best_line(content: str, lines: Sequence[str]) -> float:
+    return max((support(content, line) for line in lines), default=0.0)
+
+
+def status_by_worth(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
+    """Whether a model's statement is given to later sessions, or only found when searched for.
+
+    Judged blind (docs/quality.md), 94 % of what a model called essential (3) was worth keeping, 74 % of what it called useful
+    (2) and was sure of, 51 % of the other useful ones, and 38 % of the minor ones. What the user said is never held back, nor
+    is what replaces, closes or confirms a known memory (`refers`): the stale one would stay.
+    """
+    sure = importance >= ESSENTIAL or (importance >= USEFUL and confidence >= SURE)
+    return Status.ACTIVE if sure or refers or source is Source.USER else Status.CANDIDATE
+
+
+def _candidate(proposal: Proposal, turns: Sequence[Turn], source: Source, known: Mapping[str, MemoryItem]) -> Candidate:
+    def ids(named: Sequence[str]) -> tuple[str, ...]:
+        return tuple(known[name].id for name in (name.strip("[] ") for name in named) if name in known)
+
+    refers = any(map(ids, (proposal.repeats, proposal.replaces, proposal.closes)))
+    return restrain(
+        Candidate(
+            content=proposal.content,
+            status=status_by_worth(proposal.importance, proposal.confidence, source, refers),
+            kind=proposal.kind,
+            polarity=proposal.polarity,
+            source=source,
+            confidence=proposal.confidence,
+            importance=proposal.importance,
+            lines=tuple(dict.fromkeys(turn.line for turn in turns if turn.line)),
+            uuids=tuple(dict.fromkeys(turn.uuid for turn in turns if turn.uuid)),
+            scope=proposal.scope,
+            at=max((turn.at for turn in turns if turn.at), default=None),
+            asked_as=proposal.asked_as,
+            repeats=ids(proposal.repeats),
+            replaces=ids(proposal.replaces),
+            closes=ids(proposal.closes),
+        )
+    )
+
+
+def restrain(candidate: Candidate) -> Candidate:
+    """Only the user makes rules: from others they are facts, and tool text never says what to do."""
+    if candidate.source is Source.USER:
+        return candidate
+    changes: dict[str, Any] = {}
+    if candidate.kind in (Kind.RULE, Kind.PREFERENCE):
+        changes = {"kind": Kind.FACT, "polarity": Polarity.KNOW}
+    if candidate.source is Source.TOOL:
+        changes["polarity"] = Polarity.KNOW
+    if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
+        # "Use emojis" under "don't" would come to say the opposite.
+        changes["content"] = f"To avoid: {candidate.content}"
+    if candidate.scope is Scope.USER:
+        changes["scope"] = Scope.PROJECT
+    return replace(candidate, **changes)

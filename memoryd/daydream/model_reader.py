@@ -1,0 +1,218 @@
+"""The extractor that asks a language model. The prompt is a versioned file beside this module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Protocol, runtime_checkable
+
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.protocols import LLM, MemoryStore
+from memoryd.core.types import (
+    Candidate,
+    Extraction,
+    Kind,
+    MemoryItem,
+    Message,
+    Passage,
+    Query,
+    Refused,
+    Status,
+    Turn,
+    TurnKind,
+    Usage,
+)
+from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, middle_cut, parse_answer, render
+from memoryd.daydream.reconcile import counts, refused
+from memoryd.daydream.redact import redact, redacted_passage
+from memoryd.text import keywords, one_line, shorten, words
+
+# What a model is asked about, and what it is shown: whether a piece is worth a call, and the known memories near it.
+
+MOST = 12
+MOST_TODOS = 4
+HITS_OF_A_QUERY = 4
+QUERIES = 8
+QUERY_CHARS = 400
+_SAYS = frozenset({TurnKind.USER, TurnKind.ASSISTANT})
+_KNOWN = (Status.ACTIVE, Status.CANDIDATE)
+
+
+# Fewer words than these are no more than "ok" or "go on"; an assistant's text of so many may hold a finding.
+LEAST_USER_WORDS = 3
+LEAST_ANSWER_WORDS = 25
+
+
+def worth_asking(passage: Passage) -> bool:
+    """Whether somebody said or found something: a prompt of some words, or an answer long enough for a finding."""
+    return any(_says_something(turn) for turn in passage.turns)
+
+
+def _says_something(turn: Turn) -> bool:
+    if turn.kind is TurnKind.USER and not turn.sidechain:
+        return turn.via != "prompt" or len(words(turn.text)) >= LEAST_USER_WORDS
+    return turn.kind is TurnKind.ASSISTANT and len(words(turn.text)) >= LEAST_ANSWER_WORDS
+
+
+def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]:
+    """At most MOST memories of the project and the user: from the same lines, near what was said, and open todos."""
+    found: dict[str, MemoryItem] = {}
+    said = {turn.uuid for turn in passage.turns if turn.uuid}
+    hits = [_search(store, passage, text) for text in _queries(passage.turns)]
+    ranked = [item for rank in range(HITS_OF_A_QUERY) for items in hits for item in items[rank : rank + 1]]
+    same = [item for item in _of_session(store, passage) if said & set(item.evidence.lines)]
+    for item in (*same, *_open_todos(store, passage), *ranked):
+        if len(found) < MOST:
+            found.setdefault(item.id, item)
+    return tuple(found.values())
+
+
+def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[MemoryItem, ...]:
+    """The same choice among a few items without a store, by shared words."""
+    near = set(keywords(" ".join(_queries(passage.turns))))
+
+    def shared(item: MemoryItem) -> float:
+        said = keywords(item.content)
+        return len(near & set(said)) / len(said) if said else 0.0
+
+    order = sorted(items, key=lambda item: (-(item.kind is Kind.TODO), -shared(item), item.id))
+    return tuple(item for item in order if item.kind is Kind.TODO or shared(item) > 0)[:MOST]
+
+
+def _queries(turns: Sequence[Turn]) -> list[str]:
+    """The texts to search with: what the user said, and the assistant's longest answers."""
+    said = [turn for turn in turns if turn.kind in _SAYS and len(turn.text) > 1]
+    users = [turn for turn in said if turn.kind is TurnKind.USER][-QUERIES // 2 :]
+    answers = sorted((turn for turn in said if turn.kind is TurnKind.ASSISTANT), key=lambda turn: -len(turn.text))
+    return [middle_cut(one_line(turn.text), QUERY_CHARS) for turn in (*users, *answers[: QUERIES - len(users)])]
+
+
+def _search(store: MemoryStore, passage: Passage, text: str) -> list[MemoryItem]:
+    query = Query(text=text, project=passage.project, statuses=_KNOWN)
+    return [hit.item for hit in store.search(query, HITS_OF_A_QUERY)]
+
+
+def _of_session(store: MemoryStore, passage: Passage) -> list[MemoryItem]:
+    if not passage.session:
+        return []
+    query = Query(project=passage.project, session=passage.session, statuses=_KNOWN)
+    return [hit.item for hit in store.search(query, 4 * MOST)]
+
+
+def _open_todos(store: MemoryStore, passage: Passage) -> list[MemoryItem]:
+    query = Query(project=passage.project, kinds=(Kind.TODO,), statuses=(Status.ACTIVE,))
+    return [hit.item for hit in store.search(query, MOST_TODOS)]
+
+
+PROMPT_VERSION = "extract_v2"
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Something that may be at work when the daemon stops."""
+
+    def close(self) -> None:
+        """Stop now."""
+        ...
+
+
+class UnusableAnswerError(ModelError):
+    """The model answered twice with something else than was asked for. `usage` is what that cost."""
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        super().__init__(
+            message,
+            fix="It is tried again later; if it stays so, choose another model or reader = session.",
+            transient=True,
+        )
+        self.usage = usage
+
+
+def load_prompt(version: str = PROMPT_VERSION) -> str:
+    """The instructions given to the model."""
+    return files("memoryd.daydream").joinpath("prompts", f"{version}.md").read_text("utf-8")
+
+
+class ModelExtractor:
+    """An Extractor over any LLM.
+
+    What it sends is redacted; what comes back is checked against the schema and its evidence.
+    An answer that stays invalid after one repair is an error, never an empty success.
+    """
+
+    def __init__(self, llm: LLM, settings: Settings, name: str = "endpoint") -> None:
+        self._llm = llm
+        self._name = name
+        self._budget = settings.chunk_tokens
+
+    @property
+    def name(self) -> str:
+        """Which reader this is: endpoint or claude."""
+        return self._name
+
+    @property
+    def version(self) -> str:
+        """The prompt's version, recorded with results."""
+        return PROMPT_VERSION
+
+    def extract(self, passage: Passage) -> Extraction:
+        """Candidates in the order of their evidence. Raises ModelError."""
+        messages = self.messages(passage)
+        completion = self._llm.complete(messages, SCHEMA)
+        usage = completion.usage
+        try:
+            answer = parse_answer(completion.text)
+        except InvalidAnswerError as problem:
+            completion = self._llm.complete(_repair(messages, completion.text, str(problem)), SCHEMA)
+            usage += completion.usage
+            try:
+                answer = parse_answer(completion.text)
+            except InvalidAnswerError as again:
+                raise UnusableAnswerError(f"{self._llm.name} gave an unusable answer: {again}.", usage) from again
+        candidates, unfounded = ground(answer.proposals, passage)
+        clean, secret = _without_secrets(candidates)
+        left_out = (*unfounded, *secret)
+        skipped = MappingProxyType(counts(left_out))
+        model = completion.model or self._llm.name
+        handoff = redact(answer.handoff).text if passage.ends else ""
+        return Extraction(clean, skipped, self._name, model, usage, left_out, handoff)
+
+    def close(self) -> None:
+        """End a model run that is under way, from whatever thread; models over HTTP end by their time-out."""
+        if isinstance(self._llm, Closable):
+            self._llm.close()
+
+    def messages(self, passage: Passage) -> list[Message]:
+        """What is sent: the instructions, and the redacted passage as data."""
+        return messages_for(passage, self._budget)
+
+    def print_prompt(self, passage: Passage) -> str:
+        """The exact text that would leave the machine, for people who want to see it."""
+        return print_prompt(self.messages(passage))
+
+
+def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
+    """The instructions, the same in each call, and the redacted passage as data within the budget, tool noise cut first."""
+    return [Message("system", load_prompt()), Message("user", redact(render(redacted_passage(passage), budget_tokens)).text)]
+
+
+def print_prompt(messages: Sequence[Message]) -> str:
+    """The exact text of the messages, each under its role."""
+    return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in messages)
+
+
+def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]:
+    told = f"Your answer can't be used: {problem}. Answer again with the one JSON object that was asked for, nothing else."
+    return [*messages, Message("assistant", shorten(answer, 8_000)), Message("user", told)]
+
+
+def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:
+    """A statement in which a secret is found on the way back is dropped: without the secret it says little."""
+    kept = tuple(candidate for candidate in candidates if not _holds_secret(candidate))
+    return kept, [refused(candidate, "holds a secret") for candidate in candidates if candidate not in kept]
+
+
+def _holds_secret(candidate: Candidate) -> bool:
+    return any(redact(text).found for text in (candidate.content, *candidate.asked_as))

@@ -1,0 +1,841 @@
+"""Acts of memory: what somebody says so that it holds from then on. Pure functions.
+
+Only these become active without anybody's further word: remember, from now on, always or never with what to do, a
+convention, a correction that names the old and the new, a decision with its reason, an environment fact, a todo; of the
+assistant a root cause with its cure and a dead end with its reason. In doubt a sentence is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from memoryd.core.types import Kind, Polarity
+from memoryd.daydream.offline import moment
+from memoryd.daydream.offline.sentences import size, statements
+from memoryd.patterns import later
+from memoryd.text import CJK, keywords
+
+_I = re.IGNORECASE
+MAX_WORDS = 60
+LEAST_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A statement that is to hold.
+
+    `revises`: it opens as a correction of what the speaker said before. `outright`: it says by a word of its own that it is
+    to be remembered or holds from now on, so that nobody need judge it.
+    """
+
+    text: str
+    kind: Kind
+    polarity: Polarity = Polarity.KNOW
+    reason: str = ""
+    revises: bool = False
+    outright: bool = False
+
+
+# Openers
+
+_OPENER = later(
+    r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
+    r"cool|nice|sure|right|"
+    r"sorry|actually|listen|look|again|correct|wrong|exactly|fine|alright|stop|"
+    r"leave it|never ?mind|forget it|one more thing|one last thing|another thing|one thing|fyi|note|important|reminder|"
+    r"for the record|"
+    r"just so you know|to be clear|by the way|btw|and|but|also|please note|"
+    r"nein|ja|gut|danke|übrigens|ach|also|lass (?:es|gut sein)|lass mal|noch (?:was|etwas|eins)|wichtig|hinweis|und|"
+    r"aber|falsch|"
+    r"non|oui|merci|au fait|d'ailleurs|bon|alors|laisse(?: tomber)?|et|mais|"
+    r"sí|si|vale|gracias|por cierto|bueno|déjalo|y|pero|não|sim|obrigad[oa]|aliás|a propósito|deixa|e|mas|"
+    r"нет|да|хорошо|спасибо|кстати|ладно|оставь|ок|и|но|важно)\s*(?:[,.!:;…—–]+|\s-)\s*|"
+    r"(?:btw|by the way|also|and|but|ok(?:ay)?|so|well|oh|please|pls|plz|übrigens|bitte|und|aber|also|au fait|"
+    r"s'il (?:te|vous) plaît|por cierto|"
+    r"por favor|aliás|кстати|пожалуйста|и|но|а)\s+|"
+    r"(?:好的?|嗯|对了|那|不对?|不是的?|另外|还有|顺便(?:说一下|提一下|说)?|注意|谢谢|行|算了|"
+    r"不用了)\s*[，,。！!：:、]\s*|请(?=[记以每永始总务]|不要)|"
+    r"(?:いや|いいえ|はい|ちなみに|あと|ありがとう|なお)[、,。]\s*|(?:아니(?:요)?|네|참고로|그리고|고마워)[,.]?\s+)",
+    _I,
+)
+_REVISES = later(
+    r"^(?:no|nope|wrong|actually|sorry|final(?:ly)?|correction|rather|nein|falsch|doch nicht|korrektur|non|en fait|"
+    r"correction|faux|"
+    r"en realidad|corrección|não|на самом деле|нет|исправление)\s*[,.:;!—–-]|^(?:不对?|不是的?|错了|更正|"
+    r"最终)[，,。：:！]|^(?:いや|訂正)[、：]|^아니[,.]? ",
+    _I,
+)
+
+
+def without_openers(text: str) -> str:
+    """The text without words that lead in and say nothing: "No,", "Btw", "Leave it.", "对了，"."""
+    for _ in range(6):
+        match = _OPENER.match(text)
+        if not match or not text[match.end() :].strip():
+            break
+        text = text[match.end() :].lstrip()
+    return text
+
+
+# Words of the acts
+
+_REMEMBER = later(
+    r"^(?:(?:please |always )?(?:remember|keep in mind|don'?t forget(?= that|:| to)|do not forget(?= that|:| to)|"
+    r"bear in mind|take note|make a note|"
+    r"note(?= that (?!down)|:)|memori[sz]e|save to memory|"
+    r"add to (?:your )?memory|for your memory)\b(?! (?:when|how|why|what|where|who|the time|me\b|last))(?:\s*(?:that|"
+    r"this|,|:))*|"
+    r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? (?:immer )?daran|behalte im kopf|vergiss nicht|"
+    r"notiere?(?: dir)?)\b(?:\s*(?:dass|,|:))*|"
+    r"(?:souviens-toi|rappelle-toi|retiens|note(?= que|:)|n'oublie pas|garde en tête)\b(?:\s*(?:que|qu'|bien|,|:))*|"
+    r"(?:recuerda|ten en cuenta|no olvides|acuérdate(?: de)?|apunta|anota)\b(?:\s*(?:que|,|:))*|"
+    r"(?:lembre(?:-se)?(?: de)?|tenha em mente|não (?:se )?esqueça(?: de)?|anote?|guarde)\b(?:\s*(?:que|,|:))*|"
+    r"(?:запомни(?:те)?|помни|имей в виду|не забудь|не забывай|учти|запиши)\b(?:\s*(?:что|,|:))*|"
+    r"(?:请?记住|记得|请?记一下|记下来?|别忘了|牢记)[：:，,]?)\s*",
+    _I,
+)
+_REMEMBER_AT_END = later(
+    r"[,;.]? (?:please )?(?:remember (?:that|this)|keep (?:that|this) in mind|don'?t forget (?:that|this)|merk(?:e)? dir das|"
+    r"denk daran|souviens-t'en|n'oublie pas ça|recu[eé]rdalo|no lo olvides|lembre-se disso|не забудь(?: это)?|"
+    r"запомни(?: это)?)[.!]?$|[，,。]\s*(?:请)?记住(?:这点|这个|了)?[。！]?$|"
+    r"(?:を|と|って|ことを?)?(?:覚えて(?:おいて)?(?:ください|ね)?|忘れないで(?:ください)?)[。！]?$|(?:을|를|라고|다고|"
+    r"는 걸|라는 걸)?\s*기억해(?:\s?(?:줘|두세요|둬|주세요))?[.!]?$"
+)
+_STANDING = moment.STANDING
+_LABEL_RULE = later(
+    r"^(?:(?:new |house |project |team |our )?(?:rule|convention|policy|guideline|standard|final)|(?:neue |"
+    r"unsere )?(?:regel|konvention|richtlinie)|"
+    r"(?:nouvelle )?(?:règle|convention)|(?:nueva )?(?:regla|convención|norma)|(?:nova )?(?:regra|convenção)|"
+    r"(?:новое )?(?:правило|соглашение)|"
+    r"规则|规定|约定|最终|ルール|規約|규칙)\s*[:：—–]\s*",
+    _I,
+)
+_LABEL_TODO = later(
+    r"^(?:(?:a )?(?:to-?do|follow-?up|still (?:open|to do|missing))(?: (?:for|left for) (?:later|next time|tomorrow|"
+    r"another (?:day|session)))?|"
+    r"(?:for )?(?:next time|later)|note for (?:later|next time)|remaining|open point|nächstes mal|für (?:später|"
+    r"nächstes mal)|offen|noch (?:offen|zu tun)|"
+    r"à faire(?: plus tard)?|pour (?:plus tard|la prochaine fois)|la prochaine fois|reste à faire|"
+    r"para (?:después|luego|más tarde|la próxima(?: vez)?)|pendiente|la próxima vez|tarea pendiente|para (?:depois|"
+    r"a próxima)|pendência|na próxima vez|"
+    r"на (?:потом|следующий раз)|в следующий раз|осталось(?: сделать)?|待办|下次|待做|遗留|以后要做|次回|後でやる|TODO|"
+    r"다음에|할 일)\s*[:：,，—–-]\s*",
+    _I,
+)
+_NOT_A_VERB = (
+    r"the|an?|this|that|these|those|it|its|they|i|i'm|i've|you|we|he|she|my|your|our|their|his|her|same|some|any|all|no|"
+    r"not|never|always|is|are|was|"
+    r"were|been|being|am|had|has|have|did|does|mind|ever|again|once|when|if|in|on|at|with|for|from|of|like|likes?|ready|"
+    r"true|possible|good|nice|fun|"
+    r"wrong|right|bad|better|there|here|happy|glad|sure|got|gets?|saw|seen|heard|found|knew|known|thought|went|gone|"
+    r"came|took|taken|made|said|told|"
+    r"felt|left|lost|kept|built|ran|done|won|such|so|too|very|just|only|as|by|about|because|worth|going|nothing|"
+    r"something|everything|enough|"
+    r"an?|more|less|most|much|many|one|two|and|or|but|love[ds]?|hate[ds]?|need(?:s|ed)?|want(?:s|ed)?|happens?|seems?|feels?"
+)
+# "always" or "never" with what to do: a verb in its plain form follows.
+# "always fails", "never seen" and "always the same" are reports.
+_DO = (
+    rf"(?!(?:{_NOT_A_VERB})\b)"
+    r"(?!(?!embed|seed|feed|shed|speed|proceed|exceed|succeed|bring|string|ping)\w*(?:ed|ing)\b)"
+    r"(?!\w+(?<![us])(?<!alia)(?<!canva)s\b)[a-z][\w-]+"
+)
+_LEAD = (
+    r"(?:^|[,;:.!—–]\s*|"
+    r"\b(?:and|but|so|then|to|please|you (?:should|must|have to|need to)|we (?:should|must)?|everyone (?:should|must))\s+)"
+)
+_ALWAYS = later(rf"{_LEAD}(?:please )?(?P<word>always|never(?: ever)?|don'?t ever|do not ever)\s+(?P<verb>{_DO})", _I)
+_ALWAYS_OTHER = later(
+    r"^(?:bitte )?(?:immer|nie|niemals) (?:die|das|der|den|dem) [^.!?]{3,80}(?:en|ern|eln)[.!]?$|"
+    # German: the adverb leads an infinitive, or follows an imperative.
+    r"^(?:bitte )?(?:immer|nie(?:mals)?|stets|grundsätzlich)\s+(?!(?:noch|das|der|die|dasselbe|wieder|mehr|wenn|gleich|"
+    r"so|ein\w*|es|ich|diese\w*|war|im|mehr)\b)\w+|"
+    r"^(?:bitte )?(?:benutze?|verwende?|nutze?|nimm|schreibe?|mache?|mach|führe?|lass|teste?|prüfe?|halte?|nenne?|"
+    r"committe?|pushe?|speicher[ne]?|"
+    r"antworte?|setze?|starte?|füge?|lege?|gib|frage?|vermeide?)\b[^.!?]{0,60}\b(?:immer|nie(?:mals)?|stets|grundsätzlich)\b|"
+    # French
+    r"^(?:toujours|jamais) (?!(?:le|la|les|un|une|pas|en|vu|été|eu|aussi|plus|autant)\b)\w+|^ne (?:jamais \w+|\w+(?:ez|"
+    r"e|s)? jamais)\b|^n'\w+ jamais\b|"
+    r"^(?:utilise|écris|lance|mets|fais|garde|nomme|teste|commite|vérifie|ajoute|réponds|évite|préfère|"
+    r"emploie)z?\b[^.!?]{0,40}\btoujours\b|"
+    # Spanish and Portuguese
+    r"^(?:siempre|nunca|jamás|sempre|jamais) (?!(?:el|la|lo|los|las|un|una|que|me|se|es|está|fue|ha|he|había|falla|"
+    r"igual|o|os|as|um|uma|foi|é|vi|tive|más|mais|funciona|pasa|passa|falha|sale|sai|responde|carga|carrega|termina|llega|"
+    r"chega|quiere|quer|aparece|abre|compila|anda|sirve|acaba|quise|quis|quería|queria)\b|\w+(?:é|í|ó|aba|ía)\b)\w+ \w+|"
+    r"^(?:usa|utiliza|escribe|ejecuta|pon|haz|mantén|nombra|prueba|añade|responde|guarda|use|utilize|escreva|execute|"
+    r"rode|faça|mantenha|responda|adicione)\b"
+    r"[^.!?]{0,40}\b(?:siempre|sempre)\b|^no \w+ nunca\b|^não \w+ nunca\b|"
+    # Russian: an imperative or an infinitive follows.
+    r"^(?:всегда|никогда(?: не)?) (?!(?:так|было|был|была|одно|это|та|тот|одна|хотел\w*|видел\w*)\b)\w*(?:й|йте|и|ите|ь|"
+    r"ьте|ть|ти|ся|сь)\b|"
+    r"^(?:используй|пиши|запускай|делай|проверяй|добавляй|отвечай|ставь|называй|храни)(?:те)?\b[^.!?]{0,40}\bвсегда\b|"
+    r"^(?:нельзя|запрещено) никогда|"
+    # Chinese, Japanese, Korean
+    r"^(?:use|keep|write|put|run|add|name)\b.{4,120}, always[.!]?$|^(?:严禁|禁止)(?!这)|"
+    r"永远(?:不要|别|不能|用|使用|保持)|绝(?:对)?不(?:要|能|可以|允许)|务必|一律|每次\S{0,12}(?:都要|都得|必须|之前|"
+    r"前都|后都|时都)|始终(?:使用|用|保持|要)|"
+    r"总是(?:使用|用|先|要)|必须(?:始终|总是|一直)|任何(?:时候|情况下)都|所有\S{1,14}(?:都?必须|都要|一律)|(?:本|"
+    r"这个)(?:项目|仓库)\S{0,12}(?:必须|不要|禁止|不允许|统一)|"
+    r"(?:常に|必ず|いつも|決して|絶対に|毎回)[^。！？!?\n]{2,60}(?:こと|ください|する|して|使う|ない(?:で)?|書く|にする)[。！]?$|"
+    r"(?:항상|반드시|절대(?:로)?|매번|언제나)\s?\S.{1,60}(?:세요|해|줘|하기|마|말 것|할 것|써|쓰기|하자|십시오|마세요)[.!]?$",
+    _I,
+)
+_NORM = later(
+    r"^(?:(?:all|every|each|any|no) (?:\w[\w/-]* ){1,4}?(?:must|has to|have to|needs? to|should always|should never|may|"
+    r"is|are)(?: not| never| always)? \w+|"
+    r"(?!(?:you|we|i|it|they|he|she|this|that|the|there|one|who|what)\b)(?:[\w/-]+ ){1,3}?(?:must|should) (?:always|"
+    r"never)(?: be)? \w+|"
+    r"(?:jede[rs]?|alle) (?:\S+ ){1,4}?(?:muss|müssen|darf|dürfen)\b|(?:toute?s?|chaque|tous les|"
+    r"toutes les) (?:\S+ ){1,4}?(?:doit|doivent)\b|"
+    r"(?:todo|toda|todos los|todas las|cada|todos os|todas as) (?:\S+ ){1,4}?(?:debe|deben|tiene que|tienen que|deve|devem)\b|"
+    r"(?:все|каждый|каждая|любой|любая|любое) (?:\S+ ){1,4}?(?:долж\w+|обязан\w*)\b)",
+    _I,
+)
+_SCOPE = later(
+    r"\b(?:in|for|across|within) (?:this|our|the whole|the entire|my) (?:\w+ )?(?:repo(?:sitory)?|project|code ?base|"
+    r"team|company|monorepo|workspace|organi[sz]ation|app)\b|"
+    r"\b(?:in|bei) (?:diesem|unserem|dem ganzen) (?:projekt|repo(?:sitory)?|team)|in dieser codebasis|"
+    r"\bdans (?:ce|notre) (?:projet|dépôt|repo)\b|\ben (?:este|nuestro) (?:proyecto|repo(?:sitorio)?|equipo)\b|"
+    r"\bn(?:este|o nosso) (?:projeto|repo(?:sitório)?|time)\b|"
+    r"\bв (?:этом|нашем) (?:проекте|репозитории)\b|(?:本|这个|我们)(?:项目|仓库|团队|代码库)|このプロジェクト|"
+    r"このリポジトリ|이 (?:프로젝트|저장소)",
+    _I,
+)
+_IMPERATIVE = later(
+    r"^(?:(?:don'?t|do not|avoid|stop|never|always|only|use|name|write|keep|put|prefer|run|format|prefix|store|follow|"
+    r"commit|push|test|add|document|sign|"
+    r"we|nobody|all)\b|kein|nicht|wir|nous|on |nosotros|usamos|мы\b|не\b|我们|不要|别|用|使用)",
+    _I,
+)
+_DONT_LASTING = later(
+    r"^(?:don'?t|do not|dont|avoid|never)\b.{3,}\b(?:ever|anywhere|at all|under any circumstances?|without (?:asking|my|"
+    r"an? |permission|approval|tests?|review)\w*|"
+    r"unless (?:I|we|asked|told|the user)|on (?:fri|mon|tues|wednes|thurs|satur|sun)days|in production|(?:to|on|"
+    r"into) (?:main|master|production|prod))\b",
+    _I,
+)
+_DONT_EVER = later(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
+# What a sentence wants done, so that it says nothing of how things are.
+_TASK = later(
+    r"\b(?:we|you|I) (?:need|have to|should|must|want you|can|could)\b|\blet'?s\b|\bplease\b|"
+    r"\b(?:wir|du) (?:müssen|sollten|musst|solltest)\b|"
+    r"\b(?:il faut|on doit|tu dois)\b|\b(?:hay que|tenemos que|temos que|precisamos)\b|\b(?:надо|нужно)\b|需要|应该",
+    _I,
+)
+_IS = later(
+    r"\b(?:is|are|live|lives|stay|stays|go|goes|have|has|use|uses|start|starts|end|ends|must|always|never|heißen|heißt|liegen|"
+    r"liegt|sind|ist|sont|est|se llaman?|están?|son|ficam?|são|лежат|называются|находятся)\b|叫|放在|位于|使用",
+    _I,
+)
+# "The backup writes to the NAS, not to S3."
+_CONTRASTED = later(
+    r"^(?:the|our|my|all|die|der|das|unsere?|le|la|les|notre|nos|el|los|las|nuestr[oa]s?|o|a|os|as|noss[oa]s?|наш\w*)\b "
+    r"(?:[\w`'/.-]+ ){1,5}?(?!(?:should|must|needs?|looks?|seems?|shows?)\b)[\w]+ [^?!]{2,80}?(?:, |\s)"
+    r"(?:not|nicht|pas|no|não|а не) \S+",
+    _I,
+)
+# True for the moment only: the server is down, the port is taken.
+_TRANSIENT = later(
+    r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
+    r"done(?! by)|"
+    r"empty|back|gone|stuck|late|offline|online|unavailable|unreachable|free|voll|langsam|belegt|pleine?|lente?|"
+    r"llen[oa]|lent[oa]|caíd[oa]|chei[oa]|ocupad[oa]|at \d+ ?(?:percent|%))(?! for me)",
+    _I,
+)
+# What we do here: present habit of a team.
+_HABIT = later(
+    r"\bwe (?:(?:always|never|only|usually|generally|don'?t|do not|all) )?(?P<verb>use|name|write|keep|store|deploy|"
+    r"ship|run|test|follow|format|target|support|host|release|"
+    r"require|review|version|tag|call|avoid|squash|rebase|merge|lint|pin|sign|log|cache|build|publish|track|speak|"
+    r"document|bump|commit|branch|indent|prefix|round|"
+    r"bill|charge|validate|mock|seed|generate|vendor|translate)\b(?! (?:it|this|that|them|these|those|to|here)\b)|"
+    r"\bwir (?:(?:immer|nie|nur|hier) )?(?:benutzen|verwenden|nutzen|nennen|schreiben|speichern|deployen|unterstützen|"
+    r"testen|versionieren|committen|brauchen kein\w*)\b|"
+    r"\b(?:nous (?:utilisons|nommons|écrivons|déployons|gardons|stockons|testons)|on (?:utilise|nomme|écrit|déploie|"
+    r"garde|stocke|teste))\b|"
+    r"\b(?:usamos|nombramos|escribimos|desplegamos|guardamos|nomeamos|escrevemos|implantamos|guardamos|utilizamos)\b|"
+    r"\bмы (?:используем|называем|пишем|храним|деплоим|поддерживаем|тестируем|выкатываем|не используем)\b|"
+    r"我们(?:\S{0,6})?(?:统一|一般|都|只|不)?(?:用|使用|采用|部署|存放|命名)(?!这|它|那)|(?:では|"
+    r"は)\S{1,20}を?使(?:います|っています|う)|(?:우리는|우리 팀은|저장소에서는|프로젝트에서는).{2,40}(?:사용|씁니다|"
+    r"써요|쓴다)",
+    _I,
+)
+_TELLS_MORE = later(
+    r"\bnot\b|\bonly\b|\binstead\b|\bnever\b|\bno longer\b|\bwithout\b|\bbecause\b|\bsince\b|\bso that\b|\bso \b|"
+    r"\bnicht\b|\bkein\w*\b|\bnur\b|\bweil\b|\bstatt\b|"
+    r"\bpas\b|\bseulement\b|\bau lieu\b|\bcar\b|\bparce\b|\bsolo\b|\bporque\b|\bno\b|\ben lugar\b|\bem vez\b|\bnão\b|"
+    r"\bне\b|\bтолько\b|\bвместо\b|\bпотому\b|"
+    r"而不是|因为|只|不|ではなく|から|아니라|때문",
+    _I,
+)
+_NAMES = later(
+    r"`[^`]+`|\d|[\w-]{1,60}[/_.<>@][\w<>/-]|\b[a-z]{1,40}[A-Z]\w*|(?<!^)(?<![.!?:] )\b[A-Z][\w+#-]+|\b[A-Z]{2,}\b|"
+    r"\b\w{1,40}-\w{1,40}\b|"
+    r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z][\w.-]+"
+)
+_DECIDED = later(
+    r"\b(?:(?:we|I|the team)(?:'ve| have| had)? (?:decided|agreed|chose|chosen|picked|settled|opted|standardi[sz]ed|"
+    r"ruled out)|(?:it|that) was (?:agreed|decided)|"
+    r"the decision (?:is|was)|wir haben uns (?:für|gegen|auf|darauf)|wir haben (?:beschlossen|entschieden|vereinbart)|"
+    r"(?:on a|nous avons) (?:décidé|choisi|opté|convenu)|(?:hemos )?(?:decidimos|elegimos|acordamos|decidido|elegido|"
+    r"acordado)|(?:decidimos|escolhemos|optamos|combinamos)|"
+    r"мы (?:решили|выбрали|договорились)|решено)\b|我们(?:\S{0,4})?(?:决定|选择了?|选了|约定)|(?:することに)(?:した|"
+    r"しました|決めた|決めました)|기로 (?:했|결정)",
+    _I,
+)
+_CHANGED = later(
+    r"\b(?:we(?:'ve| have)? (?:just )?(?:dropped|moved (?:\S+ ){0,5}?(?:to|from|off)|switched|migrated|renamed|replaced|"
+    r"deprecated|stopped (?:using|supporting)|gave up|"
+    r"abandoned|no longer \w+|don'?t \w+ .{0,40}any ?more)|wir (?:haben .{2,50}(?:umgestellt|migriert|abgeschafft|"
+    r"umbenannt|eingestellt)|sind (?:auf|von|zu) .{2,40}(?:umgestiegen|gewechselt)|"
+    r"(?:unterstützen|benutzen|verwenden) .{2,40}nicht mehr)|(?:on a|nous avons) (?:abandonné|migré|remplacé|renommé)|"
+    r"on n'utilise plus|"
+    r"(?:hemos )?(?:migrado|migramos|abandonamos|reemplazamos|cambiamos (?:de|a)|ya no usamos)|(?:migramos|abandonamos|"
+    r"substituímos|trocamos|não usamos mais)|"
+    r"мы (?:перешли|перенесли|отказались|заменили|переименовали|больше не используем))\b|"
+    r"我们(?:已经?)?.{0,16}(?:不再|改用|换成|迁移到|弃用|停用|放弃了?)|に(?:移行|変更)しました|(?:로|으로) (?:옮겼|바꿨|변경했|"
+    r"이전했)",
+    _I,
+)
+_REASON = later(
+    r"\b(?:because|since|so that|due to|as (?:it|we|they|the)|given that|otherwise|the reason|in order to|to avoid|"
+    r"so (?:we|no|there|the)|for its?)\b|"
+    r"[,;:] ?(?:we|it|they|there|the) (?:don'?t|can'?t|won'?t|do|already|have|has|need|needs|is|are|would|doesn'?t)\b|"
+    r"\b(?:weil|da (?:wir|es|die)|damit|wegen|denn|sonst|parce qu|car|puisque|pour (?:que|éviter)|sinon|porque|ya que|"
+    r"para (?:que|evitar)|pois|para (?:não|evitar)|"
+    r"потому что|так как|чтобы|из-за|иначе)|因为|由于|否则|以免|避免|以便|ため|ので|から|때문|니까|위해",
+    _I,
+)
+_CHOOSES = later(
+    r"^(?:let'?s (?:go with|use|take|keep|stick (?:with|to)|do)|go with|we(?:'ll| will)? (?:go with|take|stick (?:with|"
+    r"to))|I'?(?:'d|'ll)? ?(?:go|going) with|"
+    r"wir nehmen|nehmen wir|on prend|prenons|partons sur|vamos (?:con|com)|usemos|vamos usar|берём|возьмём|"
+    r"давай(?:те)? (?:возьмём|использу\w+)|我们用|就用|采用|選びます)",
+    _I,
+)
+_SWAP = later(
+    r"^(?:use|prefer|drop|take|pick|write|say|call it|nimm|benutze?|verwende?|utilise[rz]?|usa|use|"
+    r"используй)\s+`?(?P<new>[\w.@/+#-]+)`?\s*"
+    r"(?:,? (?:not|instead of|rather than|over|nicht|statt|anstatt|pas|au lieu de|en vez de|en lugar de|em vez de|а не|"
+    r"вместо)|,? and not)\s+(?:to )?`?(?P<old>[\w.@/+#-]+)`?\s*[.!]?$|"
+    r"^(?:用|使用)\s*(?P<newz>[\w.@/+#-]+)[，,]?\s*(?:而不是|不要用|别用|不用)\s*(?P<oldz>[\w.@/+#-]+)[。！]?$",
+    _I,
+)
+_DETERMINER = frozenset("the a an this that these those it my your our one ones first second third other last".split())
+_NO_LONGER = later(
+    r"\b(?:not? (?:\S+ ){1,4}?any ?more|no longer|instead of|rather than|used to be|nicht mehr|statt|plus (?:sur|en|à)|"
+    r"ya no|não (?:está|é|usa|roda) mais|mais|больше не|уже не|вместо)\b|"
+    r"不再|而不是|改成|改为|換成|ではなく|아니라",
+    _I,
+)
+_DENIES = later(
+    r"^\W*(?:no\b|nope|wrong|actually|that'?s (?:not|wrong)|nein|falsch|non\b|faux|нет\b|неправильно|não\b|"
+    r"不[，,。是对]|不对|错了|いや|違|아니)",
+    _I,
+)
+_CONTRAST = later(
+    r"\bnot\b|\binstead of\b|\brather than\b|\bno longer\b|\bsondern\b|\bnicht\b|\bstatt\b|\bet non\b|\bpas\b|\bau lieu de\b|"
+    r"\bsino\b|\bno en\b|\bnão\b|\bem vez\b|\bа не\b|\bвместо\b|不是|而不是|ではなく|아니라",
+    _I,
+)
+_PREFERS = later(
+    r"^(?:I (?:always |really |strongly |much |generally |usually |personally )?prefer|I'd (?:always )?(?:prefer|"
+    r"rather)|my preference is|ich bevorzuge|mir (?:ist|sind) .{2,40}lieber|"
+    r"je préfère|prefiero|prefiro|eu prefiro|(?:я )?предпочитаю)\b|^我(?:更?喜欢|偏好|习惯用|倾向)|(?:の方が好み|"
+    r"が好き)です|(?:을|를) 선호",
+    _I,
+)
+_GENERIC = (
+    r"(?:(?:commit|error|log|api|release|pr|test|code|ui|git|inline|doc)[- ])?(?:messages|commits|branch(?:es| names)|"
+    r"names|identifiers|variables|comments|docstrings|tests|logs|"
+    r"prs|pull requests|titles|descriptions|changelogs?|dates|amounts|prices|timestamps|answers|replies|responses|"
+    r"explanations|docs|documentation|code|functions|files|imports|"
+    r"migrations|endpoints|components|summaries|plans|diffs|types|constants|secrets|texts|headings)"
+)
+_STYLE = later(
+    rf"^(?:(?:write|keep|name|format|structure|prefix|phrase|put|use|answer|reply|respond|explain|sort|order|end|start|"
+    rf"begin|store|return|document|sign)\b\s+){{1}}"
+    rf"(?:all |your |new |every )?{_GENERIC}\b.{{0,160}}\b(?:so that|in|with|without|as|like|after|under|by|for|short|"
+    rf"small|to|before|on|using|alphabetically|lowercase)\b",
+    _I,
+)
+_ENV_WORDS = (
+    r"staging|production|prod|dev|ci|runners?|databases?|db|servers?|hosts?|machines?|laptop|accounts?|api|cluster|"
+    r"registry|proxy|vpn|buckets?|queues?|redis|postgres\w*|mysql|"
+    r"kafka|sandbox|pipelines?|environments?|env|keyboard|tokens?|docs|config\w*|secrets?|credentials?|ports?|schema|"
+    r"tenants?|customers?|users?|frontend|backend|deploys?|"
+    r"deployments?|releases?|reviews?|on-?call|design system|monorepo|packages?|modules?|service|services|gateway|dns|"
+    r"domain|certificates?|cert|license|licence|office|team|"
+    r"apps?|clients?|website|site|library|[\w-]{0,20}(?:datenbank|server|rechner|konto|umgebung)|base(?: de données|"
+    r" de préprod)?|préprod|стейдж\w*|serveur|"
+    r"machine|compte|environnement|"
+    r"base de datos|servidor|máquina|cuenta|entorno|"
+    r"banco(?: de dados)?|conta|ambiente|баз\w+|сервер\w*|машин\w*|аккаунт\w*|окружени\w+|стенд\w*"
+)
+_ENV = later(
+    rf"^(?:the|our|my|this|all|every|on|die|der|das|unsere?|notre|la|le|les|el|los|nuestr[oa]s?|o|a|nosso|nossa|наш\w*|"
+    rf"meine?|mon|mi|meu|minha)?\s?(?:[\w./-]+ ){{0,4}}?(?:{_ENV_WORDS})\b.{{0,60}}?"
+    r"\b(?:is|are|lives?|lies|runs?|uses?|has|have|needs?|requires?|supports?|targets?|ships?|listens?|points?|sits?|"
+    r"belongs?|speaks?|accepts?|"
+    r"allows?|expires?|resets?|gets?|contains?|goes|go|happen|"
+    r"ist|sind|liegt|liegen|läuft|laufen|hat|haben|braucht|steht|est|sont|tourne|tournent|utilise|a|vit|está|están|"
+    r"corre|usa|tiene|vive|acepta|escucha|permite|soporta|fica|roda|tem|"
+    r"находится|лежит|работает на|использует|живёт)\b|"
+    r"^(?:我们的|测试|生产|预发|线上|开发|数据库)\S{0,12}(?:在|是|用|运行|位于|部署)|^\S{2,16}(?:サーバー|環境|"
+    r"データベース|DB)は\S+|^\S{0,10}\s?(?:서버|환경|데이터베이스|DB)(?:는|은) .+",
+    _I,
+)
+_OWNED = later(
+    r"\b(?:is|are) (?:\w+ )?(?:done|owned|maintained|reviewed|approved|handled|managed|run|operated|"
+    r"administered) by [A-Z]|\b[A-Z]\w+ (?:owns|maintains|reviews|approves|handles|is responsible for|takes care of)\b|"
+    r"\bask [A-Z]\w+ (?:for|about|when|if|before)\b|(?:macht|betreut|verantwortet) [A-Z]\w+|est (?:géré|"
+    r"maintenu)\w* par [A-Z]|lo (?:lleva|mantiene) [A-Z]|отвечает [А-ЯЁ]\w+"
+)
+_PERSONAL = later(
+    r"^my (?:shell|editor|ide|os|machine|laptop|keyboard|terminal|browser|phone|screen) (?:is|has|strips|uses|runs|"
+    r"shows|only)\b|"
+    r"^I(?:'m| am) (?:colou?r-?blind|dyslexic|left-handed|deaf|blind)\b|^I use (?:a|an) (?:screen reader|mac|pc|tiling|"
+    r"left-handed|"
+    r"german|french|us|uk|dvorak)\b|^I (?:only )?have (?:only |no )?(?:read|write|admin)\w* (?:access|rights)|"
+    r"^I(?:'m| am)? (?:(?:always|only|mostly|usually) )?(?:(?:work|working|code|develop) (?:on|in|with|from|"
+    r"as) (?!the\b|this\b|that\b|it\b)|(?:on|"
+    r"using) (?:windows|linux|macos|a mac|wsl|ubuntu|arch|fedora|debian)|use (?:[A-Z]\w+|fish|zsh|vim|neovim|emacs|nano|"
+    r"dvorak) (?:as|for|on|with)|"
+    r"don'?t (?:speak (?!to)|know|use|have)|speak (?!from|of|to)|have (?:only|no) (?!idea|time|clue|questions?)\w+)|"
+    r"^ich (?:arbeite (?:auf|"
+    r"mit|in)|benutze|spreche|habe (?:nur|kein))\b|^je (?:travaille (?:sur|avec|sous)|parle)\b|"
+    r"^(?:trabajo (?:en|con)|hablo|trabalho (?:em|com|no)|falo)\b|^я (?:работаю (?:на|в|с)|говорю)\b|^我(?:用的是|在用|"
+    r"只有|不会|的(?:电脑|系统|键盘)是)",
+    _I,
+)
+_NEGATIVE = later(
+    r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
+    r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
+    r"nunca|jamás|no \w+|evita|não|evite|никогда|не |нельзя|запрещ)|\b(?:must|should|may|shall) (?:not|never)\b|"
+    r"\b(?:should|must)n'?t\b|\bwe (?:never|don'?t|do not|avoid)\b|"
+    r"^no (?:[\w-]+ ){1,4}?(?:may|must|should|can|is|are)\b|^(?:永远|绝对?)?(?:不要|别|不能|不许|不可以|不允许)|^禁止|"
+    r"绝对?不|永远(?:不|别)|一律不|"
+    r"(?:しない|使わない|ない(?:で|こと)?(?:ください)?)[。！]?$|(?:마세요|말 것|지 ?마|금지)[.!]?$|\b(?:darf|"
+    r"dürfen) (?:nicht|nie|kein)|(?:не должн)",
+    _I,
+)
+
+
+def is_negative(text: str) -> bool:
+    """Whether a rule says what not to do. "From now on never …" does; "use A, never B" does not."""
+    return bool(_NEGATIVE.search(moment.without_standing(text).strip(" ,，:")))
+
+
+# A denial that stands apart ("No, …"); "No tests may …" is none.
+_DENIAL = later(
+    r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
+    r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
+    r"^(?:不对?|不是的?|错了?)[，,。！!]\s*",
+    re.IGNORECASE,
+)
+_PRONOUN = later(r"^(?:it|that|this)(?P<is>'s|s)?\b(?! (?:is|was) not\b)", re.IGNORECASE)
+_WRONG_VALUE = later(
+    r"\b(?:not|instead of|rather than|no longer)(?: (?:on|at|in|to|from|the|a|an|with|by|called|named))*"
+    r" `?(?P<value>[\w./:-]*\w)`?",
+    re.IGNORECASE,
+)
+# "The staging database runs on 5432": what a claim is about, up to its verb.
+_ABOUT = later(
+    r"^(?P<about>(?:the|our|your|this|its) [\w`'/. -]{2,60}?) (?:is|are|was|were|runs?|listens?|lives?|lies|uses?|points?|"
+    r"stands?|sits?|comes?|goes|works?|needs?|starts?|reads?|writes?|has|stores?|expects?)\b",
+    re.IGNORECASE,
+)
+
+
+# One sentence of the user
+
+
+def act_of(sentence: str, before: str = "") -> Act | None:
+    """The act of memory that a sentence of the user is, or None. `before` is what the assistant had said."""
+    core = without_openers(sentence)
+    if not 2 <= size(core) <= MAX_WORDS or moment.asks(core) or moment.asks(sentence):
+        return None
+    act = _labelled(core) or _remembered(core)
+    outright = act is not None or bool(_STANDING.search(core))
+    if act is None and not moment.binds_hard(core):
+        act = _strong(core) or _corrected(sentence, core, before) or _weak(core)
+    elif act is None:
+        act = _corrected(sentence, core, before)
+    if act is None or moment.only_points(act.text, len(keywords(act.text))) and not CJK.search(act.text):
+        return None
+    return replace(act, text=worded(act.text), revises=bool(_REVISES.match(sentence)), outright=outright)
+
+
+def _labelled(core: str) -> Act | None:
+    match = _LABEL_TODO.match(core)
+    if match and size(core[match.end() :]) >= 3:
+        return Act(core[match.end() :], Kind.TODO, Polarity.DO, "left open")
+    match = _LABEL_RULE.match(core)
+    if match and size(core[match.end() :]) >= 3 and not moment.binds_hard(core[match.end() :]):
+        return _rule(core[match.end() :], "stated as a rule")
+    return None
+
+
+def _remembered(core: str) -> Act | None:
+    match = _REMEMBER.match(core)
+    at_end = _REMEMBER_AT_END.search(core)
+    rest = core[match.end() :] if match else core[: at_end.start()] if at_end else ""
+    rest = re.sub(r"^(?:to|de|zu) (?=\w)", "", rest)
+    if re.match(r"I (?:have|am|need|must|will|want|go|leave)\b|I'(?:m|ll|ve)\b", rest):
+        return None
+    plain = size(rest) >= 3 or (CJK.search(rest) is not None and len(rest) >= 6)
+    if not plain or moment.binds_hard(rest) or moment.asks(rest):
+        return None
+    inner = _strong(rest)
+    if inner is not None:
+        return inner
+    to_do = bool(match and re.match(r"(?:to|de) ", core[match.end() :], _I))
+    if to_do and not _RECURS.search(rest):
+        return None
+    if to_do or _IMPERATIVE.match(rest):
+        return _rule(rest, "asked to remember")
+    # Polarity do: the user asked for it to be known, so the next session is given it.
+    return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
+
+
+_RECURS = later(
+    r"\b(?:every|each|whenever|when(?:ever)? (?:you|we)\b(?!')|if (?:you|we)\b|"
+    r"(?:before|after) (?:you |we |a |an |each |every |the )?"
+    r"(?:commit|push|merg|releas|deploy|rebas|pull|tag|publish)\w*|"
+    r"jed\w+|bevor|chaque|avant de|cada|antes de|кажд\w+|перед)\b",
+    _I,
+)
+
+
+def _strong(core: str) -> Act | None:
+    """Rules that say by a word of their own that they stand."""
+    if _STANDING.search(core) and size(moment.without_standing(core)) >= 2:
+        return _rule(core, "stated as a rule")
+    if _DONT_EVER.match(core) and size(core) >= 4:
+        return _rule(core, "stated as a rule")
+    match = _ALWAYS.search(core)
+    if match and size(core) >= 3:
+        told = core[match.start() :].lstrip(" ,;:.!—–")
+        lead = core[: match.start("word")]
+        if _QUOTES.search(lead) and not re.search(r"\b(?:but|however|yet)\W*$", lead, _I):
+            return None
+        led = match.group(0).lower().lstrip()
+        if led.startswith("we ") and moment.reports(core):
+            return None
+        return _rule(
+            core if match.start() == 0 or led.startswith(("we", "to ")) else _from_clause(core, told), "stated as a rule"
+        )
+    if _ALWAYS_OTHER.search(core):
+        return _rule(core, "stated as a rule")
+    return None
+
+
+# "The log says: always …" tells what something says.
+_QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
+
+
+def _from_clause(core: str, told: str) -> str:
+    """The rule's own clause where what leads to it only quotes or denies; else all of it."""
+    lead = core[: len(core) - len(told)]
+    if re.search(r"[\"“”]|\bsays?\b|\bwrote\b", lead):
+        return re.sub(r"^(?:and|but|so|then|please)\s+", "", told, flags=_I)
+    return core
+
+
+def _weak(core: str) -> Act | None:
+    """Acts without a standing mark: any word that binds to the moment refuses them."""
+    if moment.binds(core):
+        return None
+    if _PREFERS.search(core):
+        fixed = re.search(
+            r"\boption|\bversion|\bvariant|opci[oó]n|opção|вариант|方案|"
+            r"prefer(?:ence is)? (?:the|that|this|it|you|to (?:do|see|have) (?:it|this|that))\b|\bfor the \w+",
+            core,
+            _I,
+        )
+        return None if fixed or size(core) < 3 else Act(core, Kind.PREFERENCE, Polarity.DO, "preference")
+    if _SCOPE.search(core) and not (moment.reports(core) or _TASK.search(core)):
+        inner = _SCOPE.sub("", core, count=1).strip(" ,:，")
+        if _IMPERATIVE.match(inner) or _HABIT.search(core) or _IS.search(inner):
+            return _rule(core, "holds in this project")
+    if _NORM.match(core) and re.search(
+        r"^(?!.*\bI\b).*\b(?:must|has to|have to|always|never|may|muss|müssen|darf|doit|doivent|debe|deben|deve|devem|"
+        r"долж\w+|обязан\w*)\b",
+        core,
+        _I,
+    ):
+        return _rule(core, "stated as a rule")
+    if _DONT_LASTING.match(core) and size(core) >= 4:
+        return _rule(core, "stated as a rule")
+    if _STYLE.match(core) and size(core) >= 4:
+        return _rule(core, "says how things are written")
+    return _decided(core) or _reasoned(core) or _stated(core)
+
+
+# Says what is to be done or how things are to be, so that with a reason it holds beyond the task.
+_ORDAINS = later(
+    r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
+    r"the [\w -]{1,40}?) "
+    r"(?:should(?:n'?t)?|must(?:n'?t)?|need(?:s)? to|has to|have to|can'?t|cannot|shouldn't)\b|(?:I(?:'d)? (?:do not|"
+    r"don'?t )?want|I would (?:replace|keep|"
+    r"use|prefer|rather))\b|(?:I think )?(?:it'?s|it is|its) (?:better|safer|best)(?: not)? to\b|(?:there'?s |"
+    r"there is )?no need (?:to|for)\b|"
+    r"only \S+|wir (?:sollten|müssen|dürfen)|(?:nutze?|verwende?|benutze?|vermeide?|lass)\b|(?:utilise|évite|garde|"
+    r"il (?:faut|vaut mieux))\b|on (?:doit|"
+    r"devrait)|(?:usa|evita|mantén|hay que|debemos|mejor|deve(?:mos)?)\b|(?:не надо|не нужно|лучше|надо|нужно|нельзя|"
+    r"используй(?:те)?|не )|"
+    r"(?:我觉得|我们)?.{0,12}(?:没有?必要|不需要|不用|不要|应该|必须|最好|可以使?用|统一)|.{2,30}(?:べき|ください|必要(?:は)?(?:ない|ありません))|"
+    r".{2,30}(?:해야|하지 ?마|필요(?:가)? 없))",
+    _I,
+)
+# A reason outright: "as" and "so" alone may lead anything.
+_BECAUSE_OF = later(
+    r"\b(?:because|since (?:we|it|the|they|that|our|users?)|as (?:that|it|they|this|the|we|users?) \w+s?\b|so that|otherwise|"
+    r"given (?:that|the)|that'?s why|due to|to avoid|to prevent|for (?:backwards? compatibility|privacy|security|"
+    r"performance)|weil|damit|sonst|"
+    r"parce qu\w*|car|sinon|pour éviter|porque|ya que|para (?:que|evitar)|pois|para não|потому что|так как|чтобы|иначе)\b|"
+    r"因为|由于|否则|以免|避免|以便|这样|ため|ので|から|때문|니까|위해",
+    _I,
+)
+
+
+def _reasoned(core: str) -> Act | None:
+    """A wish or a norm that comes with its reason: what is only meant for the moment is hardly ever explained."""
+    reason = _BECAUSE_OF.search(core)
+    if (
+        reason is None
+        or reason.start() < 12
+        or not _ORDAINS.match(core)
+        or not 8 <= size(core) <= 40
+        or not (_NAMES.search(core) or CJK.search(core) or len(keywords(core)) >= 5)
+        or moment.reports(core)
+        or moment.asks(core)
+        or _TRANSIENT.search(core)
+        or re.search(r"\bI (?:can|could|need to|have to|am|will|'ll)\b|\b(?:me|them) (?:see|know|check|test|look)\b", core, _I)
+    ):
+        return None
+    return Act(core, Kind.DECISION, Polarity.DONT if is_negative(core) else Polarity.DO, "wish with its reason")
+
+
+def _decided(core: str) -> Act | None:
+    named = bool(_NAMES.search(core)) or CJK.search(core) is not None
+    if _DECIDED.search(core) and size(core) >= 6 and (named or _REASON.search(core)) and not moment.reports(core):
+        return Act(core, Kind.DECISION, Polarity.KNOW if _against(core) else Polarity.DO, "decision")
+    if _CHANGED.search(core) and size(core) >= 4 and named and not moment.reports(core):
+        return Act(core, Kind.DECISION, Polarity.KNOW, "what has changed")
+    if _CHOOSES.match(core) and _REASON.search(core) and named and size(core) >= 6:
+        return Act(re.sub(r"^let'?s ", "", core, flags=_I), Kind.DECISION, Polarity.DO, "decision with its reason")
+    return None
+
+
+def _against(core: str) -> bool:
+    return bool(re.search(r"\b(?:against|ruled out|not to|gegen|contre|contra|против|не )\b|不", core, _I))
+
+
+# A sentence that begins so tells of a case, or hedges; what is so in general begins with its subject.
+_SETS_A_SCENE = re.compile(
+    r"(?:for|in|when|if|with|after|before|as|while|during|bei|in|wenn|falls|nach|vor|soweit|pour|dans|quand|si|après|avant|"
+    r"en|cuando|después|antes|para|por|que yo sepa|em|quando|depois|для|в|во|если|когда|после|перед|при|насколько)\b|"
+    r"(?:在.{0,20}(?:时|中|里)|如果|当|对于|据我)|\S{0,20}(?:とき|場合)|만약",
+    _I,
+)
+# What is seen on a screen is a fault that is being reported, not how things are.
+_SYMPTOM = re.compile(
+    r"\b(?:is|are|was|were)(?: not|n't)? (?:shown|displayed|visible|rendered|hidden|missing|broken|cut off)\b|"
+    r"\b(?:doesn't|does not|don't|do not) (?:show|appear|load|render|work)\b|\bthere (?:is|are) no\b|"
+    r"\b(?:wird|werden) (?:nicht )?angezeigt\b|\bne s'affiche\b|\bno (?:aparece|se muestra)\b|не (?:отображается|показывается)|"
+    r"(?:不|没有?)(?:显示|出现)|表示され(?:ない|ません)",
+    _I,
+)
+_COMMAND_LINE = re.compile(r"\b(?:run|execute|install|type|call)\b.{0,60}(?: --?\w|\.py\b|\.sh\b)", _I)
+
+
+def _stated(core: str) -> Act | None:
+    """What is so in the user's team, project or machine."""
+    if (
+        moment.reports(core)
+        or _SETS_A_SCENE.match(core)
+        or _SYMPTOM.search(core)
+        or _COMMAND_LINE.search(core)
+        or size(core) < 4
+        or _TRANSIENT.search(core)
+        or re.search(
+            r"\b(?:is|are|was) \w+ing\b|\bshould\b|\bwill be\b|\bwould\b|\bI (?:want|need|think|guess)\b|\bmaybe\b|\bplease\b",
+            core,
+            _I,
+        )
+    ):
+        return None
+    named, more = bool(_NAMES.search(core)), bool(_TELLS_MORE.search(core))
+    if _HABIT.search(core) and (named or more) and size(core) >= 5:
+        return _rule(core, "what the team does")
+    swap = _SWAP.match(core)
+    if swap:
+        names = {value.lower() for value in swap.groupdict().values() if value}
+        return None if names & _DETERMINER else Act(core, Kind.DECISION, Polarity.DO, "one thing instead of another")
+    if _OWNED.search(core) and not re.search(r"\bI'?(?:ll|m)?\b|\b(?:this|that|it)\b[,.]?$|\bowns (?:this|that|it)\b", core):
+        return Act(core, Kind.FACT, Polarity.KNOW, "who is responsible")
+    if _PERSONAL.search(core) and size(core) >= 4:
+        return Act(core, Kind.ENVIRONMENT, Polarity.KNOW, "about the user's machine")
+    if _CONTRASTED.match(core) and named and size(core) >= 6:
+        return Act(core, _state_of(core), Polarity.KNOW, "one thing, not the other")
+    if _ENV.search(core) and (named or more) and size(core) >= 5:
+        return Act(core, _state_of(core), Polarity.KNOW, "environment")
+    return None
+
+
+def _corrected(sentence: str, core: str, before: str) -> Act | None:
+    """A correction that names the old and the new."""
+    said = corrected(sentence, before)
+    if not 4 <= size(core) <= 40 or moment.reports(said) or moment.asks(core):
+        return None
+    if re.search(r"\b(?:this|that) (?:one|file)|\bthe other\b", core, _I):
+        return None
+    specific = re.search(r"\d|`[^`]+`|\w[./_-]\w|[a-z][A-Z]", core)
+    if _DENIES.match(sentence) and _CONTRAST.search(core) and specific and not re.match(r"(?:don'?t|do not|not)\b", core, _I):
+        return Act(said, _state_of(said), Polarity.KNOW, "correction")
+    values = re.findall(r"[\w-]*\d[\w-]*|`[^`]+`|[\w-]+[./][\w./-]+|\b[a-z]+[A-Z]\w*", core)
+    if _NO_LONGER.search(core) and len(set(values)) >= 2 and not moment.asks(core):
+        return Act(core, _state_of(core), Polarity.KNOW, "correction")
+    return None
+
+
+def corrected(text: str, before: str) -> str:
+    """A correction without its denial, and with the thing that it is about, as the corrected text `before` names it."""
+    match = _DENIAL.match(text)
+    rest = text[match.end() :] if match else text
+    if size(rest) < LEAST_WORDS - 1:
+        return text
+    pronoun = _PRONOUN.match(rest)
+    about = _about(rest, before) if pronoun else ""
+    if pronoun is None:
+        return rest
+    if not about:
+        return text
+    return f"{about}{' is' if pronoun['is'] else ''}{rest[pronoun.end() :]}"
+
+
+def _about(correction: str, before: str) -> str:
+    """The subject of the last claim that holds the value which the correction calls wrong, or empty."""
+    wrong = _WRONG_VALUE.search(correction)
+    if not wrong:
+        return ""
+    value = re.compile(rf"(?<![\w.]){re.escape(wrong['value'])}(?!\w)", re.IGNORECASE)
+    claims = [_ABOUT.match(claim.text) for claim in statements(before) if value.search(claim.text)]
+    subjects = [match["about"] for match in claims if match]
+    return f"{subjects[-1][:1].upper()}{subjects[-1][1:]}" if subjects else ""
+
+
+_ENVIRONMENT = later(
+    r"\b(?:localhost|docker|ports?|hosts?|servers?|proxy|vpn|ssh|sudo|tty|shell|staging|production|sandbox|account|"
+    r"keyboard|laptop|database|cores?|ram|runner|"
+    r"env(?:ironment)?|version|installed|python ?\d|node ?\d|macos|windows|linux|wsl|homebrew|brew|hook|ci|machine|"
+    r"\d{1,3}(?:\.\d{1,3}){3})\b|:\d{4,5}\b|"
+    r"\b(?:datenbank|rechner|umgebung|serveur|environnement|servidor|entorno|ambiente|сервер\w*|окружени\w*|баз\w*)\b|"
+    r"环境|镜像|端口|服务器|数据库|環境|サーバー|서버|환경|포트",
+    _I,
+)
+
+
+def _state_of(text: str) -> Kind:
+    return Kind.ENVIRONMENT if _ENVIRONMENT.search(text) else Kind.FACT
+
+
+def _rule(text: str, reason: str) -> Act:
+    return Act(text, Kind.RULE, Polarity.DONT if is_negative(text) else Polarity.DO, reason)
+
+
+_TAIL = later(
+    r",? (?:by the way|btw|please|thanks|thank you|übrigens|bitte|danke|merci|au fait|gracias|por cierto|кстати)[.!]?$", _I
+)
+
+
+def worded(text: str) -> str:
+    """As a sentence: a capital letter unless it starts with a name in code, and a full stop."""
+    text = _TAIL.sub("", without_openers(text.strip()).strip().rstrip(" :：,;，；-—"))
+    head = text[:1]
+    if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
+        text = head.upper() + text[1:]
+    if not text or text[-1] in ".!?。！？…`\"')":
+        return text
+    return text + ("。" if CJK.match(text[-1]) else ".")
+
+
+def is_rule(text: str) -> bool:
+    """Whether a sentence is an act of memory that says what to do."""
+    act = act_of(text)
+    return act is not None and act.kind in (Kind.RULE, Kind.PREFERENCE)
+
+
+def is_correction(text: str) -> bool:
+    """Whether the text denies a claim and gives the right value beside the wrong one ("No, it is on 5544, not on 5432.")."""
+    return _corrected(text, without_openers(text), "") is not None
+
+
+# A message of the user
+
+_JOKE = later(
+    r"\b(?:(?:ha){2,}h?|lo+l|lmao|rofl|jk|kidding|jaja\w*|mdr|ptdr|kkk+|хаха\w*)\b|[😂🤣😅😆😜]|哈哈|呵呵|ㅋㅋ|ｗｗ", _I
+)
+_SPLIT = later(
+    r"(?:\s{0,8}[;；]\s{0,8}|,?\s{1,8}(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но|а)\s{1,8}|,\s{1,8}|"
+    r"[，、]\s{0,8}(?:但|而且)?)"
+    r"(?=(?:please )?(?:always|never|don'?t|do not|only use|use|avoid|immer|niemals|nie|vermeide|verwende|benutze|"
+    r"toujours|jamais|ne |n'|évite|utilise|siempre|nunca|evita|usa|"
+    r"sempre|evite|use|всегда|никогда|не |используй)\s*(?!(?:the|ever|and)\b)\w+ \w+|(?:永远|绝对?)?(?:不要|别|禁止|"
+    r"不能)\S{3,}|(?:必须|务必|一律|始终|总是)\S{3,})",
+    _I,
+)
+
+
+def split_rules(sentence: str) -> list[str]:
+    """The parts of a sentence that are rules of their own, where one says what to do and another what not to do."""
+    parts = [part.strip() for part in _SPLIT.split(sentence) if part.strip()]
+    if len(parts) < 2 or any(size(part) < 3 for part in parts):
+        return [sentence]
+    signs = [is_negative(without_openers(part)) for part in parts]
+    if len(set(signs)) < 2:
+        return [sentence]
+    # A condition or a scope at the front holds for all parts only where it stands: then nothing is split.
+    out = [parts[0]]
+    for part, last, sign in zip(parts[1:], signs, signs[1:], strict=False):
+        if sign == last:
+            out[-1] = f"{out[-1]}, {part}"
+        else:
+            out.append(part)
+    return out
+
+
+def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
+    """The acts in the sentences of a message. A message that jokes, or quotes rules, holds none of these."""
+    if any(_JOKE.search(text) for text in texts):
+        return
+    for text in texts:
+        if quotes_a_rule(text):
+            continue
+        parts = split_rules(text)
+        acts = [act_of(part, before) for part in parts]
+        if None in acts:
+            # Parts that say nothing alone belong together.
+            acts = [act_of(text, before)]
+        yield from (act for act in acts if act is not None)
+
+
+_QUOTED = later(
+    r"\"[^\"]{8,300}\"|“[^”]{8,300}”|„[^“”]{8,300}[“”]|«[^»]{8,300}»|「[^」]{8,300}」|`[^`]{20,300}`|"
+    r"(?<!\w)'[^']{20,300}'(?!\w)"
+)
+
+
+def quotes_a_rule(text: str) -> bool:
+    """Whether a rule stands only between quotation marks: what a page or a file says is not what the user wants."""
+    quoted = [part[1:-1] for part in _QUOTED.findall(text)]
+    rest = _QUOTED.sub(" ", text)
+    return any(says_to_hold(part) for part in quoted) and not says_to_hold(without_openers(rest))
+
+
+def says_to_hold(text: str) -> bool:
+    """Whether a word of the text says that it is to hold, whoever says so."""
+    return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

@@ -1,0 +1,358 @@
+"""What the assistant found: a root cause with its cure, a dead end with its reason, and what it took back. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.types import Kind, Polarity, TurnKind
+from memoryd.daydream.offline import cues
+from memoryd.daydream.offline.acts import worded
+from memoryd.daydream.offline.sentences import Episode, Statement, size
+from memoryd.daydream.offline.units import PASTE_CHARS, Unit
+from memoryd.patterns import later
+from memoryd.text import keywords, shorten
+
+# Claims of the assistant that did not stand: the user corrected them, or a later statement says the opposite.
+
+# Least token F1 with an opposite statement, and with a correction. How many later statements are compared.
+OPPOSED, CORRECTED = 0.5, 0.3
+WINDOW = 400
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|cannot|without|nor|neither|none|unless)\b|n't\b|\bdont\b|\b(?:nicht|kein\w*|nie|pas|jamais|"
+    r"sin|nunca|нет|не|нельзя|без)\b|不|没|无|未|别",
+    re.IGNORECASE,
+)
+_MENDED = re.compile(
+    r"\b(?:now|fixed|added|updated|changed|restored|works?|will)\b|现在|已|修复|теперь|jetzt|maintenant|ahora", re.IGNORECASE
+)
+_CORRECTS = re.compile(
+    r"^(?:no\b|nope|wrong|actually|not (?:the|that|true|quite)|that'?s (?:not|wrong)|thats (?:not|wrong)|but (?:this|"
+    r"that|it|the)|this should|you (?:forgot|missed|misunderst)|I mean|"
+    r"nein|falsch|non\b|faux|нет|неправильно|не так)|\bshould ?n[o']t be|\bdoes ?n[o']t work\b|\binstead\b|"
+    r"^(?:不[，,。是对]|不对|错了|其实|为什么(?:是|不是))|而不是",
+    re.IGNORECASE,
+)
+
+
+def _close(a: frozenset[str], b: frozenset[str]) -> float:
+    return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
+
+
+def opposed(units: Sequence[Unit]) -> set[int]:
+    """Indexes of claims of the assistant to which a later statement gives the opposite, in nearly the same words."""
+    negated = [bool(_NEGATION.search(u.text)) for u in units]
+    out: set[int] = set()
+    for index, unit in enumerate(units):
+        if unit.by_user or unit.cues & {"root cause", "fix"}:
+            continue
+        later = range(index + 1, min(len(units), index + WINDOW))
+        if any(negated[k] != negated[index] and _opposes(units[k], unit) for k in later):
+            out.add(index)
+    return out
+
+
+def _opposes(later: Unit, unit: Unit) -> bool:
+    """That something is mended now does not refute what was wrong with it; a question refutes nothing."""
+    if later.turn is unit.turn or _close(unit.words, later.words) < OPPOSED:
+        return False
+    return not _MENDED.search(later.text) and "noise question" not in later.cues
+
+
+def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
+    """By the id of an assistant's turn, the key words of the correction by which the user answered it."""
+    out: dict[int, frozenset[str]] = {}
+    for part, following in zip(parts, parts[1:], strict=False):
+        said = [t.text for t in following.user if len(t.text) <= PASTE_CHARS and _CORRECTS.search(t.text)]
+        replies = [t for t in following.rest if t.kind is TurnKind.ASSISTANT]
+        if said and replies and cues.AGREEMENT.search(replies[0].text[:80]):
+            words = frozenset(keywords(" ".join(said)))
+            out |= {id(t): words for t in part.rest if t.kind is TurnKind.ASSISTANT}
+    return out
+
+
+def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
+    """Indexes of the units that should not be kept."""
+    answers = corrections(parts)
+    corrected = {i for i, u in enumerate(units) if _close(u.words, answers.get(id(u.turn), frozenset())) >= CORRECTED}
+    return corrected | opposed(units)
+
+
+_I = re.IGNORECASE
+MAX_CHARS = 560
+# A cure is looked for in so many sentences after its cause.
+REACH = 3
+MOST_LISTED = 2
+# So many words of a cause a cure that is told apart from it must name.
+SHARED = 2
+
+_LABEL = later(
+    r"^(?:(?:so |and )?(?:the |found the |found it: ?the )?(?:actual |real |true |underlying )?(?:root cause|"
+    r"culprit)\b.{0,30}?(?:[:：—–-]|\bis\b|\bwas\b)|"
+    r"(?:cause|problem|issue|reason|diagnosis|why it (?:failed|broke|happened)|(?:key|important|main) (?:finding|insight))"
+    r"\s*[:：—–]|(?:the )?(?:cause|reason) (?:is|was)\b|"
+    r"(?:the )?(?:(?:actual|real|underlying) )?(?:issue|problem|bug|error|failure|fault|crash) (?:is|was) (?:that|"
+    r"caused|due|in)\b|"
+    r"(?:die )?(?:grund)?ursache\b.{0,20}?(?:[:—–]|\bist\b|\bwar\b)|(?:la )?cause(?: racine)?\b.{0,20}?(?::|\best\b|"
+    r"\bétait\b)|(?:la )?causa(?: raíz| raiz)?\b.{0,20}?(?::|\bes\b|\bera\b|\bé\b)|"
+    r"(?:корневая )?причина\b.{0,20}?(?:[:—–]|\bв том\b|\bбыла\b)|根(?:本原)?因(?:是|在于|[:：])|(?:问题|失败|"
+    r"报错)?(?:的)?原因(?:是|在于|[:：])|问题(?:出)?(?:在于|是因为)|原因は|"
+    r"問題は.{2,60}(?:こと|ため)|원인은|문제는 .{2,60}(?:때문|것)|"
+    r"(?:el|o) problema (?:es|era|é) (?:que|el|la|o|a)\b|(?:le|das) (?:problème|problem) (?:est|était|ist|war)\b|"
+    r"(?:проблема|дело) (?:был[ао] )?в том)",
+    _I,
+)
+_ROOT = re.compile(
+    r"\broot cause\b|\bculprit\b|\bgrundursache\b|\bcause racine\b|\bcausa ra[ií]z\b|\bкорневая причина\b|根(?:本原)?因|"
+    r"根本原因|근본 ?원인",
+    _I,
+)
+_TROUBLE = (
+    r"slow\w*|grew|gr[oe]w\w*|fail\w*|crash\w*|break\w*|broke\w*|hang\w*|hung|error\w*|wrong|off by|missing|lost|"
+    r"leak\w*|timed? ?out|"
+    r"timeouts?|empty|duplicat\w*|stale|reject\w*|refus\w*|"
+    r"ignor\w*|corrupt\w*|flak\w*|not (?:work\w*|found|load\w*|start\w*|show\w*|fire\w*|sent|run\w*)|n't (?:work|load|"
+    r"start|show|fire|run|match|find|connect|appear|update)\w*|"
+    r"\b[45]\d\d\b|denied|blocked|unreachable|drift\w*|overflow\w*|logged out|undefined|null|race|deadlock\w*|"
+    r"too (?:long|big|large|many)|"
+    r"langsam|schlug|schlägt|fehl\w*|hängt|stürzt|lent\w*|échou\w*|plant\w*|bloqu\w*|lent[oa]|falla\w*|falló|falha\w*|"
+    r"falhou|travav?a|медленн\w*|пада\w*|упал\w*|ошибк\w*|завис\w*"
+)
+_BECAUSE = later(
+    rf"\b(?:{_TROUBLE})\b[^.!?]{{0,160}}?(?:\b(?:because|since|due to)\b|\b(?:weil|wegen|da)\b|\b(?:parce qu\w*|car|"
+    rf"à cause)\b|\b(?:porque|ya que|debido a|devido a|pois)\b|"
+    r"(?:потому что|так как|из-за))|\b(?:was|were|is) caused by\b|"
+    r"(?:慢|失败|报错|崩溃|卡住|出错|丢失|不生效|超时)[^。]{0,60}(?:因为|由于)|(?:因为|由于)[^。]{2,80}(?:导致|"
+    r"所以)[^。]{0,40}(?:慢|失败|报错|崩溃|卡|错|丢|超时|不)|"
+    r"(?:遅い|失敗|エラー|落ち)[^。]{0,60}(?:ため|から|原因)|(?:ため|ので)[^。]{0,40}(?:失敗|エラー|遅|落ち)|(?:느린|"
+    r"실패|오류|에러)[^.]{0,60}(?:때문|원인)|때문에[^.]{0,40}(?:실패|느리|오류|에러)",
+    _I,
+)
+_CURE = later(
+    r"\b(?:fix(?:es|ed)?(?: (?:it|this|that|the|by|with|in)|\s*[:：—–])|(?:the |that'?s the )?fix (?:is|was)\b|"
+    r"solv(?:es|ed) (?:it|this|the)|resolv(?:es|ed) (?:it|this|the|by)|(?:solution|workaround|cure|remedy)\s*(?:[:：—–]|"
+    r"is\b|was\b)|"
+    r"(?:it|this|that|which) now \w+|now (?:gets?|takes?|has|is|goes|uses?|reads?|sums?|passes|waits|returns|closes|"
+    r"sends|checks|retries|sorts|"
+    r"writes|keeps|runs|sets|caches|loads|rounds|builds|works)\b|"
+    r"(?:\w+ ){1,3}now (?:only )?[a-z]+s\b|"
+    r"I(?:'ve| have)? (?:changed|replaced|switched|added|set|moved|pinned|raised|removed|wrapped|increased|rewrote|"
+    r"disabled|enabled|"
+    r"made|patched|upgraded|downgraded|renamed|excluded)\b|"
+    r"\w+ing (?:\S+ ){0,8}?(?:fixes|fixed|solves|solved|resolves|brings|brought|cuts|cut|helps|helped|avoids|cures|"
+    r"makes it)\b|(?:brings|brought|cuts?|drops?|dropped) (?:it|this|the \w+)(?: \w+)? (?:down )?(?:from|to)\b|"
+    r"works? (?:after|once)\b|with \S+ (?:it|they|"
+    r"everything) (?:works|passes|runs)|went (?:down )?from|"
+    r"behebt|behoben|gelöst|lösung|hilft|jetzt \w+t\b|corrige|corrigé|résout|résolu|règle le|solution|maintenant \w+|"
+    r"soluciona|solucionado|corregido|arregla\w*|se arregló|lo resuelve|ahora \w+|"
+    r"corrigido|resolve(?:u)?|agora \w+|исправл\w*|исправил\w*|решает|решено|помогает|помогло|теперь \w+)\b|修复|修好|"
+    r"解决|改为|改成|换成|改用后|加上.{0,20}后|現在は|修正|直り|直った|解決|수정|해결|고쳤",
+    _I,
+)
+_DEAD = later(
+    r"\b(?:can(?:not|'t) be used|can(?:not|'t) use|does(?: not|n'?t) (?:work|support)|did(?: not|n'?t) work|won'?t work|"
+    r"is(?: not|n'?t) (?:possible|supported|compatible|usable)|not an option|"
+    r"dead end|ruled out|incompatible|impossible|funktioniert (?:hier )?nicht|geht (?:hier )?nicht|"
+    r"unterstützt .{0,30}nicht|ne (?:marche|fonctionne|supporte|convient) pas|impossible|"
+    r"no (?:funciona|sirve|soporta|se puede usar)|não (?:funciona|suporta|dá para usar|serve)|не (?:работает|подходит|"
+    r"поддерживает|годится))\b|行不通|用不了|不能用|无法使用|不支持|不可行|"
+    r"使えない|使えません|動きません|対応していない|サポートしていない|쓸 수 없|사용할 수 없|지원하지 않|안 됩니다",
+    _I,
+)
+_WHY = later(
+    r"[:：—–] ?\S|\b(?:because|since|as it|as they|due to|weil|denn|da (?:es|sie|das)|parce qu\w*|car|porque|ya que|"
+    r"pois|потому что|так как|из-за)\b|因为|由于|ため|ので|から|때문",
+    _I,
+)
+_BACK = later(
+    r"\b(?:revert(?:ed)?|went back|going back|rolled back|backed out|undid|switched back|abandon(?:ed)?|gave up|dropped|"
+    r"stay(?:ed|ing)? (?:on|with)|kept|instead|zurück(?:gesetzt|gerollt|genommen|gestellt)?|"
+    r"bin wieder|revenu|annulé|volví|revertí|he vuelto|voltei|reverti|откатил\w*|вернул\w*)\b|回退|回滚|撤回|退回|改回|"
+    r"換回|戻し|되돌",
+    _I,
+)
+_UNSURE = later(
+    r"\b(?:might|may (?:be|have|need)|maybe|perhaps|probably|likely|possibly|could be|could have|seems?|appears?|"
+    r"i (?:think|suspect|believe|guess|assume)|hypothesis|theory|presumably|"
+    r"let me|let's|i'll|i will|i'm going to|should (?:now )?(?:fix|work|help)|would (?:fix|be)|if (?:the|this|that|it)|"
+    r"vielleicht|wahrscheinlich|vermutlich|könnte|ich werde|"
+    r"peut-être|probablement|sans doute|je vais|quizás|tal vez|probablemente|puede que|voy a|talvez|provavelmente|vou|"
+    r"возможно|вероятно|наверное|кажется|сейчас я|давай)\b|"
+    r"可能|也许|大概|应该是|似乎|让我|我来|我先|接下来|かもしれ|おそらく|たぶん|아마|것 같|[?？]\s*$",
+    _I,
+)
+_SPECIFIC = later(
+    r"`[^`]+`|\d|[\w-]{1,60}[/_.]\w|\b[a-z]{1,40}[A-Z]\w*|\b[A-Z]{2,}\b|(?<!^)(?<![.!?] )\b[A-Z]\w+|"
+    r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w{1,40}-\w{1,40}\b"
+)
+_TAKES_BACK = later(
+    r"\b(?:(?:that|this|it|my(?: \w+){1,3}|the (?:earlier|previous|first)(?: \w+){1,2}) (?:was|is|were|"
+    r"turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
+    r"i was (?:wrong|mistaken)|i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
+    r"n't) .{0,60}(?:after all|the (?:root )?cause)|"
+    r"not the (?:real |actual )?(?:root )?cause|red herring|das war falsch|ich lag falsch|doch nicht|"
+    r"je me suis trompée?|c'était (?:faux|une erreur)|finalement ce n'est pas|"
+    r"me equivoqué|estaba equivocad[oa]|era incorrecto|al final no|eu estava errad[oa]|estava errado|me enganei|"
+    r"я ошиб(?:ся|лась)|это было неверно|оказалось,? что (?:это )?не)\b|"
+    r"(?:之前|刚才)?(?:我)?(?:判断|说|搞|弄|分析)?错了|之前的(?:判断|分析|结论)(?:是错|有误|不对)|并不是(?:根因|原因)|"
+    r"間違って(?:い|ました)|誤りでした|잘못 (?:봤|짚|판단)|틀렸",
+    _I,
+)
+_ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
+
+
+# A slip of the assistant's own, mended at once, and what a tool formats: nobody needs to know it later.
+_SLIP = later(
+    r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
+    r"typed|did)\b|"
+    r"\bmy (?:previous|last|own|earlier) \w+|\b(?:typos?|semicolons?|unused|prettier|formatting|snapshot|lint\w*|indentation|"
+    r"not unique|new commits|import statement|missing import)\b|"
+    r"\b(?:ich (?:hatte|habe)|j'avais|je n'ai pas|yo había|eu tinha|я (?:забыл|опечатал))|我(?:忘|写错|漏)",
+    _I,
+)
+_LEAD_IN = later(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
+# The assistant speaks to the user about what is to be done.
+_ORDERS = later(
+    r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
+    r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
+    _I,
+)
+
+
+_LEANS = later(
+    r"^(?:(?:this|that|it|these|those|they|both|step \d|i (?:see|understand|can))\b|(?:line|option|test|case) \d)|"
+    r"\b(?:you(?:'re| are) (?:seeing|getting|confirming)|as you (?:said|saw)|see above|above)\b|[:：]$",
+    _I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding in one memory: what, and how it was cured or why it can't be done. `indexes` are its sentences."""
+
+    text: str
+    kind: Kind
+    polarity: Polarity
+    indexes: tuple[int, ...]
+    complete: bool
+
+
+def is_echo(text: str) -> bool:
+    """Whether a text of the assistant only repeats an error or data, not words of its own."""
+    return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
+
+
+def takes_back(text: str) -> bool:
+    """Whether a sentence takes back what was said before."""
+    return bool(_TAKES_BACK.search(text))
+
+
+def is_unsure(text: str) -> bool:
+    """Whether a sentence guesses or only plans."""
+    return bool(_UNSURE.search(text))
+
+
+def is_root_cause(text: str) -> bool:
+    """Whether a sentence calls what it says the root cause outright; a bare "reason:" may speak of anything."""
+    return bool(_ROOT.search(text))
+
+
+def names_cause(text: str) -> bool:
+    """Whether a sentence says why something went wrong."""
+    return bool(_LABEL.match(text) or _BECAUSE.search(text))
+
+
+def cure_in(parts: Sequence[Statement], cause: str) -> str:
+    """The first sentence that says how a cause was cured, if it speaks of the same things; else empty."""
+    named = {word[:6] for word in keywords(cause)}
+    for part in parts:
+        shared = named & {word[:6] for word in keywords(part.text)}
+        if _CURE.search(part.text) and len(shared) >= SHARED and not is_unsure(part.text) and not part.text.endswith((":", "：")):
+            return worded(_LEAD_IN.sub("", part.text))
+    return ""
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a finding needs nobody to know what was on the screen, or which step was under way."""
+    return not _LEANS.search(text)
+
+
+def findings(parts: Sequence[Statement]) -> Iterator[Finding]:
+    """Root causes with their cures and dead ends with their reasons in one text of the assistant."""
+    used: set[int] = set()
+    for index, part in enumerate(parts):
+        if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
+            continue
+        found = _dead_end(parts, index) or _cause(parts, index) or _limit(parts[index], index)
+        if found is not None:
+            used |= set(found.indexes)
+            yield found
+
+
+def _dead_end(parts: Sequence[Statement], index: int) -> Finding | None:
+    text = parts[index].text
+    match = _DEAD.search(text)
+    if not match or size(text) < 6 or text.lower().startswith(("it ", "this ", "that ", "they ")):
+        return None
+    after = index + 1
+    back = after < len(parts) and bool(_BACK.search(parts[after].text))
+    if not (_WHY.search(text[match.start() :]) or _BECAUSE.search(text)) or not (back or _BACK.search(text)):
+        return None
+    indexes = (index, after) if back else (index,)
+    return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
+
+
+# What a named thing can't do, said of another named thing.
+_LIMIT = later(
+    r"\b(?:does(?: not|n'?t)|do(?: not|n'?t)) (?:support|accept|allow|expose|honou?r|respect|work (?:with|without|in|on))\b|"
+    r"\b(?:is|are)(?: not|n'?t) (?:supported|compatible|available|allowed)\b|\bcan(?:not|'t) be used\b|"
+    r"\bonly (?:supports?|accepts?|works? "
+    r"(?:with|on|in)|allows?)\b|\bunterstützt .{0,30}nicht\b|\bne (?:supporte|prend) pas\b|\bno (?:soporta|admite|"
+    r"acepta)\b|\bnão suporta\b|"
+    r"не (?:поддерживает|принимает|умеет)\b|不(?:支持|接受|允许)|无法使用|只支持|"
+    r"(?:対応|サポート)していな|使えません|지원하지 않|지원되지 않",
+    _I,
+)
+
+
+def _limit(part: Statement, index: int) -> Finding | None:
+    match = _LIMIT.search(part.text)
+    if not match or part.bullet or _SLIP.search(part.text) or _ORDERS.match(part.text) or not stands_alone(part.text):
+        return None
+    if not (_SPECIFIC.search(part.text[: match.start()]) and _SPECIFIC.search(part.text[match.end() :])):
+        return None
+    return Finding(_joined([part], [0]), Kind.FACT, Polarity.KNOW, (index,), complete=True)
+
+
+def _cause(parts: Sequence[Statement], index: int) -> Finding | None:
+    text = parts[index].text
+    if not names_cause(text) or _ORDERS.match(text) or _SLIP.search(text):
+        return None
+    indexes = [index]
+    cured = bool(_CURE.search(_after_cause(text)))
+    for number in range(index + 1, min(len(parts), index + 1 + REACH)):
+        if cured or is_unsure(parts[number].text):
+            break
+        indexes.append(number)
+        cured = bool(_CURE.search(parts[number].text))
+    if not cured:
+        indexes = [index]
+    whole = _joined(parts, indexes)
+    if not _SPECIFIC.search(whole):
+        return None
+    return Finding(whole, Kind.FIX, Polarity.KNOW, tuple(indexes), complete=cured)
+
+
+def _after_cause(text: str) -> str:
+    """What follows the first clause: the cure stands there, if it stands in the same sentence."""
+    return text[len(text) // 3 :]
+
+
+def _joined(parts: Sequence[Statement], indexes: Sequence[int]) -> str:
+    texts = [worded(_LEAD_IN.sub("", parts[number].text)) for number in indexes]
+    after = indexes[-1] + 1
+    if parts[indexes[-1]].text.endswith((":", "：")):  # what follows is a list
+        listed = [part.text.rstrip(".:。;；：") for part in parts[after : after + MOST_LISTED] if part.bullet]
+        texts[-1:] = [f"{texts[-1].rstrip('.。')}: {'; '.join(listed)}."] if listed else []
+    return shorten(" ".join(texts), MAX_CHARS)

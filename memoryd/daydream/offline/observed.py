@@ -1,0 +1,374 @@
+"""What the commands of a session show by themselves: how things are run here, and what this machine lacks. Pure functions.
+
+Certain by structure, in any language: only the assistant's own commands and whether they failed are used. Of what a command
+puts out nothing is taken over but the name that the assistant had typed and the port of a server it had started.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.types import Kind, Polarity, Turn, TurnKind
+from memoryd.daydream.secret_rules import MARK
+from memoryd.patterns import later
+from memoryd.text import shorten
+
+_SHELLS = frozenset({"Bash", "PowerShell"})
+_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_LONGEST_COMMAND = 2_000
+_LONGEST_SHOWN = 140
+_CUT = "[…]"
+# So often a way of calling must have worked before it counts as the way it is done here.
+OFTEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A command line, the simple commands in it, what it put out, and whether it failed."""
+
+    line: str
+    parts: tuple[tuple[str, ...], ...]
+    output: str
+    failed: bool
+    turn: Turn
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A statement, its kind, and the turn of the command that shows it."""
+
+    text: str
+    kind: Kind
+    turn: Turn
+    polarity: Polarity = Polarity.KNOW
+    reason: str = "shown by a command"
+
+
+def observations(turns: Sequence[Turn]) -> list[Observation]:
+    """What the commands in these turns show, each once, in the order of the commands."""
+    runs = list(_runs(turns))
+    edits = [n for n, turn in enumerate(turns) if turn.kind is TurnKind.TOOL_USE and turn.tool in _EDITS]
+    found = [*_missing(runs), *_works_instead(runs, edits), *_ways(runs), *_remotes(runs), *_commits(runs)]
+    once = {one.text: one for one in sorted(found, key=lambda one: one.turn.line)}
+    return [one for one in once.values() if MARK not in one.text and _CUT not in one.text]
+
+
+def _runs(turns: Sequence[Turn]) -> Iterator[Run]:
+    """Commands with their results, which come back in the order of the calls."""
+    waiting: deque[tuple[int, Turn]] = deque()
+    for number, turn in enumerate(turns):
+        if turn.sidechain or turn.tool not in _SHELLS:
+            continue
+        if turn.kind is TurnKind.TOOL_USE:
+            waiting.append((number, turn))
+        elif turn.kind is TurnKind.TOOL_RESULT and waiting:
+            place, use = waiting.popleft()
+            parts = tuple(_simple_commands(use.detail[:_LONGEST_COMMAND]))
+            failed = turn.error or bool(_FAILED.search(turn.text) or _ENVIRONMENTAL.search(turn.text))
+            yield Run(use.detail, parts, turn.text, failed, use, place)
+
+
+_FAILED = later(
+    r"^(?:Exit code [1-9]|Error: Exit code|Command timed out)|command not found|is not recognized as|"
+    r"Traceback \(most recent",
+    re.M,
+)
+_NOISE = later(r"^(?:\d?>.*|\d?>&\d|<.*|2>&1|>&2)$")
+
+
+def _simple_commands(line: str) -> Iterator[tuple[str, ...]]:
+    """The simple commands of a line, each as its words. A line whose quotes don't match gives none; a heredoc ends it."""
+    lexer = shlex.shlex(line.split("<<", 1)[0].replace("\n", " ; "), posix=True, punctuation_chars=";&|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    words: list[str] = []
+    try:
+        for token in lexer:
+            if set(token) <= set(";&|"):
+                if words:
+                    yield tuple(words)
+                words = []
+            elif not _NOISE.match(token):
+                words.append(token)
+    except ValueError:
+        return
+    if words:
+        yield tuple(words)
+
+
+_ASSIGNS = later(r"^[A-Za-z_]\w*=")
+_PREFIXES = frozenset({"time", "nohup", "command", "exec", "env", "sudo"})
+
+
+def _head(words: Sequence[str]) -> int:
+    """Where the program's name stands, after assignments and prefixes."""
+    index = 0
+    while index < len(words) - 1:
+        if _ASSIGNS.match(words[index]) or words[index] in _PREFIXES:
+            index += 1
+        elif words[index] == "timeout":
+            index += 2
+        else:
+            break
+    return min(index, len(words) - 1)
+
+
+def _program(words: Sequence[str]) -> str:
+    return words[_head(words)].replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _shown(words: Sequence[str]) -> str:
+    """The command as it is shown: without a limit of time, and no longer than a line."""
+    kept = list(words)
+    if "timeout" in kept[: _head(words)]:
+        at = kept.index("timeout")
+        del kept[at : at + 2]
+    while kept and kept[0] in ("time", "nohup", "command", "exec"):
+        kept.pop(0)
+    return shorten(" ".join(word if re.fullmatch(r"[\w@%+=:,./~-]+", word) else _quoted(word) for word in kept), _LONGEST_SHOWN)
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if '"' not in word and "`" not in word else shlex.quote(word)
+
+
+# What a machine lacks
+
+_NOT_FOUND = later(
+    r"(?:^|[\s:])(?:(?P<a>[\w.+-]{1,40}): (?:command )?not found(?!: \w)|command not found: (?P<b>[\w.+-]{1,40})|"
+    r"'(?P<c>[\w.+-]{1,40})' is not recognized as|[Tt]he term '(?P<d>[\w.+-]{1,40})' is not recognized)",
+    re.M,
+)
+_RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", "mise", "hatch", "pdm", "rye", "docker"})
+
+
+def _missing(runs: Sequence[Run]) -> Iterator[Observation]:
+    """Programs that the shell did not find, with what works in their place; not those that were found later on."""
+    seen: set[str] = set()
+    for index, run in enumerate(runs):
+        called = {_program(words) for words in run.parts}
+        for match in _NOT_FOUND.finditer(run.output):
+            name = next(value for value in match.groups() if value)
+            if name not in called or name in seen:
+                continue
+            seen.add(name)
+            after = [words for later_run in runs[index + 1 :] if not later_run.failed for words in later_run.parts]
+            if any(_program(words) == name and words[_head(words)] == name for words in after):
+                continue
+            instead = next((shown for words in after if (shown := _instead(name, words))), "")
+            lacks = f"`{name}` is not on the PATH of this machine (command not found)"
+            yield Observation(f"{lacks}; `{instead}` works." if instead else f"{lacks}.", Kind.ENVIRONMENT, run.turn)
+
+
+def _instead(name: str, words: Sequence[str]) -> str:
+    """How a command calls the missing program after all: by its path, by another version, by a runner. Empty if it does not."""
+    at = _head(words)
+    head = words[at]
+    base = head.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
+    if base == name or re.fullmatch(rf"{re.escape(name)}\d[\d.]*", base):
+        return head
+    if base in _RUNNERS and name in words[at + 1 : at + 4]:
+        return " ".join(words[at : words.index(name, at) + 1])
+    if re.fullmatch(r"py(?:thon)?\d?[\d.]*", base) and list(words[at + 1 : at + 3]) == ["-m", name]:
+        return " ".join(words[at : at + 3])
+    return ""
+
+
+# What failed, and the same otherwise that worked
+
+_ENVIRONMENTAL = later(
+    r"[^\n]{0,60}(?:command not found|No module named|ModuleNotFoundError|ECONNREFUSED|[Cc]onnection refused|"
+    r"[Pp]ermission denied|EACCES|[Uu]n(?:known|recognized|supported|expected) (?:flag|option|argument|command)|"
+    r"EADDRINUSE|[Aa]ddress already in use|not authenticated|[Uu]nauthorized|requires|not supported|"
+    r"externally-managed-environment|UnicodeEncodeError|UnicodeDecodeError|SyntaxError|minversion)[^\n]{0,100}"
+)
+_READS = frozenset(
+    "ls cat grep rg find sed awk head tail echo cd wc git pwd which test tree sort uniq cut cp mv rm mkdir chmod touch kill "
+    "pkill sleep for while if do done then fi read ps export source set true false".split()
+)
+ALIKE = 0.5
+
+
+def _works_instead(runs: Sequence[Run], edits: Sequence[int]) -> Iterator[Observation]:
+    """A call that failed for want of something around it, and the next like it that worked with nothing changed in between."""
+    for index, run in enumerate(runs):
+        if not run.failed or not (cause := _ENVIRONMENTAL.search(run.output)) or "not found" in cause.group():
+            continue
+        for other in runs[index + 1 : index + 9]:
+            if other.failed or any(run.place < edit < other.place for edit in edits):
+                continue
+            pair = _changed_call(run, other)
+            if pair:
+                failed, worked = pair
+                yield Observation(f"`{failed}` fails here; `{worked}` works.", Kind.ENVIRONMENT, other.turn)
+                break
+
+
+def _changed_call(run: Run, other: Run) -> tuple[str, str] | None:
+    for failed in run.parts:
+        for worked in other.parts:
+            if {_program(failed), _program(worked)} & _READS or failed == worked:
+                continue
+            mine, its = set(failed), set(worked)
+            shared = {word for word in mine & its if not word.startswith("-") and word not in (_program(failed), "-m")}
+            if not shared or len(mine & its) < ALIKE * min(len(mine), len(its)):
+                continue
+            new = its - mine
+            by_hand = any(_ASSIGNS.match(word) or word.startswith("-") for word in new)
+            if by_hand or _program(failed) != _program(worked):
+                if "-c" in its | mine or "-e" in its | mine:
+                    return None
+                return _shown(failed), _shown(worked)
+    return None
+
+
+# How things are run
+
+_WAYS: Sequence[tuple[str, re.Pattern[str]]] = (
+    (
+        "The tests run with",
+        later(r"\b(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox)\b|\btest(?:s|:[\w:-]+)?\b"),
+    ),
+    (
+        "The linter runs with",
+        later(r"\b(?:lint(?::[\w:-]+)?|clippy|ruff|eslint|golangci-lint|biome|mypy|typecheck|type-check)\b"),
+    ),
+    ("It is built with", later(r"\bbuild(?::[\w:-]+)?\b|\bxcodebuild\b|\bcmake\b")),
+    ("It is started with", later(r"\b(?:dev|start|serve|runserver|uvicorn|gunicorn|streamlit|flask run)\b")),
+    ("It is deployed with", later(r"\bdeploy(?::[\w:-]+)?\b|\brsync\b|\bvercel\b|\bfly(?:ctl)?\b|\bwrangler\b")),
+)
+# A tool's own plain call tells nothing that the assistant would not try first.
+_PLAIN = later(
+    r"^(?:npm (?:run )?(?:test|build|lint|dev|start)|yarn \w+|pnpm (?:run )?\w+|go (?:test|build|vet)(?: -v)? \./\.\.\.|"
+    r"go test(?: -\w+)* \./\S+|cargo (?:test|build|clippy|check|run)(?: --release)?|"
+    r"(?:python3? -m )?pytest(?: -\w+)*(?: tests?/?)?|make(?: \w+)?|"
+    r"go build(?: \.)?|npx (?:tsc|eslint|jest|vitest)(?: [\w.-]+)*)$"
+)
+_ONE_FILE = re.compile(r"fix\b|\w\.(?:py|[jt]sx?|rb|php|go|rs|java|sh)(?:::|$)|::|^-[kt]$|^-run$")
+_BY_RUNNER = frozenset(
+    "make mise just task npm pnpm yarn bun uv poetry docker docker-compose tox nox gradle gradlew mvn mvnw conda hatch pdm nx "
+    "turbo bazel dotnet cargo go pytest".split()
+)
+# The project's own way by its form: once is enough.
+_OWN_WAY = later(
+    r"^(?:[A-Z_]+=\S+ )*(?:mise|just|task|uv|poetry|pdm|hatch|tox|nox|nx|turbo|docker compose|docker-compose|conda)\b|"
+    r"^\w+ (?:run )?[\w-]+:[\w:-]+|--(?:filter|prefix|workspace|project|features)\b|^[A-Z_]{3,}=\S+ \w+"
+)
+_PYTHON = re.compile(r"(?:[\w.~:/\\-]{0,120}[/\\])?py(?:thon)?[\d.]*(?:\.exe)?")
+_URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
+
+
+def _ways(runs: Sequence[Run]) -> Iterator[Observation]:
+    yield from _interpreters(runs)
+    for told, pattern in _WAYS:
+        calls: Counter[tuple[str, ...]] = Counter()
+        last: dict[tuple[str, ...], Run] = {}
+        for run in runs:
+            for words in run.parts if not run.failed else ():
+                named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
+                call = words[_head(words) :][:6]
+                if named and pattern.search(" ".join(call)):
+                    calls[words] += 1
+                    last[words] = run
+        fit = [words for words in calls if not _PLAIN.match(_shown(words)) and len(_shown(words)) <= 90]
+        fit = [words for words in fit if not any(_ONE_FILE.search(word) for word in words[1:])]
+        often = [words for words in fit if calls[words] >= OFTEN or _OWN_WAY.match(_shown(words))]
+        if often:
+            words = max(often, key=lambda words: calls[words])
+            port = _URL.search(last[words].output)
+            where = f" and answers on port {port['port']}" if port and told == "It is started with" else ""
+            yield Observation(f"{told} `{_shown(words)}`{where}.", Kind.ENVIRONMENT, last[words].turn)
+
+
+def _interpreters(runs: Sequence[Run]) -> Iterator[Observation]:
+    """The Python of the project, where it is called by a path or through a manager, time and again."""
+    calls: Counter[str] = Counter()
+    last: dict[str, Run] = {}
+    for run in runs:
+        for words in run.parts if not run.failed else ():
+            head = words[_head(words)]
+            if "/" in head.replace("\\", "/") and _PYTHON.fullmatch(head):
+                calls[head] += 1
+                last[head] = run
+            elif len(words) > 1 and words[0] == "conda" and words[1] == "activate" and len(words) == 3:
+                calls[f"conda activate {words[2]}"] += 1
+                last[f"conda activate {words[2]}"] = run
+            elif words[:3] == ("conda", "run", "-n") and len(words) > 4:
+                calls[f"conda run -n {words[3]}"] += 1
+                last[f"conda run -n {words[3]}"] = run
+    for call, count in calls.most_common(1):
+        if count >= OFTEN:
+            text = f"Python is run here by `{call}`, not by the `python` of the PATH."
+            yield Observation(text, Kind.ENVIRONMENT, last[call].turn)
+
+
+# Other machines
+
+_HOST = re.compile(r"(?:[\w.-]{1,40}@)?[\w-]{1,60}(?:\.[\w-]{1,60}){0,6}")
+_TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
+
+
+def _remotes(runs: Sequence[Run]) -> Iterator[Observation]:
+    """Servers and containers that commands reached."""
+    containers: Counter[str] = Counter()
+    last: dict[str, Run] = {}
+    for run in runs:
+        for words in run.parts if not run.failed else ():
+            program = _program(words)
+            if program == "ssh" and (host := _ssh_host(words)):
+                yield Observation(f"The server is reached by `ssh {host}`.", Kind.ENVIRONMENT, run.turn)
+            elif program in ("scp", "rsync") and (match := _TARGET.fullmatch(words[-1])):
+                yield Observation(f"Files go to the server by `{program} … {match.group()}`.", Kind.ENVIRONMENT, run.turn)
+            elif words[:2] == ("docker", "exec"):
+                rest = [word for word in words[2:] if not word.startswith("-")]
+                if len(rest) > 1:
+                    containers[rest[0]] += 1
+                    last[rest[0]] = run
+    for name, count in containers.items():
+        if count >= OFTEN:
+            text = f"What runs in the container `{name}` is reached by `docker exec {name} …`."
+            yield Observation(text, Kind.ENVIRONMENT, last[name].turn)
+
+
+def _ssh_host(words: Sequence[str]) -> str:
+    rest = list(words[_head(words) + 1 :])
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] in ("-i", "-p", "-o", "-l", "-F", "-J") else 1]
+    return rest[0] if rest and _HOST.fullmatch(rest[0]) else ""
+
+
+# Commits that say why
+
+_MESSAGE = re.compile(r"<<-?\s*['\"]?EOF['\"]?\n(?P<heredoc>.{10,1800}?)\n\s*EOF|-m\s+\"(?P<plain>[^\"$`]{10,1500})\"", re.S)
+_WHY = later(
+    r"\b(?:because|since|so that|otherwise|instead of|rather than|to avoid|to prevent|prevents?|caus(?:ed|es|ing)|due to|"
+    r"fail(?:s|ed|ing)?|crash\w*|broke\w*|which (?:made|meant|led)|no longer|must|previously|without|only|ensures?)\b|"
+    r"因为|导致|避免|而不是|防止|потому что|чтобы|"
+    r"вместо|ため|때문",
+    re.I,
+)
+_TRAILER = later(r"^(?:[A-Z][\w-]+-[Bb]y|Generated|🤖|Entire-|Closes|Refs|Fixes #)", re.M)
+_TYPE = re.compile(r"^(?P<type>[a-z]{2,10})(?:\([^)\n]{1,60}\))?!?:\s+")
+
+
+def _commits(runs: Sequence[Run]) -> Iterator[Observation]:
+    """The subject and first paragraph of commits that say why something was done."""
+    for run in runs:
+        if run.failed or "git commit" not in run.line or not (match := _MESSAGE.search(run.line)):
+            continue
+        message = match["heredoc"] or match["plain"]
+        subject, _, body = message.strip().partition("\n")
+        first = " ".join(body.strip().split("\n\n", 1)[0].split())
+        if not first or _TRAILER.match(first) or first.startswith(("-", "*", "•")) or not _WHY.search(first) or len(first) > 420:
+            continue
+        kind = _TYPE.match(subject)
+        name = _TYPE.sub("", subject).strip().rstrip(".")
+        fixes = (kind and kind["type"] == "fix") or name.lower().startswith("fix")
+        text = f"{name[:1].upper()}{name[1:]}: {first}"
+        text = text if text.endswith((".", "。", "!", ")")) else f"{text}."
+        yield Observation(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit")

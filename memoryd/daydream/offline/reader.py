@@ -1,0 +1,339 @@
+"""The reader that needs no model: acts of memory become active, what else looks promising is proposed."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from memoryd.core.errors import EmbeddingError
+from memoryd.core.protocols import Embedder, FloatArray
+from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Turn, TurnKind
+from memoryd.daydream.offline.acts import Act, acts_of
+from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, proposal
+from memoryd.daydream.offline.findings import (
+    cure_in,
+    findings,
+    is_echo,
+    is_root_cause,
+    names_cause,
+    refuted,
+    stands_alone,
+    takes_back,
+)
+from memoryd.daydream.offline.observed import observations
+from memoryd.daydream.offline.sentences import Episode, Statement, episodes, statements, without_quoted
+from memoryd.daydream.offline.unfit import unfit
+from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, Unit, Weights, agent_units, is_choice, is_talk, user_units
+from memoryd.daydream.secret_rules import MARK
+from memoryd.text import keywords
+
+# What was looked at and left out: counts of all by reason, and the texts of those that came nearest.
+
+MOST = 60
+_CHARS = 600
+
+
+class Skipped:
+    """Collects the units that are left out of one passage. Memory is bounded however many there are."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._nearest: list[tuple[float, int, Unit, str]] = []
+        self._number = 0
+
+    def add(self, unit: Unit, reason: str, score: float = -math.inf) -> None:
+        """Note why a unit is left out; of those without a score the earlier ones count as nearer."""
+        self._counts[reason] += 1
+        self._number += 1
+        entry = (score, -self._number, unit, reason)
+        (heapq.heappush if len(self._nearest) < MOST else heapq.heappushpop)(self._nearest, entry)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many were left out for each reason."""
+        return dict(self._counts)
+
+    def nearest(self) -> tuple[Refused, ...]:
+        """Up to 60, the nearest first."""
+        return tuple(_refused(unit, reason) for _, _, unit, reason in sorted(self._nearest, key=lambda e: e[:2], reverse=True))
+
+
+def _refused(unit: Unit, reason: str) -> Refused:
+    source = Source.USER if unit.by_user and not unit.pasted else Source.AGENT_STEP
+    return Refused(unit.text[:_CHARS], reason, source, unit.turn.line, unit.turn.at)
+
+
+# Which statements are proposed: the most promising, each thing once, and no more than a reader can judge.
+
+# A model that settles proposals reads eight per three prompts of the user; measured in docs/quality.md.
+PER_PROMPT, PER_THREE = 3, 8
+# Log odds below which nothing is proposed: on labelled logs it costs no recall, and leaves the room to later prompts.
+LEAST = -2.7
+# Two statements are the same when the key words of one lie in the other's by `WITHIN`, or their token F1 is `ALIKE`.
+WITHIN, ALIKE = 0.8, 0.5
+
+
+def room(proposed: int) -> int:
+    """How many statements may be proposed of the next prompt, when the session has proposed so many: three, three, two."""
+    return min(PER_PROMPT, PER_THREE - proposed % PER_THREE)
+
+
+def best(
+    scored: Iterable[tuple[float, Unit]], known: Sequence[frozenset[str]], most: int, skipped: Skipped
+) -> list[tuple[float, Unit]]:
+    """The best `most`, the best first. `known` are the key words of what the session gave before."""
+    out: list[tuple[float, Unit]] = []
+    words = list(known)
+    for score, unit in sorted(scored, key=lambda pair: -pair[0]):
+        if any(same(unit.words, other) for other in words):
+            skipped.add(unit, "repeated", score)
+        elif score < LEAST:
+            skipped.add(unit, "weak", score)
+        elif len(out) >= most:
+            skipped.add(unit, "enough of this prompt", score)
+        else:
+            out.append((score, unit))
+            words.append(unit.words)
+    return out
+
+
+def same(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Whether two sets of key words stand for the same statement."""
+    both = len(a & b)
+    return both > 0 and (both >= WITHIN * min(len(a), len(b)) or 2 * both >= ALIKE * (len(a) + len(b)))
+
+
+# A second opinion on acts of memory: how near a sentence's meaning is to what people say for good, by a small classifier.
+#
+# It can only refuse what the rules took: a sentence that reads like an order of the moment is proposed instead of kept.
+# Fitted by benchmarks/fit_acts.py on sentences written for this project; needs the bundled embedder.
+
+WEIGHTS = Path(__file__).with_name("acts.npy")
+# "shard3", "case12": which member of a series is named must not decide whether a sentence is a rule.
+_NUMBERED_NAME = re.compile(r"(?<![\w.-])([^\W\d_]{3,40})\d{1,6}(?![\w.-])")
+
+
+class Judge:
+    """Reads its weights at the first sentence. Raises EmbeddingError when the embedder can't work."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """The bar, the bias, and a weight for each dimension."""
+        return np.asarray(np.load(WEIGHTS, allow_pickle=False), dtype=np.float32)
+
+    def agrees(self, texts: Sequence[str]) -> list[bool]:
+        """For each sentence whether it may be an act of memory."""
+        if not texts:
+            return []
+        bar, bias, weights = self._weights[0], self._weights[1], self._weights[2:]
+        scores = self._embedder.embed([_NUMBERED_NAME.sub(r"\1", text) for text in texts]) @ weights + bias
+        return [bool(score >= bar) for score in scores]
+
+
+log = logging.getLogger(__name__)
+# How many findings of the assistant one prompt may leave active; the last ones are nearest to what was found to hold.
+MOST_FINDINGS = 2
+# So many letters decide whether two words are forms of one.
+STEM = 5
+
+
+class HeuristicExtractor:
+    """Reads what the user and the assistant say (protocols.Extractor). Deterministic, offline, without state.
+
+    Tool output is never read for statements, only for whether a step failed.
+    """
+
+    def __init__(self, weights: Weights = DEFAULT, judge: Judge | None = None) -> None:
+        self._weights = weights
+        self._judge = judge
+
+    @property
+    def name(self) -> str:
+        """The reader is called `offline`."""
+        return "offline"
+
+    def extract(self, passage: Passage) -> Extraction:
+        """Statements in the order of their evidence; an empty passage gives none.
+
+        A passage in which the user speaks often is judged as if each answer had been read when it ended, but for what
+        was refuted since: so a log gives the same at once as while its session goes on.
+        """
+        skipped = Skipped()
+        parts = episodes(passage.turns, passage.context)
+        units = [list(passage_units([part], skipped)) for part in parts]
+        flat = [unit for group in units for unit in group]
+        wrong = {id(flat[index]) for index in refuted(flat, parts)}
+        session = _Session(passage, self._judge)
+        for part, group in zip(parts, units, strict=True):
+            session.read_user(part)
+            session.read_assistant(part)
+            scored = [(self._weights.of(unit), unit) for unit in group if id(unit) not in wrong]
+            for unit in group:
+                if id(unit) in wrong:
+                    skipped.add(unit, "refuted")
+            session.propose(
+                (
+                    proposal(unit, score, self._weights)
+                    for score, unit in best(scored, session.words(), room(session.proposed), skipped)
+                )
+            )
+        return Extraction(session.statements(), MappingProxyType(skipped.counts), self.name, refused=skipped.nearest())
+
+
+class _Session:
+    """What a session has given so far, and what of that was taken back."""
+
+    def __init__(self, passage: Passage, judge: Judge | None) -> None:
+        self._judge = judge
+        self.proposed = len(passage.given)
+        self._given = passage.given
+        self._kept: list[Candidate] = []
+        self._taken_back: list[str] = []
+        self._words: dict[str, frozenset[str]] = {}
+        self._said_before = _acts([t for t in passage.context if t.kind is TurnKind.USER and not t.sidechain][-1:])
+
+    def words(self) -> list[frozenset[str]]:
+        """The key words of each statement."""
+        return [self._words_of(text) for text in (*self._given, *(one.content for one in self._kept))]
+
+    def _words_of(self, text: str) -> frozenset[str]:
+        if text not in self._words:
+            self._words[text] = frozenset(keywords(text))
+        return self._words[text]
+
+    def statements(self) -> tuple[Candidate, ...]:
+        """All that stands, in order, each once."""
+        found: dict[str, Candidate] = {}
+        for one in self._kept:
+            found.setdefault(one.content, one)
+        return tuple(found.values())
+
+    def propose(self, candidates: Iterable[Candidate]) -> None:
+        """Take proposals in."""
+        new = [one for one in candidates if one.source is Source.USER or not self._is_taken_back(one.content)]
+        self._kept += new
+        self.proposed += len(new)
+
+    def read_user(self, part: Episode) -> None:
+        """Take in what the user wants to hold from now on; a new wording of what they just said replaces it."""
+        acts = self._agreed(_acts(part.user, part.before))
+        self._kept += [of_choice(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
+        for act, turn in acts:
+            old = [said.text for said, _ in self._said_before if act.revises and _is_new_wording(act, said)]
+            known = {one.content for one in self._kept}
+            self._kept = [one for one in self._kept if one.content not in old]
+            self._kept.append(replace(of_act(act, turn), revises=tuple(text for text in old if text not in known)))
+        if part.user:
+            self._said_before = acts
+
+    def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
+        """Those that were said outright, and those that the judge takes for acts of memory too."""
+        doubtful = [act.text for act, _ in acts if not act.outright]
+        agreed = dict(zip(doubtful, self._verdicts(doubtful), strict=True))
+        return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
+
+    def _verdicts(self, texts: Sequence[str]) -> Sequence[bool]:
+        if self._judge is not None:
+            try:
+                return self._judge.agrees(texts)
+            except EmbeddingError as error:
+                log.warning("acts of memory are read by rules alone: %s", error)
+        return [True] * len(texts)
+
+    def read_assistant(self, part: Episode) -> None:
+        """Take in what the assistant found and what it took back."""
+        turns = [turn for turn in part.rest if turn.kind is not TurnKind.USER and not turn.sidechain]
+        found: list[Candidate] = []
+        for number, turn in enumerate(turns):
+            if turn.kind is not TurnKind.ASSISTANT or is_echo(turn.text):
+                continue
+            parts = statements(turn.text)
+            revised: list[str] = []
+            for text in (one.text for one in parts if takes_back(one.text)):
+                found = [one for one in found if not _is_wrong_cause(one.content, text)]
+                revised += self._take_back(text)
+            new = list(_found_to_hold(turn, parts, turns[:number], turns[number + 1 :]))
+            found = [one for one in found if not any(_stems(one.content) & _stems(other.content) for other in new)]
+            found += [replace(one, revises=tuple(revised)) for one in new]
+        self._kept += found[-MOST_FINDINGS:]
+        self._kept += [of_observation(one) for one in observations(turns)]
+
+    def _is_taken_back(self, claim: str) -> bool:
+        return any(_is_wrong_cause(claim, text) for text in self._taken_back)
+
+    def _take_back(self, text: str) -> list[str]:
+        """Drop the causes that a sentence of the assistant takes back; those that were written before, by their text."""
+        self._taken_back.append(text)
+        wrong = [one for one in self._kept if one.source is not Source.USER and _is_wrong_cause(one.content, text)]
+        self._kept = [one for one in self._kept if one not in wrong]
+        return [given for given in self._given if _is_wrong_cause(given, text)]
+
+
+def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
+    """The user's acts of memory in some turns. An answer to a question of the client, and pasted text, hold none."""
+    out: list[tuple[Act, Turn]] = []
+    for turn in turns:
+        if turn.via != "answer" and (len(turn.text) <= PASTE_CHARS or is_talk(turn.text)):
+            texts = [one.text for one in statements(without_quoted(turn.text)) if MARK not in one.text]
+            out += [(act, turn) for act in acts_of(texts, before.text if before else "")]
+    return out
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word[:STEM] for word in keywords(text))
+
+
+def _is_new_wording(act: Act, said: Act) -> bool:
+    """Whether a correction words a wish of the message before it in another way: the same subject, and not the opposite."""
+    return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(_stems(act.text) & _stems(said.text))
+
+
+def _is_wrong_cause(claim: str, taken_back: str) -> bool:
+    """Whether a claim names a cause that a later sentence takes back."""
+    return names_cause(claim) and bool(_stems(claim) & (_stems(taken_back) - _CAUSE_STEMS))
+
+
+_CAUSE_STEMS = frozenset({"root", "cause", "wrong", "real", "actua", "earli", "previ", "prob", "issue"})
+
+
+def _found_to_hold(turn: Turn, parts: Sequence[Statement], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
+    """The findings of a turn after which nothing failed: with their cure, or such that what was done next bore them out."""
+    tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
+    if not tools or (after and any(t.error for t in tools[-1:])):
+        return
+    final = not any(t.kind is TurnKind.ASSISTANT for t in after)
+    acted = any(t.kind is TurnKind.TOOL_USE for t in after)
+    last = next((t for t in reversed(after) if t.kind is TurnKind.ASSISTANT), None)
+    for one in findings(parts):
+        if MARK in one.text or not stands_alone(one.text):
+            continue
+        if one.complete or (final and is_root_cause(one.text)):
+            yield of_finding(one, turn)
+        elif acted and last is not None and names_cause(one.text):
+            cure = cure_in(statements(last.text), one.text)
+            if cure:
+                yield of_finding(replace(one, text=f"{one.text} {cure}"), turn)
+
+
+def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
+    """The units that may be proposed, in order; notes in `skipped` why others may not."""
+    for part in parts:
+        for unit in (*user_units(part), *agent_units(part)):
+            reason = unfit(unit)
+            if reason:
+                skipped.add(unit, reason)
+            else:
+                yield unit

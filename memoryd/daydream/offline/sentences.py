@@ -1,0 +1,197 @@
+"""From the text of a turn to statements: code and tables away, lists and sentences apart. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from memoryd.core.types import Turn, TurnKind
+from memoryd.text import CJK, one_line
+
+# A session cut at the times when the user speaks.
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What the user said at one time and all that followed until the next time.
+
+    `before` is the assistant's text that the user answers, if known; `first`: nothing came before.
+    `asked` is what the user said last before a passage that starts in the middle of an answer.
+    `interrupted`: the user broke off the assistant's work to say it.
+    """
+
+    user: tuple[Turn, ...]
+    rest: tuple[Turn, ...]
+    before: Turn | None = None
+    first: bool = False
+    asked: tuple[Turn, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line of the log that belongs to it, 0 if unknown."""
+        return max((turn.line for turn in (*self.user, *self.rest)), default=0)
+
+
+def _last_said(turns: Sequence[Turn]) -> Turn | None:
+    return next((t for t in reversed(turns) if t.kind is TurnKind.ASSISTANT and not t.sidechain), None)
+
+
+def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """Consecutive turns, a new group where the user speaks after somebody else did."""
+    group: list[Turn] = []
+    for turn in turns:
+        if turn.kind is TurnKind.USER and any(t.kind is not TurnKind.USER for t in group):
+            yield group
+            group = []
+        group.append(turn)
+    if group:
+        yield group
+
+
+def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episode]:
+    """The episodes of the main thread, in order. `context` only tells what the first one answers."""
+    out: list[Episode] = []
+    before = _last_said(context)
+    interrupted = bool(context) and context[-1].kind is TurnKind.INTERRUPT
+    asked = tuple(t for t in context if t.kind is TurnKind.USER and not t.sidechain)[-1:]
+    for group in _groups([t for t in turns if not t.sidechain]):
+        user = tuple(t for t in group if t.kind is TurnKind.USER)
+        rest = tuple(t for t in group if t.kind is not TurnKind.USER)
+        opening = not out
+        out.append(Episode(user, rest, before, opening and not context, asked if opening and not user else (), interrupted))
+        before = _last_said(rest) or before
+        interrupted = bool(rest) and rest[-1].kind is TurnKind.INTERRUPT
+    return out
+
+
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_BULLET = re.compile(r"^\s*(?:[-*+•·–]|\d{1,2}[.)]|✓|✔|→|✅|❌|☑|\[[ xX]\])\s+")
+_HEADING = re.compile(r"^\s*#{1,6}\s+(.*)$")
+_BOLD_HEADING = re.compile(r"^\s*\*\*([^*]{2,60})\*\*:?\s*$|^\s*([^\s*|][^*|.]{1,58}):\s*$")
+_TABLE = re.compile(r"^\s*[|┃│┌└├╭╰+].*|^\s*[-=_─━]{3,}\s*$|^.*[─━═]{5,}")
+_MARKS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()\s]{1,600}\)")
+_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u2b50★]+ ?")
+# A sentence ends at a stop before a space and something that starts a new one; never inside `code`.
+_END = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[`]?[A-ZА-ЯЁÄÖÜ0-9`])|(?<=[。！？；])|(?<=\.)\s+(?=[a-z]{2,} )")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|bzw|z\.B|ca|Nr|Dr|Mr|Mrs|St|No)|\.\.)\.$", re.I)
+MAX_SENTENCE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence or list item. `heading` is the nearest heading above; `position` 0..1 within the turn."""
+
+    text: str
+    heading: str = ""
+    bullet: bool = False
+    position: float = 0.0
+
+
+def without_code(text: str) -> str:
+    """The text without fenced blocks, also one that is never closed."""
+    out: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        match = _FENCE.match(line)
+        if fence:
+            fence = "" if match and match.group(1) == fence else fence
+            out.append("")
+        elif match:
+            fence = "" if line.count(match.group(1)) > 1 else match.group(1)
+            out.append("")
+        else:
+            out.append(line)
+    return "\n".join(out)
+
+
+def without_quoted(text: str) -> str:
+    """The text without lines that quote ("> …"): what stands there is somebody else's."""
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith((">", "+++", "---")))
+
+
+def plain(text: str) -> str:
+    """One line without emphasis marks, link targets and pictures; `code` ticks stay."""
+    return one_line(_EMOJI.sub("", _MARKS.sub("", _LINK.sub(r"\1", text))))
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences of one paragraph, in order, without empty ones."""
+    out: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.end()].strip()
+        if piece.count("`") % 2 or piece.count("(") > piece.count(")") or _ABBREVIATION.search(piece):
+            continue
+        out.append(piece)
+        start = match.end()
+    out.append(text[start:].strip())
+    return [piece for piece in out if piece]
+
+
+def _heading_of(line: str) -> str | None:
+    match = _HEADING.match(line)
+    if match:
+        return plain(match.group(1)).rstrip(":")
+    match = _BOLD_HEADING.match(line)
+    return plain(match.group(1) or match.group(2)).rstrip(":") if match else None
+
+
+def statements(text: str) -> list[Statement]:
+    """Statements of a turn in order. Code, tables and headings give none; a wrapped paragraph is joined first."""
+    blocks = _blocks(without_code(text))
+    total = max(1, len(blocks) - 1)
+    out: list[Statement] = []
+    for number, (heading, bullet, block) in enumerate(blocks):
+        for sentence in sentences(plain(block)):
+            if len(sentence) <= MAX_SENTENCE:
+                out.append(Statement(sentence, heading, bullet, number / total))
+    return out
+
+
+def _blocks(text: str) -> list[tuple[str, bool, str]]:
+    """(heading, is a list item, text) for every paragraph and list item."""
+    out: list[tuple[str, bool, str]] = []
+    heading = ""
+    open_block = False
+    for line in text.splitlines():
+        if not line.strip() or _TABLE.match(line):
+            open_block = False
+            continue
+        title = _heading_of(line)
+        if title is not None:
+            heading, open_block = title, False
+            continue
+        match = _BULLET.match(line)
+        if match:
+            out.append((heading, True, line[match.end() :]))
+        elif open_block and not _ends(out[-1][2]):
+            out[-1] = (out[-1][0], out[-1][1], f"{out[-1][2]} {line.strip()}")
+        else:
+            out.append((heading, False, line.strip()))
+        open_block = True
+    return out
+
+
+def _ends(text: str) -> bool:
+    """A line that closes its paragraph: a full stop or a colon."""
+    return text.rstrip().endswith((".", "!", "?", ":", "。", "！", "？", "；"))
+
+
+def size(text: str) -> int:
+    """Length in words; two CJK characters count as one word."""
+    wide = len(CJK.findall(text))
+    return len(CJK.sub(" ", text).split()) + wide // 2
+
+
+def joined(parts: Sequence[Statement], fits: Callable[[Statement, Statement], bool]) -> list[Statement]:
+    """The statements, with each one that `fits` the one before it joined to that; list items stay apart."""
+    out: list[Statement] = []
+    for part in parts:
+        if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):
+            out[-1] = replace(out[-1], text=f"{out[-1].text} {part.text}")
+        else:
+            out.append(part)
+    return out

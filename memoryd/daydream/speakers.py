@@ -1,0 +1,817 @@
+"""One line of a session log to turns: who really speaks, cleaned of everything that the client added.
+
+Knows the kinds of lines that Claude Code 1.0 to 2.1 writes, and the `stream-json` output of `claude -p`.
+What is not understood is counted under a reason and left out; nothing here raises on odd values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from memoryd.core.client_tags import NAMES, RECALL_TAG, folded, without_hidden
+from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.errors import InputError
+from memoryd.core.types import Turn, TurnKind
+from memoryd.daydream.quoted import Instructions, own_words
+from memoryd.daydream.redact import redact, strip_private, strip_whole_private
+from memoryd.llm import is_internal_text
+from memoryd.text import shorten
+
+# What the reader remembers between two readings of a log, carried as JSON in the cursor. Bounded.
+#
+# Everything here depends only on the lines before the cursor, never on how reading was divided.
+
+VERSION = 2
+SEEN_LIMIT = 1_200
+TOOLS_LIMIT = 64
+ECHO_LIMIT = 16
+QUEUE_LIMIT = 16
+PATH_LIMIT = 2_000
+CONTEXT_TURNS = 6
+CONTEXT_CHARS = 1_000
+
+
+def short_hash(text: str) -> str:
+    """Ten hex digits, enough to tell apart the lines of one log."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=5).hexdigest()
+
+
+@dataclass(slots=True)
+class Memo:
+    """Identities of recent lines, names of called tools, prompts that may come again, the last turns, the branch.
+
+    `queued` holds offset, line and hash of the queued prompts that nothing was heard of since; their text stays in the log.
+    `path` holds the lines from the root to the newest one, as short hashes, each with `p` before it for a prompt and `-`
+    for another line. `chained`: a line named its parent, so that a prompt without one begins at the root.
+    """
+
+    seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    tools: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    echoes: list[str] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    queued: list[tuple[int, int, str]] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    chained: bool = False
+    foreign: str = ""
+    prompted: bool = False
+    skipping: bool = False
+    cwd: str = ""
+    apart: bool = False
+
+    def is_known(self, identity: str) -> bool:
+        """Whether a line with this identity (uuid, or moment and words) gave turns not long ago."""
+        return bool(identity) and short_hash(identity) in self.seen
+
+    def remember(self, identity: str) -> None:
+        """Note that the line was used."""
+        if identity:
+            _put(self.seen, short_hash(identity), None, SEEN_LIMIT)
+
+    def remember_tool(self, use: str, name: str) -> None:
+        """Note the name of a tool call, for its result."""
+        if use:
+            _put(self.tools, use, name, TOOLS_LIMIT)
+
+    def expect_echo(self, text: str) -> None:
+        """A queued prompt: the same text may come once more as a prompt line."""
+        self.echoes = [*self.echoes, short_hash(text)][-ECHO_LIMIT:]
+
+    def take_echo(self, text: str) -> bool:
+        """Whether the text is the second appearance of a queued prompt."""
+        code = short_hash(text)
+        if code not in self.echoes:
+            return False
+        self.echoes.remove(code)
+        return True
+
+    def enqueue(self, text: str, offset: int, line: int) -> None:
+        """Note where a queued prompt stands in the log."""
+        self.queued = [*self.queued, (offset, line, short_hash(text.strip()))][-QUEUE_LIMIT:]
+
+    def unqueue(self, text: str, *, strict: bool = False) -> None:
+        """A queued prompt was withdrawn or delivered: the one with this text, else (not `strict`) the oldest."""
+        code = short_hash(text.strip())
+        place = next((n for n, entry in enumerate(self.queued) if entry[2] == code), -1)
+        if place >= 0 or (self.queued and not strict and not text.strip()):
+            del self.queued[max(place, 0)]
+
+    def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
+        """Add a line to the branch; the short hashes of the lines that a prompt leaves, when it goes on from an older line.
+
+        Lines of tools that ran side by side branch as well; only where a prompt was taken back is a branch left.
+        """
+        left = self._leave(parent) if prompt else set()
+        self.chained = self.chained or bool(parent)
+        self.path.append(f"{'p' if prompt else '-'}{short_hash(uuid)}")
+        if len(self.path) > PATH_LIMIT:
+            del self.path[: len(self.path) - PATH_LIMIT]
+        return left
+
+    def _leave(self, parent: str) -> set[str]:
+        if parent:
+            code = short_hash(parent)
+            end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
+        else:  # The first prompt was edited. After several prompts it is a fresh start in the same log, which takes nothing back.
+            prompts = sum(mark[0] == "p" for mark in self.path)
+            end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
+        if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
+            return set()
+        left = {mark[1:] for mark in self.path[end:]}
+        del self.path[end:]
+        self.turns = [turn for turn in self.turns if short_hash(turn.uuid) not in left]
+        return left
+
+    def keep_context(self, turn: Turn) -> None:
+        """Keep the turn as context for the next piece, when a person would call it conversation."""
+        if turn.kind in (TurnKind.USER, TurnKind.ASSISTANT) and not turn.sidechain and turn.text:
+            kept = replace(turn, text=shorten(turn.text, CONTEXT_CHARS), detail=shorten(turn.detail, 200))
+            self.turns = [*self.turns, kept][-CONTEXT_TURNS:]
+
+    def dump(self) -> str:
+        """As JSON, about 50 KB at most."""
+        values = {
+            "v": VERSION,
+            "seen": "".join(self.seen),
+            "tools": dict(self.tools),
+            "echoes": self.echoes,
+            "turns": [turn_to_dict(turn) for turn in self.turns],
+            "queued": self.queued,
+            "path": "".join(self.path),
+            "chained": self.chained,
+            "foreign": self.foreign,
+            "prompted": self.prompted,
+            "skipping": self.skipping,
+            "cwd": self.cwd,
+            "apart": self.apart,
+        }
+        return orjson.dumps(values).decode()
+
+
+def _put(table: OrderedDict[str, Any], key: str, value: Any, limit: int) -> None:
+    table[key] = value
+    table.move_to_end(key)
+    while len(table) > limit:
+        table.popitem(last=False)
+
+
+def load_memo(text: str) -> Memo | None:
+    """The inverse of `Memo.dump`; None when the text is of another version or damaged, so that reading starts anew."""
+    if not text:
+        return Memo()
+    try:
+        values = orjson.loads(text)
+        if values["v"] != VERSION:
+            return None
+        seen = values["seen"]
+        return Memo(
+            OrderedDict.fromkeys(seen[i : i + 10] for i in range(0, len(seen), 10)),
+            OrderedDict(values["tools"]),
+            list(values["echoes"]),
+            [turn_from_dict(turn) for turn in values["turns"]],
+            [(int(offset), int(line), str(code)) for offset, line, code in values["queued"]],
+            [values["path"][i : i + 11] for i in range(0, len(values["path"]), 11)],
+            values["chained"],
+            values["foreign"],
+            values["prompted"],
+            values["skipping"],
+            values["cwd"],
+            values.get("apart", False),
+        )
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, InputError):
+        return None
+
+
+def turn_to_dict(turn: Turn) -> dict[str, Any]:
+    """A turn as plain values."""
+    values: dict[str, Any] = {"kind": turn.kind.value, "text": turn.text, "line": turn.line}
+    optional = {"uuid": turn.uuid, "detail": turn.detail, "tool": turn.tool, "at": to_iso(turn.at) if turn.at else ""}
+    return values | {name: value for name, value in optional.items() if value} | {"via": turn.via, "offered": turn.offered}
+
+
+def turn_from_dict(values: Mapping[str, Any]) -> Turn:
+    """The inverse of `turn_to_dict`."""
+    return Turn(
+        TurnKind(values["kind"]),
+        values["text"],
+        values.get("uuid", ""),
+        values["line"],
+        from_iso(values["at"]) if "at" in values else None,
+        values["via"],
+        values.get("tool", ""),
+        values.get("detail", ""),
+        offered=bool(values.get("offered")),
+    )
+
+
+# What the person really typed, out of the texts that a log stores under the role `user`.
+#
+# The client wraps commands, adds reminders and hook output, and puts notices of its own where a prompt stands.
+# Text of those is never the user's. Pure functions.
+
+OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer tool for creating searchable memory")
+INTERRUPTED = "[Request interrupted by user"
+CONTINUED = "This session is being continued from a previous conversation"
+
+_CLIENT_TAG = re.compile(rf"<\s{{0,8}}(?P<close>/?)\s{{0,8}}(?P<name>{NAMES})(?![\w-])(?P<rest>[^<>]{{0,2000}})>", re.IGNORECASE)
+_CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{NAMES})(?![\w-])", re.IGNORECASE)
+_COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
+_COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
+_ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
+# Not with a colon behind it: then its text follows.
+_PLACEHOLDER = re.compile(
+    r"\[(?:Image #\d{1,9}|Image: [^\[\]\n]{0,1000}|Pasted text #\d{1,9}[^\[\]\n]{0,200}|Audio #\d{1,9})\](?!\s{0,3}[:：=])"
+)
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
+_CONTROL = re.compile("\x1b[\\[\\]()]|[\x07\x08\x0b\u202d\u202e]")
+_ERROR_TAG = re.compile(r"</?tool_use_error>")
+_INTERRUPT = re.compile(r"\[Request interrupted by user[^\[\]\n]{0,200}\]")
+_BARE_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*")
+_CLIENT_STARTS = (
+    "Caveat: The messages below were generated",
+    "Base directory for this skill:",
+    "Stop hook feedback:",
+    "Unknown slash command:",
+    "Unknown skill:",
+    "# claudeMd",
+    "<task-notification>",
+    '{"task_id":',
+    "[SYSTEM NOTIFICATION",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UserText:
+    """What was typed (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
+
+    text: str = ""
+    command: str = ""
+    interrupt: bool = False
+
+
+def strip_client(text: str) -> str:
+    """Without the blocks that the client, its hooks or memory added, each up to the last closing tag of its name.
+
+    What stands in a block may hold closing tags itself. A block that is never closed is left in a text that is not the
+    user's; only what memory injected reaches to the end then.
+    """
+    return _scan(text, unclosed=False)[0] if "<" in text else text
+
+
+def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
+    """The text outside of the client's blocks, and whether a closing tag without its block was found.
+
+    `unclosed`: a block without its end reaches to the end of the text.
+    """
+    found = _client_tags(text)
+    last = {match["name"].casefold(): match.end() for match in found if match["close"]}
+    out: list[str] = []
+    at, stray = 0, False
+    for match in found:
+        if match.start() < at:
+            continue
+        name = match["name"].casefold()
+        end = last.get(name, 0)
+        if match["close"] or (end <= match.start() and not unclosed and name != RECALL_TAG):
+            stray = stray or bool(match["close"])
+            out.append(text[at : match.start()])
+            at = match.end() if match["close"] else match.start()
+            if not match["close"]:
+                out.append(match[0])
+                at = match.end()
+            continue
+        out.append(text[at : match.start()])
+        at = end if end > match.start() else len(text)
+    out.append(text[at:])
+    return "".join(out), stray
+
+
+def _client_tags(text: str) -> list[re.Match[str]]:
+    plain = folded(text)
+    return list(_CLIENT_TAG.finditer(plain)) if "<" in plain else []
+
+
+def _typed_in(text: str) -> str:
+    """What a person typed of one text of the log; nothing of a text whose parts can't be told apart."""
+    rest, stray = _scan(text, unclosed=True)
+    return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
+
+
+def well_formed(text: str) -> str:
+    """Text that can be written as UTF-8: lone surrogates replaced, NULs and terminal colours removed."""
+    text = text.replace("\x00", "")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def plain_signs(text: str) -> str:
+    """Text without signs that hide something, so that a tag can't be disguised; joiners of scripts and emojis stay."""
+    text = well_formed(text)
+    return without_hidden(text)
+
+
+def clean(text: str) -> str:
+    """For text that is not the user's: injected and client text removed, and private blocks that are repeated whole."""
+    text = strip_whole_private(well_formed(text))
+    if "<" not in text:
+        return text.strip()
+    return _ERROR_TAG.sub("", strip_client(_ERROR_TAG.sub("", text))).strip()
+
+
+def is_client_text(text: str) -> bool:
+    """Whether the whole text is a notice of the client, which begins in a known way."""
+    return text.lstrip().startswith(_CLIENT_STARTS)
+
+
+def clean_user(text: str) -> UserText:
+    """What the person typed in a text with the role `user`."""
+    return typed_text([text])
+
+
+def typed_text(texts: Sequence[str]) -> UserText:
+    """What the person typed in the text blocks of one message.
+
+    The client writes its own blocks apart from the prompt. A block that can't be read alone is read with the others.
+    """
+    parts = [plain_signs(strip_private(well_formed(text))) for text in texts]
+    parts = [part for part in parts if not is_client_text(part)]
+    joined = "\n".join(parts)
+    if not parts:
+        return UserText()
+    if _COMMAND.match(joined):
+        return _command(joined)
+    whole = all(_is_balanced(part) for part in parts)
+    text = "\n".join(filter(None, map(_typed_in, parts))) if whole else _typed_in(joined)
+    interrupt = INTERRUPTED in text
+    text = _PLACEHOLDER.sub("", _INTERRUPT.sub("", text)).strip()
+    if is_client_text(text) or _BARE_COMMAND.fullmatch(text):
+        text = ""
+    return UserText(text, "", interrupt)
+
+
+def without_colours(text: str) -> str:
+    """Up to the line with a control sign of terminals or a sign that turns the text around: nobody types these."""
+    match = _CONTROL.search(text)
+    return text if match is None else text[: text.rfind("\n", 0, match.start()) + 1]
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether each client block of the text ends in it."""
+    names = [(match["name"].casefold(), bool(match["close"])) for match in _client_tags(text)]
+    return {name for name, close in names if close} == {name for name, close in names if not close}
+
+
+def _command(text: str) -> UserText:
+    """The arguments that were typed behind a slash command."""
+    name = _COMMAND_NAME.search(text)
+    start, end = text.find(_ARGS_OPEN), text.rfind(_ARGS_CLOSE)
+    args = text[start + len(_ARGS_OPEN) : end if end > start else len(text)] if start >= 0 else ""
+    return UserText(_PLACEHOLDER.sub("", _typed_in(args)).strip(), name.group(1).strip() if name else "")
+
+
+def foreign_run(text: str) -> str:
+    """Why a session that starts with this prompt is not a person's: own_run, observer, or empty."""
+    if is_internal_text(text.lstrip()):
+        return "own_run"
+    return "observer" if any(marker in text for marker in OBSERVER_MARKERS) else ""
+
+
+# What the user answered to the client's questions (AskUserQuestion), with the text of the options. Pure functions.
+
+_ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
+_MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was asked and answered. `offered`: the answer is an option, in the agent's words, not text that was typed."""
+
+    question: str
+    text: str
+    offered: bool
+
+
+def answers_of(tool: str, text: str, result: Any) -> list[Answer]:
+    """The answers of a result of AskUserQuestion; none for another tool.
+
+    `text` is what the model was shown, `result` the client's own record of it. Where that holds the options, an
+    answer that is an option comes as "label: description". Without a record nobody can tell an option from typed text.
+    """
+    if tool != "AskUserQuestion":
+        return []
+    record: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
+    answers = record.get("answers")
+    if isinstance(answers, Mapping):
+        pairs = [(_string(question), _text(answer)) for question, answer in answers.items()]
+    else:
+        pairs = [(match.group(1), match.group(2)) for match in _ANSWER.finditer(text)]
+    options = _options(record.get("questions"))
+    known = isinstance(record.get("questions"), list)
+    return [_answer(question, answer, options.get(question, {}), known) for question, answer in pairs]
+
+
+def _answer(question: str, answer: str, options: Mapping[str, str], known: bool) -> Answer:
+    text = _told(answer, options)
+    return Answer(question, text, not known or text != answer or answer in options)
+
+
+def _string(value: Any) -> str:
+    return well_formed(value) if isinstance(value, str) else ""
+
+
+def _text(value: Any) -> str:
+    """An answer is a text, a list of texts, or (in early versions) blocks with a text."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        parts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
+        return ", ".join(part for part in map(_string, parts) if part)
+    return _string(value)
+
+
+def _options(questions: Any) -> dict[str, dict[str, str]]:
+    """The description of each option by the question and the label."""
+    out: dict[str, dict[str, str]] = {}
+    for entry in questions if isinstance(questions, list) else []:
+        options = entry.get("options") if isinstance(entry, Mapping) else None
+        for option in options if isinstance(options, list) else []:
+            if isinstance(option, Mapping) and _string(option.get("label")):
+                described = out.setdefault(_string(entry.get("question")), {})
+                described[_string(option["label"])] = _string(option.get("description"))
+    return out
+
+
+def _told(answer: str, options: Mapping[str, str]) -> str:
+    """The answer with the descriptions of the options that it names; several are joined by commas in the record."""
+    chosen = [answer] if answer in options else [label for label in options if _names(answer, label)]
+    if not chosen:
+        return answer
+    return "; ".join(_described(label, options[label]) for label in chosen)
+
+
+def _names(answer: str, label: str) -> bool:
+    """Whether the label is one of the answer's parts; a label may hold commas itself."""
+    return re.search(rf"(?:\A|, ){re.escape(label)}(?:\Z|, )", answer) is not None
+
+
+def _described(label: str, description: str) -> str:
+    plain = _MARK.sub("", label).strip()
+    return f"{plain}: {description.strip()}" if description.strip() else plain
+
+
+Entry = Mapping[str, Any]
+
+_REJECTED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "[Request interrupted by user for tool use]",
+)
+# What the client itself records of a rejection; the result's text can be imitated by any tool.
+_REJECTION_MARK = "User rejected tool use"
+_REJECTS = frozenset({"reject", "rejected", "deny", "denied"})
+_SAID = "the user said:\n"
+_AFTER_SAID = "\n\nNote: The user's next message may contain a correction"
+_DETAIL_KEYS = ("command", "file_path", "notebook_path", "path", "url", "query", "pattern", "skill", "subject", "prompt")
+_DETAIL_CHARS = 500
+_DESCRIPTION_CHARS = 300
+_SUMMARY_CHARS = 4_000
+_PASTED_CHARS = 4_000
+PASTE = "paste"
+_HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", "Invalid API key", "Credit balance is too low")
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """Most characters kept of one turn's text, and of one tool result."""
+
+    turn: int = 24_000
+    result: int = 800
+
+
+def _cut_middle(text: str, limit: int) -> str:
+    """Beginning and end: in a long paste or output both matter, and errors stand last."""
+    if len(text) <= limit:
+        return text
+    head = limit * 2 // 3
+    return f"{text[:head]}\n[…]\n{text[-(limit - head) :]}"
+
+
+def _time(value: Any) -> datetime | None:
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        return from_iso(value)
+    except (InputError, OverflowError):
+        return None
+
+
+def _moment(turn: Turn) -> str:
+    return f"{turn.at.isoformat()} {turn.kind} {turn.detail} {turn.text}" if turn.at else ""
+
+
+def _blocks(content: Any) -> list[Mapping[str, Any]]:
+    """The content as a list of blocks; a plain text is one text block, anything else is dropped."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    return [{"type": "text", "text": b} if isinstance(b, str) else b for b in content if isinstance(b, str | Mapping)]
+
+
+def _texts(content: Any) -> list[str]:
+    return [_string(block.get("text")) for block in _blocks(content) if block.get("type") == "text"]
+
+
+def _is_coloured(content: Any) -> bool:
+    return any(without_colours(text) != text for block in _blocks(content) if isinstance(text := block.get("text"), str))
+
+
+def _uncoloured(content: Any) -> list[str]:
+    """The texts without a terminal's output that was pasted into them."""
+    texts = [block.get("text") for block in _blocks(content) if block.get("type") == "text"]
+    return [_string(without_colours(text)) for text in texts if isinstance(text, str)]
+
+
+def _joined(content: Any) -> str:
+    """All text blocks as one text, so that a fence which spans blocks is seen whole."""
+    return "\n".join(_texts(content))
+
+
+class EntryReader:
+    """Turns of one entry after another, without secrets.
+
+    `skipped` counts what was left out by reason, `redacted` the secrets by kind. `left` holds short hashes of the uuids of
+    lines on branches that the user left (/rewind, edit and send again). `at` is the offset of the line that is read.
+    """
+
+    def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool]) -> None:
+        self.skipped: Counter[str] = Counter()
+        self.redacted: Counter[str] = Counter()
+        self._memo = memo
+        self._limits = limits
+        self._known = known
+        self._instructions = Instructions()
+        self._cwd = memo.cwd
+        self.at = 0
+        self.left: set[str] = set()
+        self._kinds: dict[str, Callable[[Entry, Turn], Iterator[Turn]]] = {
+            "user": self._user,
+            "assistant": self._assistant,
+            "system": self._system,
+            "queue-operation": self._queue,
+            "attachment": self._attachment,
+        }
+
+    def read(self, entry: Entry, line: int) -> list[Turn]:
+        """The entry's turns, in order; an empty list when there is nothing to see for an extractor."""
+        self._cwd = _string(entry.get("cwd")) or self._memo.cwd
+        turns = self._new_turns(entry, line)
+        self._follow(entry, turns)
+        if self._memo.foreign:
+            return self._skip(self._memo.foreign)
+        if turns:
+            self._note_cwd(entry)
+        return turns
+
+    def _follow(self, entry: Entry, turns: list[Turn]) -> None:
+        """Keep track of the branch that is talked on, and note the lines that a prompt on an older line leaves behind."""
+        uuid, sidechain = _string(entry.get("uuid")), entry.get("isSidechain") is True
+        if not uuid or sidechain or "parentUuid" not in entry:
+            return
+        prompt = any(turn.kind is TurnKind.USER and turn.via in ("prompt", "queue") for turn in turns)
+        parent = _string(entry.get("parentUuid")) or _string(entry.get("logicalParentUuid"))
+        self.left |= self._memo.follow(uuid, parent, prompt=prompt)
+
+    def _new_turns(self, entry: Entry, line: int) -> list[Turn]:
+        kind = entry.get("type")
+        reader = self._kinds.get(kind) if isinstance(kind, str) else None
+        if reader is None:
+            return self._skip("unknown_kind")
+        uuid = _string(entry.get("uuid"))
+        if self._memo.is_known(uuid) or (uuid and self._known(uuid)):
+            return self._skip("duplicate")
+        sidechain = entry.get("isSidechain") is True or bool(entry.get("parent_tool_use_id"))
+        base = Turn(TurnKind.USER, "", uuid, line, _time(entry.get("timestamp")), sidechain=sidechain)
+        turns = list(reader(entry, base))
+        if not turns:
+            return []
+        # A resumed session may repeat lines under new uuids; the moment and the words stay the same.
+        moment = _moment(turns[0])
+        if self._memo.is_known(moment):
+            return self._skip("duplicate")
+        self._memo.remember(uuid)
+        self._memo.remember(moment)
+        return turns
+
+    def _skip(self, reason: str) -> list[Turn]:
+        self.skipped[reason] += 1
+        return []
+
+    def _safe(self, text: str, limit: int) -> str:
+        """Without secrets, then cut; the first, wide cut bounds the work and leaves no half secret in what is kept."""
+        if not text:
+            return ""
+        safe = redact(_cut_middle(text, 2 * limit))
+        self.redacted.update(safe.found)
+        return _cut_middle(safe.text, limit)
+
+    def _note_cwd(self, entry: Entry) -> None:
+        cwd = _string(entry.get("cwd"))
+        if cwd:
+            self._memo.cwd = cwd
+
+    # Kinds of lines
+
+    def _user(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        message = entry.get("message")
+        if not isinstance(message, Mapping) or message.get("role", "user") != "user":
+            self._skip("no_message")
+            return
+        content = message.get("content")
+        for block in _blocks(content):
+            if block.get("type") == "tool_result":
+                yield from self._result(block, entry, base)
+        texts = [text for text in _texts(content) if text.strip()]
+        if _is_coloured(content):
+            texts = _uncoloured(content)
+        if any(text.strip() for text in texts):
+            yield from self._spoken(texts, entry, base)
+
+    def _spoken(self, texts: list[str], entry: Entry, base: Turn) -> Iterator[Turn]:
+        text = "\n".join(texts)
+        self._check_foreign(text)
+        reason = _not_spoken(text, entry)
+        if reason == "compaction":
+            yield replace(base, kind=TurnKind.COMPACTION, text=self._safe(clean(strip_private(text)), _SUMMARY_CHARS))
+        elif reason:
+            self._skip(reason)
+        elif base.sidechain or entry.get("planContent"):
+            # The prompt of a subagent, and a plan handed over to a fresh session, were written by the agent.
+            yield from self._said(strip_private(text), base)
+        else:
+            self._memo.unqueue(text, strict=True)
+            yield from self._typed(texts, base)
+
+    def _typed(self, texts: list[str], base: Turn, via: str = "prompt") -> Iterator[Turn]:
+        """Text that the person typed, as turns: the person's own words, then what was pasted or quoted."""
+        typed = typed_text(texts)
+        if typed.interrupt:
+            yield replace(base, kind=TurnKind.INTERRUPT)
+        if not typed.text:
+            if not typed.interrupt:
+                self._skip("injected")
+            return
+        self._memo.prompted = True
+        safe = self._safe(typed.text, self._limits.turn)
+        spoken = own_words(safe, lambda line: self._instructions.holds(line, self._cwd))
+        if via == "prompt" and self._memo.take_echo(spoken.own):
+            self._skip("duplicate")
+            return
+        yield replace(base, text=spoken.own, via=via, detail=typed.command)
+        if spoken.quoted:
+            pasted = _cut_middle(spoken.quoted, _PASTED_CHARS)
+            yield replace(base, kind=TurnKind.TOOL_RESULT, text=pasted, tool=PASTE)
+
+    def _check_foreign(self, text: str) -> None:
+        """A session is our own, or another tool's observer, when its first prompt says so."""
+        if not self._memo.prompted and not self._memo.foreign:
+            self._memo.foreign = foreign_run(text)
+
+    def _assistant(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        message = entry.get("message")
+        if not isinstance(message, Mapping) or message.get("role", "assistant") != "assistant":
+            self._skip("no_message")
+            return
+        content = message.get("content")
+        text = _joined(content)
+        if entry.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>" or text.startswith(_HARNESS_ERRORS):
+            self._skip("api_error")
+            return
+        if text.strip():
+            yield from self._said(text, base)
+        for block in _blocks(content):
+            if block.get("type") == "tool_use":
+                yield self._tool_use(block, base)
+
+    def _said(self, text: str, base: Turn) -> Iterator[Turn]:
+        cleaned = clean(text)
+        if cleaned:
+            yield replace(base, kind=TurnKind.ASSISTANT, text=self._safe(cleaned, self._limits.turn))
+
+    def _tool_use(self, block: Entry, base: Turn) -> Turn:
+        name = _string(block.get("name"))
+        self._memo.remember_tool(_string(block.get("id")), name)
+        values = block.get("input")
+        values = values if isinstance(values, Mapping) else {}
+        detail = next((_string(values[key]) for key in _DETAIL_KEYS if _string(values.get(key))), "")
+        description = _string(values.get("description"))
+        return replace(
+            base,
+            kind=TurnKind.TOOL_USE,
+            text=self._safe(clean(description), _DESCRIPTION_CHARS),
+            tool=name,
+            detail=self._safe(clean(detail), _DETAIL_CHARS),
+        )
+
+    def _result(self, block: Entry, entry: Entry, base: Turn) -> Iterator[Turn]:
+        tool = self._memo.tools.get(_string(block.get("tool_use_id")), "")
+        error = block.get("is_error") is True
+        text = _joined(block.get("content"))
+        rejected = error and text.startswith(_REJECTED) and _is_rejection(entry, tool)
+        said = text.partition(_SAID)[2].partition(_AFTER_SAID)[0] if rejected else ""
+        shown = text.partition(_SAID)[0] if rejected else text
+        yield replace(
+            base,
+            kind=TurnKind.TOOL_RESULT,
+            text=self._safe(clean(shown), self._limits.result),
+            tool=tool,
+            error=error,
+        )
+        if said and not base.sidechain:
+            yield from self._typed([said], base, "rejected_tool")
+        if not base.sidechain:
+            yield from self._answers(tool, text, entry.get("toolUseResult"), base)
+
+    def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
+        """The user's answers to AskUserQuestion, an option with its description; `detail` holds the question."""
+        for answer in answers_of(tool, text, result):
+            for turn in self._typed([answer.text], base, "answer"):
+                if turn.kind is TurnKind.USER:
+                    turn = replace(
+                        turn, tool=tool, detail=self._safe(clean(answer.question), _DETAIL_CHARS), offered=answer.offered
+                    )
+                yield turn
+
+    def _system(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        if entry.get("subtype") == "compact_boundary":
+            yield replace(base, kind=TurnKind.COMPACTION)
+        else:
+            self._skip("system")
+
+    def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        """A prompt in the queue is said when it is delivered, as a prompt or an attachment; until then it may be withdrawn."""
+        operation, text = entry.get("operation"), _joined(entry.get("content"))
+        if operation == "enqueue" and not _by_machine(entry):
+            self._check_foreign(text)
+            self._memo.enqueue(text, self.at, base.line)
+        elif operation == "popAll":
+            self._memo.queued.clear()
+        elif operation in ("dequeue", "remove"):
+            self._memo.unqueue(text)
+        self._skip("queued")
+        yield from ()
+
+    def undelivered(self, entry: Entry, line: int) -> list[Turn]:
+        """The turns of a queued prompt that was neither withdrawn nor delivered when the session ended."""
+        base = Turn(TurnKind.USER, "", _string(entry.get("uuid")), line, _time(entry.get("timestamp")))
+        return list(self._typed(_texts(entry.get("content")), base, "queue"))
+
+    def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:
+        attachment = entry.get("attachment")
+        if not isinstance(attachment, Mapping) or base.sidechain or not _is_queued_prompt(attachment):
+            self._skip("attachment")
+            return
+        for turn in self._typed(_texts(attachment.get("prompt")), base, "queue"):
+            if turn.kind is TurnKind.USER:
+                self._memo.expect_echo(turn.text)
+            yield turn
+        self._memo.unqueue(_joined(attachment.get("prompt")), strict=True)
+
+
+def _is_rejection(entry: Entry, tool: str) -> bool:
+    """Whether the client itself says that the user rejected this call.
+
+    The result of a tool server may stand in the log as the server gave it: there only the client's decision counts.
+    """
+    decision = entry.get("permissionDecision")
+    if isinstance(decision, Mapping):
+        return decision.get("decision") in _REJECTS and str(decision.get("source", "")).startswith("user")
+    result = entry.get("toolUseResult")
+    return bool(tool) and not tool.startswith("mcp__") and isinstance(result, str) and result.strip() == _REJECTION_MARK
+
+
+def _by_machine(entry: Entry) -> bool:
+    origin = entry.get("origin")
+    return isinstance(origin, Mapping) and origin.get("kind") not in (None, "human")
+
+
+def _is_queued_prompt(attachment: Entry) -> bool:
+    prompt = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
+    return prompt and not _by_machine(attachment)
+
+
+def _not_spoken(text: str, entry: Entry) -> str:
+    """Why a text with the role `user` is not a person's prompt, or empty."""
+    if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
+        return "compaction"
+    if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:
+        return "meta"
+    if _by_machine(entry) or (entry.get("turnOrigin") or "human") not in ("human", "sdk") or entry.get("sourceToolUseID"):
+        return "harness"
+    return ""

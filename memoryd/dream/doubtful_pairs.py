@@ -1,0 +1,180 @@
+"""Asks a model what two memories are to each other, where words alone leave it in doubt.
+
+It may give one of the five relations for each pair, nothing else. An answer that is not exactly what was asked for, or
+that would close most pairs of a batch, is thrown away and counted as failed: no model can empty a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from memoryd.core.clock import to_iso
+from memoryd.core.config import Settings
+from memoryd.core.errors import ModelError
+from memoryd.core.protocols import LLM, Clock
+from memoryd.core.state import Run, State
+from memoryd.core.types import Completion, Message
+from memoryd.daydream.readers import ASKS_A_MODEL, ENDPOINT, choose
+from memoryd.dream.neighbours import Claim, Pairing, Relations
+from memoryd.dream.plan import DreamLimits
+from memoryd.llm.claude import Logins
+from memoryd.statements import Comparison, Relation, read
+
+# The model that a dream may ask about doubtful pairs: the extractor's own, within the same daily budget.
+
+SESSION = "dream"
+
+
+class MeteredLLM:
+    """Passes questions on, and enters what they cost in the record of runs, where the daily budget is counted."""
+
+    def __init__(self, llm: LLM, state: State, settings: Settings, clock: Clock) -> None:
+        self._llm = llm
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._llm.name
+
+    def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
+        """One answer. Raises ModelError, also when the day's tokens are used up."""
+        midnight = self._clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        if self._state.tokens_since(to_iso(midnight)) >= self._settings.daily_token_budget:
+            raise ModelError("The daily token budget is used up.", fix="Raise daily_token_budget.", transient=True)
+        done = self._llm.complete(messages, schema)
+        at = to_iso(self._clock.now())
+        self._state.record_run(Run(SESSION, "", "", at, 0, 0, extractor=SESSION, model=done.model, usage=done.usage))
+        return done
+
+
+def dream_model(settings: Settings, state: State, clock: Clock, logins: Logins | None = None) -> LLM | None:
+    """The model, or None when the extractor uses none or `dream_ask_model` is off. Raises ConfigError without a key."""
+    name = choose(settings)
+    if name not in ASKS_A_MODEL or not settings.dream_ask_model:
+        return None
+    from memoryd.llm import ClaudeLLM, OpenAILLM
+
+    llm: LLM = OpenAILLM(settings) if name == ENDPOINT else ClaudeLLM(settings, logins=logins)
+    return MeteredLLM(llm, state, settings, clock)
+
+
+PROMPT_VERSION = "relation_v1"
+FEW = 4
+MOST_SHARE = 0.8
+_UNSURE = "unsure"
+_RELATIONS = (*(relation.value for relation in Relation), _UNSURE)
+_ANSWER: dict[str, Any] = {
+    "pair": {"type": "integer"},
+    "relation": {"type": "string", "enum": list(_RELATIONS)},
+}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "answers": {
+            "type": "array",
+            "items": {"type": "object", "properties": _ANSWER, "required": list(_ANSWER), "additionalProperties": False},
+        }
+    },
+    "required": ["answers"],
+    "additionalProperties": False,
+}
+
+
+class Adviser:
+    """Asks about each pair once per plan, the likeliest to be more than neighbours first, up to the limit."""
+
+    def __init__(self, llm: LLM | None, limits: DreamLimits) -> None:
+        self._llm = llm
+        self._limits = limits
+        self._known: dict[tuple[str, str], Relation | None] = {}
+        self.asked = 0
+        self.failed = 0
+
+    def settled(self, relations: Relations) -> Relations:
+        """The relations with what the model says of the doubtful pairs; what it does not answer stays as it was."""
+        if self._llm is None:
+            return relations
+        ordered = sorted(relations.doubtful(), key=lambda pair: (-pair.found.chance, -pair.later.at.timestamp(), _key(pair)))
+        new = [pair for pair in ordered if _key(pair) not in self._known]
+        new = new[: max(0, self._limits.asked - self.asked)]
+        # Dealt out like cards, so that no batch holds only the likeliest and looks like an answer that condemns all.
+        batches = -(-len(new) // self._limits.batch)
+        for number in range(batches):
+            self._ask(self._llm, new[number::batches])
+        return Relations(relations.claims, tuple(map(self._judged, relations.pairings)))
+
+    def _judged(self, pairing: Pairing) -> Pairing:
+        answer = self._known.get(_key(pairing)) if pairing.found.doubtful else None
+        if answer is None or (answer is Relation.SAME and not _may_merge(pairing)):
+            return pairing
+        return replace(pairing, found=Comparison(answer, "as a model sees it"))
+
+    def _ask(self, llm: LLM, batch: Sequence[Pairing]) -> None:
+        self.asked += len(batch)
+        answers: list[Relation | None] | None
+        try:
+            answers = parse(llm.complete(_messages(batch), SCHEMA).text, len(batch))
+        except ModelError:
+            answers = None
+        if answers is None:
+            self.failed += 1
+            answers = [None] * len(batch)
+        self._known.update({_key(pair): answer for pair, answer in zip(batch, answers, strict=True)})
+
+
+def _may_merge(pairing: Pairing) -> bool:
+    """Two different numbers, paths or flags are no wording, whatever a model says."""
+    a, b = (set(read(claim.said.text).values) for claim in (pairing.earlier, pairing.later))
+    return not (a - b and b - a)
+
+
+def parse(text: str, count: int) -> list[Relation | None] | None:
+    """The relation of each pair, None for an unsure one.
+
+    None as a whole when the answer breaks the schema, leaves pairs out, or would close nearly all of them.
+    """
+    try:
+        raw = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    answers = raw.get("answers") if isinstance(raw, dict) and set(raw) == {"answers"} else None
+    if not isinstance(answers, list) or len(answers) != count or not all(map(_is_answer, answers)):
+        return None
+    by_pair = {answer["pair"]: answer["relation"] for answer in answers}
+    closing = sum(relation == Relation.REPLACES for relation in by_pair.values())
+    if set(by_pair) != set(range(1, count + 1)) or (count >= FEW and closing > MOST_SHARE * count):
+        return None
+    return [None if by_pair[number] == _UNSURE else Relation(by_pair[number]) for number in range(1, count + 1)]
+
+
+def _is_answer(answer: object) -> bool:
+    return (
+        isinstance(answer, dict)
+        and set(answer) == set(_ANSWER)
+        and type(answer["pair"]) is int
+        and answer["relation"] in _RELATIONS
+    )
+
+
+def _key(pair: Pairing) -> tuple[str, str]:
+    return pair.earlier.said.text, pair.later.said.text
+
+
+def _messages(batch: Sequence[Pairing]) -> list[Message]:
+    pairs = [{"pair": n, "earlier": _shown(pair.earlier), "later": _shown(pair.later)} for n, pair in enumerate(batch, 1)]
+    system = files("memoryd.dream").joinpath("prompts", f"{PROMPT_VERSION}.md").read_text("utf-8")
+    return [Message("system", system), Message("user", orjson.dumps({"pairs": pairs}).decode())]
+
+
+def _shown(claim: Claim) -> dict[str, str]:
+    source = "the user" if claim.said.by_user else claim.newest.source.value
+    text = f"Don't: {claim.said.text}" if claim.said.dont else claim.said.text
+    return {"text": text, "said by": source, "on": claim.at.date().isoformat()}

@@ -1,0 +1,331 @@
+"""Answers by `claude -p`: the user's own client and login, with no tools, no hooks and no memory of its own.
+
+Verified with 2.1.332: `--safe-mode` keeps plugins, hooks, CLAUDE.md and MCP out and leaves the
+login as it is (`--bare` would not read it); `--tools ""` sends an empty tool list.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.core.config import Settings, child_environment
+from memoryd.core.errors import ModelError
+from memoryd.core.files import locked, make_private_dir
+from memoryd.core.types import Completion, Message, Usage
+from memoryd.text import one_line, shorten
+
+# How our own model runs are told from the user's sessions, so that memory never feeds on itself.
+#
+# Three marks, each enough alone: the variable MEMORYD_INTERNAL (our hooks do nothing), the working
+# folder, and a first line with a nonce in the prompt (should a transcript be written after all).
+
+MARKER = "memoryd-internal-run"
+_MARKED = re.compile(rf"\s*<{MARKER} [0-9a-f]{{32}}>")
+
+
+def mark(prompt: str) -> str:
+    """The prompt under a first line that only our own runs have."""
+    return f"<{MARKER} {secrets.token_hex(16)}>\n{prompt}"
+
+
+def is_internal_text(text: str) -> bool:
+    """Whether the text begins like a prompt of ours. Text that only talks about the marker does not."""
+    return _MARKED.match(text) is not None
+
+
+def extractor_folder(settings: Settings) -> Path:
+    """The working folder of `claude` runs; nothing else ever runs there."""
+    return settings.paths.run / "extractor"
+
+
+# What the client's sessions log in with, held in this process's memory and nowhere else.
+
+KEPT_SESSIONS = 64
+PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
+NAMES = frozenset(
+    """CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_SKIP_BEDROCK_AUTH CLAUDE_CODE_SKIP_VERTEX_AUTH CLAUDE_CODE_SKIP_FOUNDRY_AUTH
+    CLAUDE_CONFIG_DIR CLAUDE_CODE_EXECPATH CLOUD_ML_REGION GCLOUD_PROJECT HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy
+    no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE""".split()
+)
+# A hook sends these with an event over the socket, and a daemon that it starts gets them in its environment.
+PREFIX = "MEMORYD_LOGIN_"
+
+
+class Logins:
+    """The login variables of the latest sessions. Safe to use from any thread; never written, never logged."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._by_session: OrderedDict[str, Mapping[str, str]] = OrderedDict()
+        self._latest: Mapping[str, str] = {}
+        self._session = ""
+
+    def note(self, session: str, variables: Mapping[str, str]) -> bool:
+        """Keep what a session has; whether it differs from what the latest had."""
+        with self._guard:
+            changed = dict(variables) != dict(self._latest)
+            self._latest = dict(variables)
+            self._by_session[session] = self._latest
+            self._by_session.move_to_end(session)
+            while len(self._by_session) > KEPT_SESSIONS:
+                self._by_session.popitem(last=False)
+            return changed
+
+    def select(self, session: str) -> None:
+        """Use this session's login from now on; the latest one for a session that brought none."""
+        with self._guard:
+            self._session = session
+
+    def current(self) -> Mapping[str, str]:
+        """The variables for a run."""
+        with self._guard:
+            return self._by_session.get(self._session, self._latest)
+
+    def clear(self) -> None:
+        """Forget all: the user took the consent back."""
+        with self._guard:
+            self._by_session.clear()
+            self._latest = {}
+
+
+def is_login(name: str) -> bool:
+    """Whether a variable of the client says how it logs in and where its models are: the rule of hooks/hook.py."""
+    return name in NAMES or name.startswith(PREFIXES)
+
+
+def login_of(options: Mapping[str, str]) -> dict[str, str]:
+    """The login variables in the head of an event record."""
+    found = {name[len(PREFIX) :]: _decoded(value) for name, value in options.items() if name.startswith(PREFIX)}
+    return {name: value for name, value in found.items() if is_login(name)}
+
+
+def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:
+    """The login variables that a hook gave the daemon at its start, taken out of the environment."""
+    found = login_of(environ)
+    for name in [name for name in environ if name.startswith(PREFIX)]:
+        del environ[name]
+    return found
+
+
+def _decoded(value: str) -> str:
+    """A value is one line: a line break comes as backslash and n, a backslash as two."""
+    out, rest = [], iter(value)
+    for sign in rest:
+        following = next(rest, "") if sign == "\\" else ""
+        out.append({"n": "\n", "\\": "\\", "": sign}.get(following, sign + following))
+    return "".join(out)
+
+
+TIMEOUT_SECONDS = 180.0
+FLAGS = (
+    *("-p", "--output-format", "json", "--max-turns", "1", "--tools", ""),
+    *("--safe-mode", "--strict-mcp-config", "--no-session-persistence"),
+)
+CHILD_VARIABLES = {
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "1",  # the day dream has its own back-off; a run must not hang for minutes
+    "DISABLE_AUTOUPDATER": "1",
+}
+DEFAULT_COMMAND = "claude"
+_LOGIN = ("not logged in", "failed to authenticate", "/login", "invalid api key")
+_LIMIT = ("usage limit", "limit reached", "rate limit", "overloaded")
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+
+
+class ClaudeLLM:
+    """Runs the client once per answer, one run at a time for a home folder, and never leaves a process behind."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        logins: Logins | None = None,
+    ) -> None:
+        self._command = settings.claude_command
+        self._model = settings.claude_model
+        self._folder = extractor_folder(settings)
+        self._environ = environ
+        self._logins = logins
+        self._timeout = timeout
+        self._guard = threading.Lock()
+        self._running: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        """The model as the client knows it."""
+        return self._model
+
+    def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
+        """One answer. A schema is not enforced by the client (that would cost further turns); the prompt describes it."""
+        system = "\n\n".join(message.content for message in messages if message.role == "system")
+        prompt = mark(_conversation([message for message in messages if message.role != "system"]))
+        make_private_dir(self._folder)
+        with locked(self._folder.with_suffix(".lock")):
+            stdout, stderr, code = self._run(system, prompt)
+        return _parse(stdout, stderr, code, self._model)
+
+    def close(self) -> None:
+        """End the run that is under way, and refuse further ones; its caller gets a transient ModelError."""
+        with self._guard:
+            self._closed = True
+            if self._running is not None:
+                _kill_group(self._running)
+
+    def _run(self, system: str, prompt: str) -> tuple[bytes, bytes, int]:
+        process = self._start(system)
+        try:
+            stdout, stderr = process.communicate(prompt.encode("utf-8", "replace"), timeout=self._timeout)
+        except subprocess.TimeoutExpired as error:
+            raise ModelError(
+                f"{self._command} did not answer within {self._timeout:g} s and was ended.",
+                fix="It is retried; check the network and the client's status.",
+                transient=True,
+            ) from error
+        finally:
+            self._finish(process)
+        return stdout, stderr, process.returncode
+
+    def _start(self, system: str) -> subprocess.Popen[bytes]:
+        arguments = [self._program(), *FLAGS, "--model", self._model]
+        if system:
+            arguments += ["--system-prompt", system]
+        with self._guard:
+            if self._closed:
+                raise ModelError("The model run was stopped because the daemon is stopping.", transient=True)
+            try:
+                self._running = subprocess.Popen(
+                    arguments,
+                    cwd=self._folder,
+                    env=self._environment(),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ModelError(
+                    f"The command '{self._command}' can't be started: {error.strerror}.",
+                    fix="Install Claude Code, set claude_command to its full path, or set reader to session.",
+                ) from error
+            return self._running
+
+    def _environment(self) -> dict[str, str]:
+        """The login is that of the session whose log is read, as far as one came; else what this process finds itself."""
+        login = self._logins.current() if self._logins else {}
+        env = os.environ if self._environ is None else self._environ
+        base = {name: value for name, value in env.items() if not (login and is_login(name))}
+        return child_environment({**login, **CHILD_VARIABLES}, base)
+
+    def _program(self) -> str:
+        """The client of the session itself, unless the user named one."""
+        named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
+        return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
+
+    def _finish(self, process: subprocess.Popen[bytes]) -> None:
+        """Nothing of the run stays: a live group is killed and reaped."""
+        with self._guard:
+            self._running = None
+            if process.returncode is None:
+                _kill_group(process)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None and not stream.closed:
+                _close_quietly(stream)
+
+
+def _close_quietly(stream: Any) -> None:
+    try:
+        stream.close()
+    except BrokenPipeError:
+        return  # the input that a dead process did not read
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # it ended by itself in the meantime
+
+
+def _conversation(messages: Sequence[Message]) -> str:
+    """One prompt from several messages: the client takes a single one."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"<{message.role}>\n{message.content}\n</{message.role}>" for message in messages)
+
+
+def _parse(stdout: bytes, stderr: bytes, code: int, model: str) -> Completion:
+    try:
+        answer = orjson.loads(stdout)
+    except orjson.JSONDecodeError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise _no_result(stderr.decode("utf-8", "replace") or stdout.decode("utf-8", "replace"), code)
+    if answer.get("is_error") or not isinstance(answer.get("result"), str):
+        raise _failure(answer)
+    return Completion(answer["result"], next(iter(answer.get("modelUsage") or {}), model), usage_of(answer))
+
+
+def usage_of(answer: Mapping[str, Any]) -> Usage:
+    """Tokens of all models of a run of the client; cached input counts as input. The cost may be unknown."""
+    given = taken = 0
+    models = answer.get("modelUsage")
+    for used in models.values() if isinstance(models, dict) else ():
+        given += sum(_count(used, key) for key in ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"))
+        taken += _count(used, "outputTokens")
+    cost = answer.get("total_cost_usd")
+    return Usage(1, given, taken, float(cost) if isinstance(cost, int | float) else None)
+
+
+def _count(used: Any, key: str) -> int:
+    value = used.get(key) if isinstance(used, dict) else None
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def _no_result(said: str, code: int) -> ModelError:
+    said = shorten(one_line(said), 300)
+    if "unknown option" in said:
+        return ModelError(f"The Claude Code client is too old: {said}", fix="Update it with: claude update.")
+    return ModelError(
+        f"The Claude Code client ended with code {code} and no result{': ' + said if said else '.'}",
+        fix="Run `claude -p hello` in a terminal to see what it says.",
+        transient=code < 0,  # killed from outside
+    )
+
+
+def _failure(answer: Mapping[str, Any]) -> ModelError:
+    """The client's own report, with what to do about it."""
+    said = shorten(one_line(str(answer.get("result") or answer.get("errors") or answer.get("subtype") or "no reason")), 300)
+    status = answer.get("api_error_status")
+    lowered = said.lower()
+    message = f"The Claude Code client failed: {said}"
+    if status in (401, 403) or any(sign in lowered for sign in _LOGIN):
+        return ModelError(
+            message, fix="Run `claude` in a terminal and log in; a key that only a session has comes with its next prompt."
+        )
+    if status in _TRANSIENT_STATUS or any(sign in lowered for sign in _LIMIT):
+        return ModelError(message, fix="It is retried later by itself; lower daily_token_budget to use less.", transient=True)
+    if isinstance(status, int):
+        transient = status >= 500
+        fix = "It is retried later by itself." if transient else "Check claude_model and the message above."
+        return ModelError(message, fix=fix, transient=transient)
+    return ModelError(message, fix="Check the network; it is retried later by itself.", transient=True)

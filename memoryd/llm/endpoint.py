@@ -1,0 +1,50 @@
+"""Answers from an OpenAI-compatible endpoint; OpenRouter when no address is set."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memoryd.core import openai_api
+from memoryd.core.config import Settings, openai_key
+from memoryd.core.errors import ConfigError
+from memoryd.core.types import Completion, Message
+
+
+class OpenAILLM:
+    """One chat model. The client, and the library, are loaded at the first call."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str] | None = None) -> None:
+        self._model = settings.openai_model
+        self._url = settings.openai_base_url or openai_api.OPENROUTER_URL
+        self._key = openai_key(settings, environ)
+        self._timeout = settings.openai_timeout_seconds
+        self._guard = threading.Lock()
+        self._client: Any = None
+        if not self._key and not settings.openai_base_url:
+            # A server on the user's own machine needs no key; OpenRouter does.
+            raise ConfigError(
+                "The endpoint reader has no key.",
+                fix="Set openai_api_key or OPENROUTER_API_KEY, openai_base_url for a local server, or reader = offline.",
+            )
+
+    @property
+    def name(self) -> str:
+        """The model as the endpoint calls it."""
+        return self._model
+
+    @property
+    def base_url(self) -> str:
+        """Where the text goes."""
+        return self._url
+
+    def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
+        """One answer. Raises ModelError."""
+        return openai_api.chat(self._connect(), self._model, messages, schema, schema_name="candidates")
+
+    def _connect(self) -> Any:
+        with self._guard:
+            if self._client is None:
+                self._client = openai_api.make_client(self._url, self._key, self._timeout)
+            return self._client

@@ -1,0 +1,237 @@
+"""What hooks hand to a session: governance at its start, relevant memories with a prompt.
+
+Nothing is given twice to a session that still sees it; after compaction or /clear it is
+given anew. When unsure, nothing is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from memoryd.core.clock import from_iso
+from memoryd.core.config import Settings
+from memoryd.core.files import write_atomic
+from memoryd.core.project import ProjectRegistry
+from memoryd.core.protocols import Clock
+from memoryd.core.state import Handoff, State
+from memoryd.core.types import EPOCH, MemoryItem, Project, Query
+from memoryd.daydream.admission import is_excluded
+from memoryd.recall.governance import Governance, govern, governance_of, handoffs_for, undoubted
+from memoryd.recall.offer import Offering
+from memoryd.recall.prompt_block import fence, fit, harmless, item_line, overhead
+from memoryd.retrieval import asked_listing, query_terms
+from memoryd.service import EVERY_PROJECT, Orchestrator
+
+PROMPT_CANDIDATES = 8
+PROMPT_MARGIN = 0.1
+PROMPT_CHARACTERS = 2_000
+MIN_TERMS = 2
+NEW_ITEMS = 6
+NEW_SHARE = 0.2
+CACHE_TRIES = 5
+PROMPT_REASON = "may bear on this prompt"
+HANDOFF_REASON = "where the last session here left off"
+ASKED_HANDOFF_REASON = "where earlier sessions here left off"
+MOST_HANDOFFS = 2
+NEW_REASON = "new since your last session here"
+_NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
+_SEES_NOTHING = frozenset({"clear", "compact"})
+_BEGINS = frozenset({"startup", "clear"})
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    """The parts of a hook's payload that matter here."""
+
+    session: str
+    project: Project
+    source: str = ""
+    prompt: str = ""
+    subagent: bool = False
+
+
+def hook_output(event: str, context: str, message: str = "") -> bytes:
+    """What a hook prints for the client; empty when there is nothing to say.
+
+    Only additionalContext reaches the model; systemMessage is for the person.
+    """
+    out: dict[str, object] = {}
+    if context:
+        out["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+    if message:
+        out["systemMessage"] = message
+    return orjson.dumps(out) if out else b""
+
+
+class Injector:
+    """Chooses what a session is given, and remembers that it was."""
+
+    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, registry: ProjectRegistry) -> None:
+        self._service = service
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._registry = registry
+        self._offering = Offering(service, state, settings, clock)
+
+    def governance(self, project: str, budget: int | None = None) -> Governance:
+        """The project's governance within the token budget (default: the session budget); nothing where memory is off."""
+        tokens = self._settings.session_budget if budget is None else budget
+        if self._state.is_off(project):
+            return govern((), self._clock.now(), tokens)
+        return governance_of(self._service, self._state, project, self._clock.now(), tokens)
+
+    def handoffs(self, project: str) -> list[Handoff]:
+        """Where the project's sessions left off, the latest first."""
+        return self._state.handoffs(project)
+
+    def session_start(self, event: SessionEvent) -> str:
+        """Context for SessionStart: governance and what is new, within the session budget."""
+        if event.source in _SEES_NOTHING:
+            self._state.forget_injections(event.session)
+        given = self._govern_session(event, self.cache_governance(event.project)) if self._settings.inject_session else ""
+        offer = self._offering.at_start(event.session, event.project.id) if event.source in _BEGINS else ""
+        return "\n".join(filter(None, [self._handoff(event), given, offer]))
+
+    def _handoff(self, event: SessionEvent) -> str:
+        """Where the project's last session left off, to the first session after it only."""
+        latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
+        if latest is None or latest.shown or latest.session == event.session:
+            return ""
+        return self._hand_off([latest], HANDOFF_REASON)
+
+    def _asked_handoff(self, event: SessionEvent) -> str:
+        """What a prompt such as `where did we leave off?` asks for, shown before or not."""
+        if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
+            return ""
+        others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
+        return self._hand_off(handoffs_for(event.prompt, others, self._clock.now(), MOST_HANDOFFS), ASKED_HANDOFF_REASON)
+
+    def _hand_off(self, handoffs: Sequence[Handoff], reason: str) -> str:
+        for handoff in handoffs:
+            self._state.set_handoff_shown(handoff.session)
+        return fence([f"- {one.at[:16].replace('T', ' ')}: {harmless(one.text)}" for one in handoffs], reason)
+
+    def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
+        """`whole` is the project's governance within the whole budget, if it is known."""
+        seen = self._state.injected(event.session)
+        fresh = [item for item in self._new_items(event) if item.id not in seen]
+        budget = self._settings.session_budget
+        if whole is None or fresh:
+            whole = self.governance(event.project.id, budget - int(budget * NEW_SHARE) if fresh else budget)
+        chosen = whole
+        self._state.set_governed(event.session)
+        if chosen.ids and set(chosen.ids) <= seen:
+            return ""
+        kept, _ = fit([item for item in fresh if item.id not in chosen.ids], budget - chosen.tokens - overhead(NEW_REASON))
+        self._state.record_injection(event.session, [*chosen.ids, *(item.id for item in kept)], "SessionStart")
+        return "\n".join(filter(None, [chosen.text, fence([item_line(item) for item in kept], NEW_REASON)]))
+
+    def _new_items(self, event: SessionEvent) -> list[MemoryItem]:
+        last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
+        if last is None:
+            return []
+        from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), now=self._clock.now())
+        return [hit.item for hit in self._service.search(from_then, NEW_ITEMS)]
+
+    def prompt(self, event: SessionEvent) -> str:
+        """Context for a prompt: governance if it is still owed, memories that bear on the prompt, and what is to be settled."""
+        owed = self._owed_governance(event)
+        parts = [self._asked_handoff(event) or self._handoff(event), owed, self._relevant(event), self._offer(event)]
+        return "\n".join(filter(None, parts))
+
+    def prepare_offer(self, session: str, project: str) -> None:
+        """After a session's log was read: make ready what its next prompt may be offered."""
+        self._offering.prepare(session, project)
+
+    def _offer(self, event: SessionEvent) -> str:
+        """Only a prompt that the user typed counts: commands, notifications and the tasks of subagents are none."""
+        if event.subagent or not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
+            return ""
+        return self._offering.with_prompt(event.session, event.project.id)
+
+    def _owed_governance(self, event: SessionEvent) -> str:
+        record = self._state.session(event.session)
+        if not self._settings.inject_session or (record is not None and record.governed):
+            return ""
+        return self._govern_session(event)
+
+    def _relevant(self, event: SessionEvent) -> str:
+        if not self._settings.inject_prompt or not worth_asking(event.prompt):
+            return ""
+        query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
+        sure = self._settings.floor + PROMPT_MARGIN
+        hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
+        seen = self._state.injected(event.session)
+        fresh = [item for item in undoubted([hit.item for hit in hits]) if item.id not in seen]
+        kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
+        self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
+        return fence([item_line(item) for item in kept], PROMPT_REASON)
+
+    def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
+        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md); an empty one when off.
+
+        The governance within the session budget, None when there is none to give.
+        """
+        for _ in range(CACHE_TRIES):
+            revision = self._service.revision
+            governance = self._cache(project, off=off)
+            if self._service.revision == revision:  # else another thread may have written a newer answer before this one
+                break
+        return governance
+
+    def _cache(self, project: Project, *, off: bool) -> Governance | None:
+        answer, governance = b"", None
+        if self._settings.inject_session and not off and not self._state.is_off(project.id):
+            governance = self.governance(project.id)
+            answer = hook_output("SessionStart", governance.text)
+        for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
+            self._put(self._cache_file(anchor), b"" if is_excluded(self._settings, anchor) else answer)
+        return governance
+
+    def refresh_cache(self, projects: Collection[str]) -> None:
+        """Write the answers anew that hooks were left for these projects (EVERY_PROJECT: for all); delete what is nobody's."""
+        folder = self._settings.paths.governance_cache
+        left = set(folder.glob("*.json")) if folder.is_dir() else set()
+        for id, name in self._registry.known().items():
+            files = {self._cache_file(anchor): anchor for anchor in self._registry.anchors(id)}
+            wanted = bool(left & files.keys()) and (id in projects or EVERY_PROJECT in projects)
+            left -= files.keys()
+            if wanted:
+                self.cache_governance(Project(id, name, next(iter(files.values()))))
+        for orphan in left:  # its folder belongs to no project any more
+            orphan.unlink(missing_ok=True)
+
+    def drop_cache(self, id: str) -> None:
+        """Empty the answers that show a memory, before it goes: a kill in between leaves none that does."""
+        folder = self._settings.paths.governance_cache
+        for path in folder.glob("*.json") if folder.is_dir() else ():
+            if id.encode() in path.read_bytes():
+                write_atomic(path, b"")
+
+    def _put(self, target: Path, answer: bytes) -> None:
+        if not target.exists() or target.read_bytes() != answer:
+            write_atomic(target, answer)
+
+    def _cache_file(self, anchor: str) -> Path:
+        return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"
+
+
+def cache_key(anchor: str) -> str:
+    """SHA-256 of the path's bytes, hex; the hook computes the same without our code."""
+    return hashlib.sha256(os.fsencode(anchor)).hexdigest()
+
+
+def worth_asking(prompt: str) -> bool:
+    """Whether a prompt says enough to look for memories: no commands, no 'ok', no notifications."""
+    if _NOT_A_PROMPT.match(prompt):
+        return False
+    asked = prompt[:PROMPT_CHARACTERS]
+    return len(query_terms(asked)) >= MIN_TERMS or asked_listing(asked, EPOCH) is not None

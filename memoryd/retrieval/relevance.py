@@ -1,0 +1,332 @@
+"""How likely is it that an item answers a query? A calibrated 0..1 from words and meaning.
+
+A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's
+terms that the item has. An item with keys is judged by these: how near the query is to the two
+nearest keys says more than its nearness to the statement, which a question about another property
+of the same thing is near to as well; and by how much of the query the item has, and how much it
+lacks. A query in a script that the embedder does not know is compared with the keys piece by piece
+of its words. Ranks are left out on purpose: the best of many wrong answers ranks first too, so they
+spoil abstention. The weights are in `relevance.json`, fitted by benchmarks/fit_relevance.py and
+benchmarks/fit_keys.py; 0.5 is the point chosen there between keeping answers and saying nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from memoryd.core.errors import ConfigError
+from memoryd.text import CJK, keywords, words
+
+WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
+FORMAT = 3
+# What each set of weights may look at.
+FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "meaning": ("cosine", "coverage"),
+        "words": ("coverage",),
+        "keys": ("key", "matches", "missing", "asks", "length"),
+        "key_words": ("matches", "missing", "pieces", "key_coverage", "asks", "length"),
+        "key_pieces": ("pieces",),
+    }
+)
+SETS = tuple(FEATURES_OF)
+PRIOR_DOCUMENTS = 200
+WIDE_WEIGHT = 0.5
+TASK_WEIGHT = 0.35
+STEMS_KEPT = 50_000
+# Beyond so many words a prompt is long; how long then says no more.
+LONG_WORDS = 40
+# Characters of a piece of a word; a shorter word is one piece. What a piece weighs that only the key has, as a share of what an
+# unknown word does: most are rather rare. A single CJK character counts half of the pair that it is part of.
+PIECE = 3
+OTHERS_WEIGHT = 0.8
+SINGLE_WEIGHT = 0.5
+KEYS_KEPT = 20_000
+_FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
+_QUESTION = re.compile(
+    r"^\W*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|should|shall|may|must|will|would|has|have"
+    r"|wie|was|wo|wann|warum|wer|welche[rsmn]?|soll|darf|comment|pourquoi|quel(?:le)?s?|où|cómo|por\s+qué|qué|cuál|dónde)\b|[?？]\s*$",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_KANA = re.compile(r"[぀-ゟ]")
+_CYRILLIC = re.compile(r"[\u0400-\u052f]")
+_CYRILLIC_ENDING = re.compile(
+    r"(?:иями|ями|ами|ого|его|ому|ему|ыми|ими|[аеиоуыэюяйьё]{1,3}|ов|ев|ом|ем|ам|ям|ах|ях|ых|их|ым|им)$"
+)
+_ENDINGS = ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ied", "ers", "er", "ed", "es", "ly", "s", "e")
+_QUESTION_WORDS = frozenset(
+    """怎么 什么 为什 么样 如何 是否 可以 哪个 哪些 哪里 多少 吗 呢 需要 应该 怎样 样才 才能 能不 不能 我们 这个 那个 一个
+    как что где когда почему зачем какой какая какие какое кто чем ли это эта этот есть нужно нужны нужен можно для или при без
+    под над про из на по от до не ни бы же за об во со ко и а но мы вы он она они мой наш
+    wie was wo wann warum wer welche welcher welches ist sind der die das ein eine und oder nicht mit für auf im wir ich soll kann
+    comment pourquoi quel quelle quand où est sont le la les un une des et ou pas avec pour sur dans nous je faut
+    please need want get make happen know tell thing way""".split()
+)
+
+
+@lru_cache(maxsize=STEMS_KEPT)  # the words of 200 candidates a query are mostly the same
+def stem(word: str) -> str:
+    """A crude stem of a lower-case word: common English and Russian endings cut, at least three letters kept."""
+    if _CYRILLIC.search(word):
+        cut = _CYRILLIC_ENDING.sub("", word)
+        return cut if len(cut) >= 3 else word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+# What any prompt may say to an assistant; such a word says little about what it is about.
+_TASK_WORDS = frozenset(
+    map(
+        stem,
+        """use using go run try look good nice great fix add stop continue commit move let one show explain write create implement
+        update change check thanks thank ok yes sure rename start begin finish done redo undo retry proceed again keep right now
+        better first next last new old work help find think see give take put set do file code function
+        related relation connected connection linked associated depend depends""".split(),
+    )
+)
+
+
+def asks_question(text: str) -> bool:
+    """Whether the text begins with a question word or ends with a question mark."""
+    return _QUESTION.search(text) is not None
+
+
+def is_foreign(text: str) -> bool:
+    """Whether at least 30 % of the letters are of a script that an English embedder can't judge."""
+    letters = len(_LETTER.findall(text))
+    return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters
+
+
+def query_terms(text: str) -> dict[str, str]:
+    """Stem -> word for the words of a query that carry meaning, in order of appearance."""
+    out: dict[str, str] = {}
+    for word in keywords(text):
+        if word not in _QUESTION_WORDS:
+            out.setdefault(stem(word), word)
+    return out
+
+
+def term_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> dict[str, float]:
+    """Weight 0..1 of each stem of the query: its idf over that of an unknown word.
+
+    idf = log((N + P + 1) / (df + ½)) with P = 200 documents assumed beside the N real ones,
+    so that in a small store a word does not seem common because two memories have it.
+    """
+    unknown = math.log((documents + PRIOR_DOCUMENTS + 1) / 0.5)
+    out = {}
+    for term, word in query_terms(text).items():
+        frequency = min(document_frequency(word), documents)
+        share = math.log((documents + PRIOR_DOCUMENTS + 1) / (frequency + 0.5)) / unknown
+        out[term] = share * _share_of(term)
+    return out
+
+
+def _share_of(term: str) -> float:
+    """What a term counts beside its idf: pairs of CJK characters overlap, task words say little."""
+    if CJK.search(term):
+        return WIDE_WEIGHT
+    return TASK_WEIGHT if term in _TASK_WORDS else 1.0
+
+
+def item_terms(text: str) -> frozenset[str]:
+    """All stems of an item's text."""
+    return frozenset(map(stem, words(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What an item shares with a query: `coverage` 0..1 of the term weights, `matches` their sum (in unknown words)."""
+
+    coverage: float
+    matches: float
+
+
+def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
+    """Overlap of a query's term weights with an item's terms. A query of less than one full term is not covered by it."""
+    matched = sum(weight for term, weight in weights.items() if term in terms)
+    return Overlap(matched / max(1.0, sum(weights.values())), matched)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMatch:
+    """What a query shares with the keys of an item.
+
+    overlap: with the statement and all keys as one text. missing: the weights of the terms that these lack. best: the coverage
+    of the best key alone. pieces: the cosine of the pieces of words, the mean of those of the two nearest keys; 0 where meaning
+    is compared, which says more. cosine: the same by meaning, None without an embedder. asks: the query is a question, as most
+    keys are, so that it is nearer to them than an order is. length: the logarithm of the number of the query's words (LONG_WORDS
+    at most), since less of a long query is found.
+    """
+
+    overlap: Overlap
+    missing: float
+    best: float
+    pieces: float
+    cosine: float | None
+    asks: bool
+    length: float
+
+
+class KeyMatcher:
+    """Compares one query with the keys of many items."""
+
+    def __init__(self, text: str, weights: Mapping[str, float]) -> None:
+        """`weights` are those of the query's terms."""
+        self._text = text
+        self._weights = weights
+        self._whole = sum(weights.values())
+        self._asks = asks_question(text) or "?" in text or "？" in text
+        self._length = math.log(min(LONG_WORDS, max(1, len(text.split()))))
+        self.foreign = is_foreign(text)
+
+    @cached_property
+    def _pieces(self) -> dict[str, float]:
+        """Weight of each piece of the query's words: how rare the word is. A pair of CJK characters counts like any word here."""
+        out: dict[str, float] = {}
+        for word in _asked_words(self._text):
+            weight = self._weights.get(stem(word), 0.0) / _share_of(stem(word))
+            for piece, share in _pieces_of(word).items():
+                out.setdefault(piece, share * weight)
+        return out
+
+    def match(self, statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float]) -> KeyMatch:
+        """The match with the terms of a statement and with its keys, whose cosines are given; none without an embedder."""
+        terms = [item_terms(key) for key in keys]
+        overlap = overlap_of(self._weights, statement.union(*terms))
+        by_pieces = keys if self.foreign or not cosines else ()
+        return KeyMatch(
+            overlap=overlap,
+            missing=self._whole - overlap.matches,
+            best=max((overlap_of(self._weights, of_one).coverage for of_one in terms), default=0.0),
+            pieces=_mean_of_nearest([_piece_cosine(self._pieces, _key_pieces(key)) for key in by_pieces]) or 0.0,
+            cosine=_mean_of_nearest(cosines),
+            asks=self._asks,
+            length=self._length,
+        )
+
+
+def _mean_of_nearest(cosines: Sequence[float]) -> float | None:
+    """The mean of the two largest; None of none. One key alone is near to many a question by chance."""
+    nearest = sorted(cosines, reverse=True)[:2]
+    return sum(nearest) / len(nearest) if nearest else None
+
+
+def _pieces_of(word: str) -> dict[str, float]:
+    """The pieces of a word, each with its share of the word's weight. Syllables of kana alone are in nearly every text."""
+    if CJK.search(word):
+        return {word: 1.0} | {sign: SINGLE_WEIGHT for sign in word if not _KANA.match(sign)}
+    if len(word) <= PIECE + 1:
+        return {word: 1.0}
+    return {word[place : place + PIECE]: 1.0 for place in range(len(word) - PIECE + 1)}
+
+
+def _asked_words(text: str) -> list[str]:
+    return [word for word in keywords(text) if word not in _QUESTION_WORDS]
+
+
+@lru_cache(maxsize=KEYS_KEPT)
+def _key_pieces(key: str) -> Mapping[str, float]:
+    """Weight of each piece of a key's words where the query lacks it. Without looking up how common each word is."""
+    out: dict[str, float] = {}
+    for word in _asked_words(key):
+        for piece, share in _pieces_of(word).items():
+            out.setdefault(piece, share * OTHERS_WEIGHT)
+    return MappingProxyType(out)
+
+
+def _piece_cosine(query: Mapping[str, float], key: Mapping[str, float]) -> float:
+    shared = math.fsum(query[piece] ** 2 for piece in key if piece in query)
+    rest = math.fsum(weight**2 for piece, weight in key.items() if piece not in query)
+    whole = math.fsum(weight**2 for weight in query.values())
+    return shared / math.sqrt(whole * (shared + rest)) if shared else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One logistic function: p = 1 / (1 + exp(-(bias + Σ weight·value)))."""
+
+    bias: float
+    of: Mapping[str, float]
+
+    def estimate(self, **values: float) -> float:
+        """The estimate, 0..1."""
+        z = self.bias + math.fsum(weight * values[name] for name, weight in self.of.items())
+        return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceModel:
+    """The fitted weights.
+
+    `meaning` with a cosine of the named embedder, `words` from words alone; `keys` and `key_words` are the same two for items
+    with keys, `key_pieces` is for these and a query in a script that the embedder does not know.
+    """
+
+    version: str
+    embedder: str
+    meaning: Weights
+    words: Weights
+    keys: Weights
+    key_words: Weights
+    key_pieces: Weights
+
+    def knows(self, embedder: str) -> bool:
+        """Whether the cosines of the embedder of that name are those the weights were fitted on; else pass no cosine."""
+        return self.embedder in embedder
+
+    def estimate(self, overlap: Overlap, cosine: float | None = None, *, foreign: bool = False) -> float:
+        """0..1 that an item without keys answers the query.
+
+        Without a cosine, or for a query in a script that the embedder does not know
+        (`is_foreign`), words alone decide. An exact 0.0 means: no term and no cosine.
+        """
+        if cosine is None or foreign:
+            return self.words.estimate(coverage=overlap.coverage) if overlap.matches else 0.0
+        return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
+
+    def estimate_by_keys(self, match: KeyMatch, *, foreign: bool = False) -> float:
+        """0..1 that an item with keys answers the query; `foreign` and an exact 0.0 mean what they do in `estimate`."""
+        if foreign:
+            return self.key_pieces.estimate(pieces=match.pieces) if match.pieces or match.overlap.matches else 0.0
+        values = {
+            "matches": match.overlap.matches,
+            "missing": match.missing,
+            "pieces": match.pieces,
+            "key_coverage": match.best,
+            "asks": match.asks,
+            "length": match.length,
+        }
+        if match.cosine is None:
+            return self.key_words.estimate(**values) if match.overlap.matches else 0.0
+        return self.keys.estimate(**values, key=match.cosine)
+
+
+def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
+    """The model in the file. Raises ConfigError when it is missing or of another format."""
+    try:
+        raw = orjson.loads(path.read_bytes())
+        if raw["format"] != FORMAT:
+            raise ValueError(f"format {raw['format']} instead of {FORMAT}")
+        sets = {name: _weights(raw[name], FEATURES_OF[name]) for name in SETS}
+        return RelevanceModel(str(raw["version"]), str(raw["embedder"]), **sets)
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(f"{path} is no relevance model: {error}", fix="Install memoryd again.") from error
+
+
+def _weights(raw: Mapping[str, Any], features: Sequence[str]) -> Weights:
+    if unknown := sorted(raw.keys() - {"bias", *features}):
+        raise ValueError(f"no feature is called {unknown[0]}")
+    of = {name: float(raw[name]) for name in features if raw.get(name)}
+    return Weights(float(raw["bias"]), MappingProxyType(of))

@@ -1,0 +1,75 @@
+"""Where a memory lies: folders from scope, project and session, and back. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from memoryd.core.files import TEMPORARY_PREFIX
+from memoryd.core.types import MemoryItem, Scope
+from memoryd.text import digest
+
+SUFFIX = ".md"
+NO_PROJECT = "none"
+MAX_NAME = 80
+_MAX_BYTES = 200
+_FORBIDDEN = re.compile(r"[^\w.@+=-]+")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_NOT_MEMORIES = frozenset({"readme.md"})
+
+
+def safe_name(text: str) -> str:
+    """A file name for any text: the text itself where it is harmless, else a readable form with a hash.
+
+    Different texts get different names; no name can leave its folder.
+    """
+    name = _FORBIDDEN.sub("-", text).strip(".-")
+    if _RESERVED.fullmatch(name):
+        name = f"_{name}"
+    if name and name == text and len(name) <= MAX_NAME and len(name.encode("utf-8")) <= _MAX_BYTES:
+        return name
+    short = name[: MAX_NAME - 9].encode("utf-8")[: _MAX_BYTES - 9].decode("utf-8", "ignore").rstrip(".-")
+    return f"{short or 'x'}-{digest(text)[:8]}"
+
+
+def scope_folder(item: MemoryItem) -> str:
+    """`user`, `project-<project>` or `team-<project>`."""
+    if item.scope is Scope.USER:
+        return "user"
+    return f"{item.scope.value}-{safe_name(item.project) if item.project else NO_PROJECT}"
+
+
+def canonical_path(item: MemoryItem) -> str:
+    """Path of the item's file relative to the memories folder, with `/`."""
+    return f"{scope_folder(item)}/{safe_name(item.session) if item.session else NO_PROJECT}/{item.id}{SUFFIX}"
+
+
+def scope_of_path(relative: str) -> tuple[Scope, str, str]:
+    """Scope, project and session that a file's folders stand for; elsewhere it is the user's."""
+    folders = PurePosixPath(relative).parts[:-1]
+    kind, _, project = folders[0].partition("-") if folders else ("", "", "")
+    if kind not in (Scope.PROJECT, Scope.TEAM) or not project:
+        session = folders[1] if len(folders) > 1 and folders[0] == "user" else ""
+        return Scope.USER, "", session or "manual"
+    return Scope(kind), "" if project == NO_PROJECT else project, folders[1] if len(folders) > 1 else "manual"
+
+
+def derived_id(relative: str) -> str:
+    """The id of a file that carries none: it stays the same as long as the file keeps its place."""
+    return f"mem_{digest(relative)[:12]}"
+
+
+def is_memory_path(relative: str) -> bool:
+    """Whether a file of this relative path can be a memory, by its name alone."""
+    parts = PurePosixPath(relative).parts
+    return bool(parts) and not any(map(_is_hidden, parts)) and is_memory_name(parts[-1])
+
+
+def is_memory_name(name: str) -> bool:
+    """The same for the last part of a path."""
+    lower = name.lower()
+    return lower.endswith(SUFFIX) and lower not in _NOT_MEMORIES and not _is_hidden(name)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", TEMPORARY_PREFIX))
