@@ -13,12 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
-        {"types", "protocols", "errors"},
-        {"config", "config_file", "paths", "files", "db", "migrations", "text", "testing", "clock", "codec", "rows", "project",
-         "client_tags", "state", "ledger", "verdicts", "offers", "candidates", "entities", "openai_api", "patterns"},
-        {"stores", "embed", "llm", "router"},
-        {"statements"},
-        {"service", "indexer", "late", "ranking", "handwork"},
+        {"core", "text", "patterns", "entities", "testing"},
+        {"stores", "embed", "llm"},
+        {"statements", "language", "lineage", "retrieval"},
+        {"service", "indexing", "manual_edits"},
         {"daydream", "dream", "recall"},
         {"api", "daemon", "mcp", "client", "transfer", "relay", "console"},
         {"doctor"},
@@ -35,7 +33,7 @@ LAYERS = {
     ],
 }  # fmt: skip
 SEPARATE = {
-    "memoryd": [{"stores", "embed", "llm", "router"}],
+    "memoryd": [{"stores", "embed", "llm"}],
     "memeval": [{"benchmarks", "providers", "judges", "metrics", "stats", "models"}],
 }
 MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.models", "memeval.claudecode", "memeval.console")

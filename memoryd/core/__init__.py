@@ -1,1 +1,1 @@
-"""TODO core."""
+"""What everything else stands on: values, errors, contracts, settings, files, the SQLite opener and the work state."""

