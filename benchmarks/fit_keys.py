@@ -1,6 +1,6 @@
 """Fit the weights for memories with keys in memoryd/retrieval/relevance.json, on prompts in other words than the facts.
 
-    python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.86] [--write]
+    python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.85] [--write]
 
 CORPUS holds gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}, fact ids as
 `session/fact`, empty for a prompt that nothing answers though its subject is known. KEYS maps fact ids to questions. Each prompt
@@ -41,9 +41,11 @@ from memoryd.retrieval.relevance import (
     stem,
     term_weights,
 )
+from memoryd.statements.gloss import gloss
 
 Array = NDArray[np.float64]
-SETS = ("keys", "key_words", "key_pieces")
+SETS = ("keys", "key_words", "key_other", "key_pieces")
+OTHERS = ("key_other", "key_pieces")
 # Of each prompt the facts that look best are fitted: the many that share nothing with it are told apart by anything.
 HARDEST = 4
 FORMS = ("question", "task", "long", "other_language")
@@ -60,6 +62,16 @@ class Asked:
     right: Array
     plain: Array
     foreign: bool
+    other: bool
+
+    def facts_of(self, name: str) -> Array:
+        """Which facts these weights judge for the prompt."""
+        by_pieces = self.features["by_pieces"].astype(bool)
+        if name == "key_pieces":
+            return by_pieces
+        if name == "key_other":
+            return np.full(len(self.right), self.other) & ~by_pieces
+        return np.full(len(self.right), not self.foreign and (name == "key_words" or not self.other))
 
     @property
     def answerable(self) -> bool:
@@ -73,7 +85,9 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
     with tempfile.TemporaryDirectory() as home:
         embedder = make_embedder(Settings(Path(home)))
         queries = embedder.embed_queries([prompt["text"][:PROMPT_CHARACTERS] for prompt in prompts])
+        english = embedder.embed_queries([gloss(prompt["text"][:PROMPT_CHARACTERS]) for prompt in prompts])
         to_keys = queries @ embedder.embed_queries([key for _, key in owned]).T
+        in_english = english @ embedder.embed_queries([key for _, key in owned]).T
         to_facts = queries @ embedder.embed([facts[id]["text"] for id in ids]).T
     terms = {id: item_terms(facts[id]["text"]) for id in ids}
     everything = {id: terms[id].union(*map(item_terms, keys.get(id, ()))) for id in ids}
@@ -86,16 +100,20 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         own = [id for id in ids if facts[id]["project"] == prompt["project"]]
         if not own:
             continue
-        matcher = KeyMatcher(text, weights)
+        matcher, other = KeyMatcher(text, weights), bool(gloss(text))
+        places = [[place for place, (owner, _) in enumerate(owned) if owner == id] for id in own]
+        cosines = [() if matcher.foreign else to_keys[row, of].tolist() for of in places]
+        translated = [in_english[row, of].tolist() if other else () for of in places]
         by_words = [matcher.match(terms[id], keys.get(id, ()), ()) for id in own]
-        cosines = [[float(to_keys[row, place]) for place, (owner, _) in enumerate(owned) if owner == id] for id in own]
-        by_meaning = [matcher.match(terms[id], keys.get(id, ()), of) for id, of in zip(own, cosines, strict=True)]
+        by_meaning = [matcher.match(terms[id], keys.get(id, ()), *of) for id, *of in zip(own, cosines, translated, strict=True)]
         plain = [
             model.estimate(overlap_of(weights, terms[id]), float(to_facts[row, ids.index(id)]), foreign=is_foreign(text))
             for id in own
         ]
         features = {
             "key": np.array([match.cosine or 0.0 for match in by_meaning]),
+            "translated": np.array([match.translated or 0.0 for match in by_meaning]),
+            "by_pieces": np.array([matcher.foreign and match.translated is None for match in by_meaning], dtype=float),
             "matches": np.array([match.overlap.matches for match in by_words]),
             "missing": np.array([match.missing for match in by_words]),
             "pieces": np.array([match.pieces for match in by_words]),
@@ -104,24 +122,28 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
             "length": np.array([match.length for match in by_words]),
         }
         right = np.array([id in prompt["fact_ids"] for id in own], dtype=bool)
-        out.append(Asked(prompt["project"], prompt["form"], features, right, np.array(plain), matcher.foreign))
+        out.append(Asked(prompt["project"], prompt["form"], features, right, np.array(plain), matcher.foreign, other))
     return out
 
 
 def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Array:
     """Bias and weights; `silence` of the unanswerable prompts stay below the floor of a prompt's hook.
 
-    The floor is chosen by scores of weights that did not see the prompt's project. One feature alone has nothing to fit but its
-    scale, which differs from fold to fold: there by its own.
+    The floor is chosen by scores of weights that did not see the prompt's project. Where there are few prompts and a feature or
+    two the scale differs more from fold to fold than these weights are fitted to noise: there by their own scores.
     """
-    used = [one for one in asked if one.foreign == (name == "key_pieces")]
+    used = _used(asked, name)
     model = _fitted(used, name)
-    if len(FEATURES_OF[name]) == 1:
-        highest = [scores(one, name, model).max() for one in used if not one.answerable]
+    if name in OTHERS:
+        highest = [scores(one, name, model)[one.facts_of(name)].max() for one in used if not one.answerable]
     else:
         highest = [scores(one, name, apart).max() for one, apart in _apart(used, name) if not one.answerable]
     model[0] += math.log(floor / (1 - floor)) - float(np.quantile(highest, silence))
     return model
+
+
+def _used(asked: Sequence[Asked], name: str) -> list[Asked]:
+    return [one for one in asked if one.facts_of(name).any()]
 
 
 def _apart(asked: Sequence[Asked], name: str) -> Iterator[tuple[Asked, Array]]:
@@ -143,8 +165,9 @@ def _fitted(asked: Sequence[Asked], name: str) -> Array:
     for one in asked:
         table = np.array([one.features[column] for column in columns]).T
         closeness = 2 * one.features["key"] + one.features["key_coverage"]
-        hardest = set(np.argsort(-closeness)[: None if one.foreign else HARDEST].tolist())
-        chosen = sorted(hardest | set(np.flatnonzero(one.right).tolist()))
+        hardest = set(np.argsort(-closeness)[: None if name in OTHERS else HARDEST].tolist())
+        judged = set(np.flatnonzero(one.facts_of(name)).tolist())
+        chosen = sorted(judged & (hardest | set(np.flatnonzero(one.right).tolist())))
         x.append(table[chosen])
         y.append(one.right[chosen].astype(float))
     return fit(np.concatenate(x), np.concatenate(y))
@@ -184,8 +207,8 @@ def main() -> None:
     parser.add_argument(
         "--data", nargs=4, type=Path, action="append", required=True, metavar=("CORPUS", "PROMPTS", "KEYS", "SPLIT")
     )
-    parser.add_argument("--silence", type=float, default=0.86)
-    parser.add_argument("--silence-foreign", type=float, default=0.82)
+    parser.add_argument("--silence", type=float, default=0.85)
+    parser.add_argument("--silence-other", type=float, default=0.8)
     parser.add_argument("--write", action="store_true", help="replace these weights in the file")
     options = parser.parse_args()
     floor = Settings(Path()).floor
@@ -197,19 +220,21 @@ def main() -> None:
         parts[f"{corpus.name}, second half"] = [one for one in asked if one.project not in first]
     training = [one for label, part in parts.items() if label.endswith("first half") for one in part]
     models = {
-        name: train(training, name, options.silence_foreign if name == "key_pieces" else options.silence, floors[-1])
-        for name in SETS
+        name: train(training, name, options.silence_other if name in OTHERS else options.silence, floors[-1]) for name in SETS
     }
 
-    def judge(one: Asked, name: str = "keys") -> Array:
-        name = "key_pieces" if one.foreign else name
-        return scores(one, name, models[name])
+    def judge(one: Asked, embedded: bool = True) -> Array:
+        z = scores(one, "keys" if embedded else "key_words", models["keys" if embedded else "key_words"])
+        for name in OTHERS if embedded else OTHERS[1:]:
+            z = np.where(one.facts_of(name), scores(one, name, models[name]), z)
+        return z
 
     for label, part in parts.items():
         report(f"{label}, without keys", part, lambda one: np.log(one.plain / (1 - one.plain) + 1e-12), floors)
         report(f"{label}, with keys", part, judge, floors)
-        report(f"{label}, no embedder", part, lambda one: judge(one, "key_words"), floors)
+        report(f"{label}, no embedder", part, lambda one: judge(one, embedded=False), floors)
         report(f"{label}, other scripts", [one for one in part if one.foreign], judge, floors)
+        report(f"{label}, not English", [one for one in part if one.other], judge, floors)
     raw = read(WEIGHTS_FILE) | {"format": FORMAT}
     for name, model in models.items():
         raw[name] = {"bias": round(float(model[0]), 4)}

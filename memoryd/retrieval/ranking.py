@@ -50,6 +50,7 @@ from memoryd.retrieval import (
     word_weight,
 )
 from memoryd.retrieval.times import Span
+from memoryd.statements.gloss import gloss
 from memoryd.stores.fulltext import keys_of, searchable
 from memoryd.stores.prefetch import Beside
 from memoryd.stores.vector import Closeness
@@ -194,10 +195,12 @@ class Ranker:
             return chosen, []
         if query.backend is None and (listed := self._list(query, k, sources)):
             return _LISTED, listed
+        english = gloss(query.text) if self._judges_cosine else ""
         if sources.meaning is not None and chosen.backend is Backend.HYBRID:
-            sources.meaning.prepare(query.text)  # its model runs while the candidates are looked up by words
+            for text in _read_as(query.text, english):
+                sources.meaning.prepare(text)  # its model runs while the candidates are looked up by words
         query, time = _in_time(query, sources)
-        asked = _Asked(query, sources, time, self._matching)
+        asked = _Asked(query, sources, time, self._matching, english)
         lists = self._candidates(asked, chosen.backend, max(CANDIDATES, k))
         if chosen.rule == WORDED:  # who words a question so may also ask for a fact
             lists |= self._candidates(asked, Backend.HYBRID, max(CANDIDATES, k))
@@ -234,9 +237,9 @@ class Ranker:
         if meaning is None:
             return {Backend.MARKDOWN: sources.words.scores(query, n)}
         if backend is Backend.VECTOR:
-            return {Backend.VECTOR: meaning.scores(query, n)}
+            return {Backend.VECTOR: meaning.scores(asked.meant, n)}
         late = self._late_tokens(asked, backend)
-        near = self._near.begin(partial(_nearest, query, n, meaning, late))
+        near = self._near.begin(partial(_nearest, asked.meant, n, meaning, late))
         by_words = sources.words.scores(query, n)
         if late:
             asked.begin_matches(late, list(by_words))
@@ -304,7 +307,7 @@ class Ranker:
         out = {}
         for id in wanted:
             if id in by_keys:
-                out[id] = self._model.estimate_by_keys(by_keys[id], foreign=foreign)
+                out[id] = self._model.estimate_by_keys(by_keys[id])
                 continue
             cosine = asked.signals[id].get("cosine") if self._judges_cosine else None
             out[id] = self._model.estimate(asked.overlap(id), cosine, foreign=foreign)
@@ -315,8 +318,11 @@ class Ranker:
 class _Asked:
     """One query with its candidates: the `items` that passed; `signals` by id, which grow as they are needed."""
 
-    def __init__(self, query: Query, sources: Sources, time: AskedTime, matching: Beside) -> None:
+    def __init__(self, query: Query, sources: Sources, time: AskedTime, matching: Beside, english: str = "") -> None:
+        """`english` is a gloss of the query for an embedder that knows English only."""
         self.query, self.sources, self.time = query, sources, time
+        self.read_as = _read_as(query.text, english)
+        self.meant = replace(query, text=self.read_as[0])
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
         self._matching = matching
@@ -331,7 +337,7 @@ class _Asked:
         """The cosines of those that were not found by meaning."""
         missing = [id for id in ids if "cosine" not in self.signals[id]]
         if self.sources.meaning is not None and missing:
-            for id, cosine in self.sources.meaning.score(self.query.text, missing).items():
+            for id, cosine in self.sources.meaning.score(self.meant.text, missing).items():
                 self.signals[id]["cosine"] = cosine
 
     def add_coverages(self) -> None:
@@ -358,13 +364,15 @@ class _Asked:
         if not ids:
             return {}
         matcher = KeyMatcher(self.query.text, self.terms)
-        meaning = self.sources.meaning if by_meaning and not matcher.foreign else None
-        closeness = meaning.compare(self.query.text, ids) if meaning is not None else {}
+        meaning = self.sources.meaning if by_meaning else None
+        found = {text: meaning.compare(text, ids) for text in self.read_as} if meaning is not None else {}
+        own = {} if matcher.foreign else found.get(self.query.text, {})
+        english = found.get(self.read_as[-1], {}) if self.read_as[-1] != self.query.text else {}
         out = {}
         for id in ids:
             item = self.items[id]
-            cosines = closeness[id].keys if id in closeness else ()
-            out[id] = matcher.match(item_terms(searchable(item)), keys_of(item), cosines)
+            cosines, translated = (of[id].keys if id in of else () for of in (own, english))
+            out[id] = matcher.match(item_terms(searchable(item)), keys_of(item), cosines, translated)
         return out
 
     def read(self, ids: Collection[str]) -> Mapping[str, MemoryItem]:
@@ -394,6 +402,13 @@ class _Asked:
 
     def _weight(self, word: str) -> float:
         return word_weight(self._size(), self._frequency(word))
+
+
+def _read_as(text: str, english: str) -> tuple[str, ...]:
+    """The texts by which a query is compared by meaning: itself, unless its script says nothing, and then its gloss."""
+    if not english:
+        return (text,)
+    return (english,) if is_foreign(text) else (text, english)
 
 
 def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None) -> Mapping[str, float]:

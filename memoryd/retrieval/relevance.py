@@ -4,10 +4,11 @@ A logistic function (Platt 1999) of the cosine and of the idf-weighted share of 
 terms that the item has. An item with keys is judged by these: how near the query is to the two
 nearest keys says more than its nearness to the statement, which a question about another property
 of the same thing is near to as well; and by how much of the query the item has, and how much it
-lacks. A query in a script that the embedder does not know is compared with the keys piece by piece
-of its words. Ranks are left out on purpose: the best of many wrong answers ranks first too, so they
-spoil abstention. The weights are in `relevance.json`, fitted by benchmarks/fit_relevance.py and
-benchmarks/fit_keys.py; 0.5 is the point chosen there between keeping answers and saying nothing.
+lacks. A query in another language than English is compared with the keys piece by piece of its
+words, and by the meaning of what a glossary says of it in English. Ranks are left out on purpose:
+the best of many wrong answers ranks first too, so they spoil abstention. The weights are in
+`relevance.json`, fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the
+point chosen there between keeping answers and saying nothing.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "words": ("coverage",),
         "keys": ("key", "matches", "missing", "asks", "length"),
         "key_words": ("matches", "missing", "pieces", "key_coverage", "asks", "length"),
+        "key_other": ("translated", "pieces"),
         "key_pieces": ("pieces",),
     }
 )
@@ -165,9 +167,11 @@ class KeyMatch:
 
     overlap: with the statement and all keys as one text. missing: the weights of the terms that these lack. best: the coverage
     of the best key alone. pieces: the cosine of the pieces of words, the mean of those of the two nearest keys; 0 where meaning
-    is compared, which says more. cosine: the same by meaning, None without an embedder. asks: the query is a question, as most
-    keys are, so that it is nearer to them than an order is. length: the logarithm of the number of the query's words (LONG_WORDS
-    at most), since less of a long query is found.
+    alone is compared, which says more. cosine: the same by meaning, None without an embedder or in a script that it does not
+    know. translated: the same of what the query says in English, if that is nearer; None of a query in English, and of one
+    in a script in which there are keys. asks: the query
+    is a question, as most keys are, so that it is nearer to them than an order is. length: the logarithm of the number of the
+    query's words (LONG_WORDS at most), since less of a long query is found. foreign: in a script that the embedder does not know.
     """
 
     overlap: Overlap
@@ -175,8 +179,10 @@ class KeyMatch:
     best: float
     pieces: float
     cosine: float | None
+    translated: float | None
     asks: bool
     length: float
+    foreign: bool
 
 
 class KeyMatcher:
@@ -201,19 +207,30 @@ class KeyMatcher:
                 out.setdefault(piece, share * weight)
         return out
 
-    def match(self, statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float]) -> KeyMatch:
-        """The match with the terms of a statement and with its keys, whose cosines are given; none without an embedder."""
+    def match(
+        self, statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float], translated: Sequence[float] = ()
+    ) -> KeyMatch:
+        """The match with the terms of a statement and with its keys.
+
+        `cosines` are those of the keys, none without an embedder or in a foreign script; `translated` those with the query in
+        English.
+        """
         terms = [item_terms(key) for key in keys]
         overlap = overlap_of(self._weights, statement.union(*terms))
-        by_pieces = keys if self.foreign or not cosines else ()
+        by_pieces = keys if translated or not cosines else ()
+        own, in_english = _mean_of_nearest(cosines), _mean_of_nearest(translated)
+        if self.foreign and any(map(is_foreign, keys)):  # keys in the script of the query say more than what it says in English
+            in_english = None
         return KeyMatch(
             overlap=overlap,
             missing=self._whole - overlap.matches,
             best=max((overlap_of(self._weights, of_one).coverage for of_one in terms), default=0.0),
             pieces=_mean_of_nearest([_piece_cosine(self._pieces, _key_pieces(key)) for key in by_pieces]) or 0.0,
-            cosine=_mean_of_nearest(cosines),
+            cosine=own,
+            translated=None if in_english is None else max(in_english, own or 0.0),
             asks=self._asks,
             length=self._length,
+            foreign=self.foreign,
         )
 
 
@@ -271,7 +288,8 @@ class RelevanceModel:
     """The fitted weights.
 
     `meaning` with a cosine of the named embedder, `words` from words alone; `keys` and `key_words` are the same two for items
-    with keys, `key_pieces` is for these and a query in a script that the embedder does not know.
+    with keys. Of these `key_other` is for a query in another language, which a glossary puts into English, and `key_pieces` for
+    one in a script that the embedder does not know, where keys are in such a script or there is no embedder.
     """
 
     version: str
@@ -280,6 +298,7 @@ class RelevanceModel:
     words: Weights
     keys: Weights
     key_words: Weights
+    key_other: Weights
     key_pieces: Weights
 
     def knows(self, embedder: str) -> bool:
@@ -296,9 +315,11 @@ class RelevanceModel:
             return self.words.estimate(coverage=overlap.coverage) if overlap.matches else 0.0
         return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
 
-    def estimate_by_keys(self, match: KeyMatch, *, foreign: bool = False) -> float:
-        """0..1 that an item with keys answers the query; `foreign` and an exact 0.0 mean what they do in `estimate`."""
-        if foreign:
+    def estimate_by_keys(self, match: KeyMatch) -> float:
+        """0..1 that an item with keys answers the query; an exact 0.0 means: no term, no piece of one and no cosine."""
+        if match.translated is not None:
+            return self.key_other.estimate(translated=match.translated, pieces=match.pieces)
+        if match.foreign:
             return self.key_pieces.estimate(pieces=match.pieces) if match.pieces or match.overlap.matches else 0.0
         values = {
             "matches": match.overlap.matches,

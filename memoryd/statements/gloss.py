@@ -1,0 +1,103 @@
+"""What a text in another language says, word by word in English, for an embedder that knows English only.
+
+A gloss is no translation: order and grammar stay as they are, and what the glossary does not have is left out. It is enough to
+bring a prompt near to keys in English.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from memoryd.retrieval import is_foreign
+from memoryd.statements.cues import language
+from memoryd.text import CJK
+
+GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
+READ = 2_000
+LONGEST = 600
+LONGEST_WORD = 40
+# A beginning of fewer letters must be the whole word; so many more may follow a longer one; a word of so many may be a compound.
+SHORTEST_STEM = 4
+LONGEST_ENDING = 5
+COMPOUND = 8
+GLOSSES_KEPT = 64
+_FOREIGN_CODES = frozenset({"ko", "ja", "zh", "ru"})
+_TOKEN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]{1,400}|[^\W\d_][\w./-]{0,80}|\d[\w.]{0,40}")
+_CYRILLIC = re.compile(r"[\u0400-\u052f]")
+# Little words of the Latin languages, which would only be noise in English.
+_LITTLE = frozenset(
+    """der die das den dem des ein eine einen einem einer und oder mit fur auf im ist sind wird werden wir ich zu zum zur von vom
+    bei nach nur auch er sie es man in an am le la les un une du de et ou avec pour sur dans est sont nous on au aux ce que qui
+    par mais el los las una del y o con para por en es son se lo esta os as um uma do da dos das e com em na il gli dei che per
+    sono""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Glossary:
+    stems: dict[str, str]
+    signs: dict[str, str]
+    longest: int
+
+
+@lru_cache(maxsize=GLOSSES_KEPT)
+def gloss(text: str) -> str:
+    """The text in English words; empty for a text in English, and for one of which nothing is known."""
+    head = text[:READ]
+    code = language(head)
+    if code == "en" or (code in _FOREIGN_CODES and not is_foreign(head)):
+        return ""
+    known, found = _glossary(), False
+    out: list[str] = []
+    for token in _TOKEN.findall(head):
+        words = _of_signs(token, known) if CJK.search(token) else _of_word(_folded(token).strip("-"), known)
+        found = found or bool(words)
+        out += words or ([] if _CYRILLIC.search(token) or CJK.search(token) or _folded(token) in _LITTLE else [token])
+    return " ".join(out)[:LONGEST] if found else ""
+
+
+@lru_cache(maxsize=1)
+def _glossary() -> _Glossary:
+    stems: dict[str, str] = {}
+    signs: dict[str, str] = {}
+    for line in GLOSSARY_FILE.read_text("utf-8").splitlines():
+        english, colon, others = line.partition(":")
+        for word in others.split() if colon and not line.startswith("#") else ():
+            (signs if CJK.search(word) else stems).setdefault(word if CJK.search(word) else _folded(word), english)
+    return _Glossary(stems, signs, max(map(len, signs)))
+
+
+def _folded(word: str) -> str:
+    """Lower case, without accents."""
+    return "".join(sign for sign in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(sign))
+
+
+def _of_word(word: str, known: _Glossary) -> list[str]:
+    if word in known.stems:
+        return [known.stems[word]]
+    if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # an identifier says the same in English
+        return []
+    for length in range(len(word) - 1, max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1):
+        if word[:length] in known.stems:
+            return [known.stems[word[:length]]]
+    return _parts(word, known.stems, SHORTEST_STEM, LONGEST_WORD) if len(word) >= COMPOUND else []
+
+
+def _of_signs(run: str, known: _Glossary) -> list[str]:
+    return _parts(run, known.signs, 1, known.longest)
+
+
+def _parts(text: str, known: dict[str, str], least: int, most: int) -> list[str]:
+    """What the longest known pieces say, from the left; what is between them is left out."""
+    out, at = [], 0
+    while at < len(text):
+        lengths = range(min(most, len(text) - at), least - 1, -1)
+        length = next((length for length in lengths if text[at : at + length] in known), 0)
+        if length:
+            out.append(known[text[at : at + length]])
+        at += length or 1
+    return out

@@ -1,0 +1,61 @@
+"""What a text says in English, word by word."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.statements.gloss import LONGEST, gloss
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Wo liegt die Datenbanksicherung?", "where database backup"),
+        ("pourquoi le déploiement échoue sur le serveur ?", "why deploy fail server"),
+        ("¿dónde se guardan los registros de errores?", "where save log error"),
+        ("qual porta usa o servidor de testes?", "which port use server test"),
+        ("почему не проходит сборка на сервере?", "why fail build server"),
+        ("为什么部署之后登录会失败？", "why deploy login fail"),
+        ("なぜデプロイ後にログインが失敗しますか", "why deploy login fail"),
+        ("왜 배포 후 로그인이 실패하나요?", "why deploy login fail"),
+    ],
+)
+def test_each_language_is_put_into_english_words_in_its_own_order(text: str, words: str) -> None:
+    found = iter(gloss(text).split())
+    assert all(word in found for word in words.split()), gloss(text)
+
+
+def test_names_and_identifiers_stay_as_they_are() -> None:
+    said = gloss("Почему handle_login в cart.py падает?")
+    assert "handle_login" in said and "cart.py" in said and "fail" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "why does the login fail?",
+        "fix the parser in foo.py",
+        "rename 数据 to data in the whole file and run tests",
+        "???",
+        "ъыь",
+    ],
+)
+def test_english_and_the_unknown_have_no_gloss(text: str) -> None:
+    assert gloss(text) == ""
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_without_a_fault(text: str) -> None:
+    assert len(gloss(text)) <= LONGEST
+
+
+def test_a_long_text_takes_no_more_time_than_its_head() -> None:
+    start = time.thread_time()
+    for text in ("часть " * 100_000, "服务器" * 100_000, "der" * 100_000, "x" * 1_000_000 + " und der die das"):
+        gloss(text)
+    assert time.thread_time() - start < 2
