@@ -15,6 +15,8 @@ from time import monotonic, time_ns
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Since hook.sh began, where the system tells that, so that a slow start of Python leaves less: all in all below 300 ms.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
+# The user's own answer about model runs is never to be missed: they typed it and look for what comes back.
+SETUP, SETUP_SECONDS = b'"/memoryd:setup', 3.0
 LEAST_ASK_SECONDS = 0.04  # a daemon at rest answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 LOG_LIMIT = 256_000
@@ -295,7 +297,8 @@ def _deliver(home, event, data, start, env):
         spool_or_log(home, event, data)
     if event in ASK_SECONDS:
         login = login_lines(env) if wants_login(home, env) else b""
-        deadline = max(start + ASK_SECONDS[event], monotonic() + LEAST_ASK_SECONDS)
+        least = SETUP_SECONDS if event == "UserPromptSubmit" and SETUP in data else LEAST_ASK_SECONDS
+        deadline = max(start + ASK_SECONDS[event], monotonic() + least)
         return ask(home, event, login + data, deadline)
     poke(home)
     return b""

@@ -13,6 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -214,9 +215,24 @@ def test_the_login_goes_over_the_socket_after_a_yes_and_never_into_a_file(hooks:
     assert [path for path in files if b"hidden" in path.read_bytes()] == []
 
 
-def test_hooks_and_the_daemon_mean_the_same_variables() -> None:
+def _load_hook() -> Any:
     spec = importlib.util.spec_from_file_location("hook_client", ROOT / "hooks" / "hook.py")
     assert spec is not None and spec.loader is not None
     hook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)
+    return hook
+
+
+def test_hooks_and_the_daemon_mean_the_same_variables() -> None:
+    hook = _load_hook()
     assert (set(hook.LOGIN_NAMES), hook.LOGIN_PREFIXES, hook.LOGIN_PREFIX) == (NAMES, PREFIXES, PREFIX)
+
+
+def test_a_typed_answer_about_model_runs_is_waited_for_longer_than_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = _load_hook()
+    waited: list[float] = []
+    monkeypatch.setattr(hook, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(hook, "ask", lambda home, event, data, deadline: waited.append(deadline - 100.0) or b"")
+    for prompt in ("/memoryd:setup yes 123456", "tell me of setups"):
+        hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"' + prompt.encode() + b'"}', 100.0, {})
+    assert waited == pytest.approx([hook.SETUP_SECONDS, hook.ASK_SECONDS["UserPromptSubmit"]])
