@@ -25,10 +25,10 @@ LAYERS = {
     ],
     "memeval": [
         {"types", "errors", "calls", "protocols"},
-        {"specs", "files", "text", "overlap", "registry", "cache", "results", "prompts", "embedding"},
+        {"specs", "files", "text", "overlap", "registry", "results", "prompts", "embedding"},
         {"benchmarks", "providers", "judges", "metrics", "stats", "models"},
         {"run", "report"},
-        {"html", "claudecode"},
+        {"claudecode"},
         {"cli", "console"},
     ],
 }  # fmt: skip

@@ -16,11 +16,11 @@ from pathlib import Path
 from threading import Timer
 
 from benchmarks.peers.install import PEERS, install, peers_home
-from benchmarks.peers.runs import SYSTEMS, Cell, finished, perform, surroundings
+from benchmarks.peers.runs import SYSTEMS, Cell, finished, perform, run_context
 from benchmarks.peers.table import tables
 from memeval.calls import Stop
-from memeval.cli.root import stopped_by_signals
 from memeval.errors import MemevalError, StoppedError
+from memeval.report.terminal import stopped_by_signals
 from memeval.results.files import ResultsDir
 
 
@@ -86,7 +86,7 @@ def _install(names: Sequence[str], home: Path) -> int:
 
 def _run(results: ResultsDir, options: argparse.Namespace, cell: Cell, home: Path, stop: Stop) -> int:
     failures = 0
-    context = surroundings(home, stop)
+    context = run_context(home, stop)
     done = finished(results, options.run_id, cell.benchmark, options.peers)
     for system in options.peers:
         if system in done or stop.is_set:

@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.peers.install import CODE, PEERS, is_installed
 from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
-from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.errors import DependencyError
+from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
 from memeval.run import engine

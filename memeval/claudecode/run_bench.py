@@ -15,7 +15,6 @@ import click
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
-from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.claudecode import console
 from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
@@ -44,6 +43,7 @@ from memeval.claudecode.sandbox import check_apart, check_root, default_root, in
 from memeval.claudecode.sessions import SessionCache
 from memeval.claudecode.subject import Machine
 from memeval.errors import ConfigError
+from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.report.terminal import faults_reported, note, stopped_by_signals
 from memeval.results.files import ResultsDir

@@ -13,7 +13,7 @@ from memeval import registry
 from memeval.cli.root import Context, pass_context
 from memeval.errors import ConfigError, DataError, RunError
 from memeval.protocols import Benchmark
-from memeval.report.numbers import cost_so_far
+from memeval.report.table import cost_so_far
 from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
 from memeval.run.checkpoint import is_running

@@ -9,13 +9,22 @@ import click
 from memeval import stats
 from memeval.cli.root import Context, pass_context
 from memeval.errors import MemevalError
-from memeval.html.site import write_run, write_site
 from memeval.report.boards import boards
-from memeval.report.compare import compare, comparison_table, few_clusters, question_pairs, question_table
-from memeval.report.export import FORMATS, export
+from memeval.report.compare import (
+    ALPHA,
+    baselines,
+    compare,
+    comparison_table,
+    few_clusters,
+    load_baseline,
+    question_pairs,
+    question_table,
+    regress,
+    set_baseline,
+)
+from memeval.report.export import FORMATS, export, ledger_table
 from memeval.report.failures import THRESHOLD, failures, failures_table, summary
-from memeval.report.ledger import ledger_table
-from memeval.report.regress import ALPHA, baselines, load_baseline, regress, set_baseline
+from memeval.report.html.site import write_run, write_site
 from memeval.report.runs import load_run, load_runs
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table

@@ -9,9 +9,9 @@ from threading import RLock
 
 from memeval.console.live import Progress, progress
 from memeval.errors import RunError, UnknownRunError
-from memeval.html.run_bench_page import CellView, cell_view, grouped
 from memeval.report.compare import QuestionPair, RunComparison, compare, question_pairs
-from memeval.report.ledger import result_files
+from memeval.report.export import result_files
+from memeval.report.html.run_bench_page import CellView, cell_view, grouped
 from memeval.report.runs import RunResult, light, read_run
 from memeval.results.files import ResultsDir
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.report.numbers import cost_so_far
+from memeval.report.table import cost_so_far
 from memeval.results.store import RunStore, Status
 from memeval.run.checkpoint import is_running
 from memeval.run.progress import Ended, Tally

@@ -12,12 +12,10 @@ from typing import Any, TypeVar
 from memeval.console.library import Library
 from memeval.console.live import RUNNING, Progress
 from memeval.errors import MemevalError, UnknownRunError
-from memeval.html.claude_code import claude_code
-from memeval.html.questions import MARKS, anchor, mark, question_row
-from memeval.html.run_bench_page import read_summary, sections
-from memeval.html.run_page import charts, made, metrics, sentence, tiles
 from memeval.report.compare import OUTCOMES, comparison_table
-from memeval.report.ledger import ledger_table
+from memeval.report.export import ledger_table
+from memeval.report.html.run_bench_page import read_summary, sections
+from memeval.report.html.run_page import MARKS, anchor, charts, claude_code, made, mark, metrics, question_row, sentence, tiles
 from memeval.report.runs import QuestionResult, RunResult
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, types_table

@@ -11,13 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memeval import registry
-from memeval.providers.assistance import ask_list
-from memeval.providers.dense import EmbeddingProvider, MixedIndex, nearest
-from memeval.providers.local import ModelAided
-from memeval.providers.notes import Notes, postgres_notes, sqlite_notes
-from memeval.providers.options import Options
-from memeval.providers.pieces import Piece, cut
-from memeval.providers.ranking import Scores, z_scores
+from memeval.providers.hybrid import EmbeddingProvider, MixedIndex, nearest
+from memeval.providers.local import ModelAided, Notes, Options, ask_list, postgres_notes, sqlite_notes
+from memeval.providers.retrieval import Piece, Scores, cut, z_scores
 from memeval.text import STOP_WORDS, sentences, words
 from memeval.types import SearchRequest, Session
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from memeval import registry
 from memeval.protocols import Capabilities
-from memeval.providers.local import LocalProvider
-from memeval.providers.options import Options
-from memeval.providers.pieces import Piece, cut
+from memeval.providers.local import LocalProvider, Options
+from memeval.providers.retrieval import Piece, cut
 from memeval.text import estimate_tokens
 from memeval.types import Case, Question, Retrieved, SearchRequest
 

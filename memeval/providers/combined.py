@@ -9,7 +9,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.protocols import Capabilities, Model, Provider
-from memeval.providers.options import Options
+from memeval.providers.local import Options
 from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import Case, Retrieved, SearchRequest, Session
 

@@ -13,12 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from memeval import registry
-from memeval.providers.assistance import ask
-from memeval.providers.dense import HybridProvider, MixedIndex
-from memeval.providers.local import INDEXES_KEPT, ModelAided
-from memeval.providers.notes import sqlite_notes
-from memeval.providers.pieces import Piece, cut
-from memeval.providers.ranking import Bm25
+from memeval.providers.hybrid import HybridProvider, MixedIndex
+from memeval.providers.local import INDEXES_KEPT, ModelAided, ask, sqlite_notes
+from memeval.providers.retrieval import Bm25, Piece, cut
 from memeval.specs import ProviderSpec
 from memeval.text import STOP_WORDS, words
 from memeval.types import Session

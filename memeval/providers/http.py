@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,15 +28,72 @@ from memeval.calls import Stop
 from memeval.errors import ConfigError, ProviderError
 from memeval.protocols import Capabilities, Provider
 from memeval.providers.docker import ComposeService
-from memeval.providers.http_client import JsonClient
+from memeval.providers.http_client import JsonClient, SentLog, fill, find, find_all, mentioned, roots, texts_of
+from memeval.providers.local import Options
 from memeval.providers.memoryd import text_embedder
-from memeval.providers.options import Options
-from memeval.providers.pieces import Piece, cut, render
-from memeval.providers.sent import SentLog
-from memeval.providers.templates import fill, find, find_all, texts_of
-from memeval.providers.wording import check_endpoints
-from memeval.specs import AddUnit, EndpointSpec, EndpointsSpec, ProviderSpec, ScopeType
+from memeval.providers.retrieval import Piece, cut, render
+from memeval.specs import AddUnit, EndpointSpec, EndpointsSpec, ProviderSpec, ScopeType, key_of
 from memeval.types import Retrieved, SearchRequest, Session
+
+EVERYWHERE = frozenset({"runTag", "setup"})
+UNIT = frozenset({"id", "content", "messages", "session", "turns", "at", "timestamp", "metadata"})
+QUERY = frozenset({"query", "k", "at"})
+
+
+def check_endpoints(spec: ProviderSpec, *, embeds: bool) -> None:
+    """Raises ConfigError with file, line and key for a path that can't be read, or a value that an endpoint does not have."""
+    for one in fields(spec.endpoints) if spec.endpoints is not None else ():
+        end = getattr(spec.endpoints, one.name)
+        if end is None:
+            continue
+        known = _known(one.name, end) | ({"embedding"} if embeds and one.name in ("add", "search") else set())
+        for part in ("path", "query", "headers", "body"):
+            for key, text, inside in _texts(getattr(end, part), f"endpoints.{one.name}.{part}"):
+                _check(spec, key, text, known | inside)
+        for field in fields(end.response):
+            _check_path(spec, f"endpoints.{one.name}.response.{key_of(field.name)}", getattr(end.response, field.name))
+
+
+def _known(name: str, end: EndpointSpec) -> frozenset[str]:
+    if name == "add":
+        return EVERYWHERE | (frozenset({"items", "session"}) if end.unit is AddUnit.BATCH else UNIT)
+    return EVERYWHERE | {"status": frozenset({"id"}), "search": QUERY}.get(name, frozenset())
+
+
+def _texts(template: Any, key: str, inside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Each text of a template with its dotted key, and what is known there besides."""
+    if isinstance(template, str):
+        yield key, template, inside
+    elif isinstance(template, Mapping):
+        listed = set(template) == {"each", "item"}
+        for name, value in template.items():
+            yield from _texts(value, f"{key}.{name}", inside | {"item"} if listed and name == "item" else inside)
+    elif isinstance(template, Sequence):
+        for number, value in enumerate(template):
+            yield from _texts(value, f"{key}[{number}]", inside)
+
+
+def _check(spec: ProviderSpec, key: str, text: str, known: frozenset[str]) -> None:
+    try:
+        names = list(mentioned(text))
+    except ConfigError as error:
+        raise _wrong(spec, key, error) from None
+    if wrong := [name for name in names if name and name not in known]:
+        raise ConfigError(
+            f"{spec.origin.where(key)}: there is no value {wrong[0]!r}.", fix=f"Known there: {', '.join(sorted(known))}."
+        )
+
+
+def _check_path(spec: ProviderSpec, key: str, path: str) -> None:
+    try:
+        list(roots(path) if path else ())
+    except ConfigError as error:
+        raise _wrong(spec, key, error) from None
+
+
+def _wrong(spec: ProviderSpec, key: str, error: ConfigError) -> ConfigError:
+    return ConfigError(f"{spec.origin.where(key)}: {error.message}", fix=error.fix)
+
 
 SESSION_KEY = "memeval_session"
 TURNS_KEY = "memeval_turns"

@@ -1,6 +1,6 @@
-"""JSON over HTTP with the manners of a good guest: pauses, retries with back-off and jitter, Retry-After.
+"""Requests to hosted memory systems: templates filled in, JSON over HTTP with retries, and the log of what was sent.
 
-On the standard library's urllib: a request every few hundred milliseconds needs no connection pool.
+A killed run goes on behind the last call that the log has.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ import email.utils
 import http.client
 import json
 import os
+import re
+import sqlite3
 import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Protocol
 
 from memeval.calls import RetryPolicy, Stop, with_retries
@@ -189,3 +192,213 @@ def retry_after(value: str | None, now: datetime | None = None) -> float | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
+
+
+_STEP = re.compile(r"\.(?P<name>[A-Za-z_][\w-]*)|\['(?P<quoted>[^']*)'\]|\[(?P<index>-?\d+|\*)\]")
+_PLACEHOLDER = re.compile(r"\$\{([a-z][\w.-]*)\}")
+_ZIP = re.compile(r"zip\((.*)\)")
+_SYNTAX = "Known are $, .name, ['name'], [n], [*], a | b, -path and zip(a, b)."
+
+
+def is_path(text: str) -> bool:
+    """Whether a text of a template is a path rather than plain text."""
+    return text == "$" or text.startswith(("$.", "$[", "-$.", "-$[")) or bool(_ZIP.fullmatch(text))
+
+
+def find(path: str, data: Any) -> Any:
+    """What the path finds, None for nothing. Raises ConfigError for a path that is not in the subset."""
+    for alternative in path.split("|"):
+        value = _one(alternative.strip(), data)
+        if value is not None:
+            return value
+    return None
+
+
+def find_all(path: str, data: Any) -> list[Any]:
+    """The list that the path finds; one value is a list of one, nothing an empty list."""
+    value = find(path, data)
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _one(path: str, data: Any) -> Any:
+    if zipped := _ZIP.fullmatch(path):
+        columns = [find_all(column.strip(), data) for column in zipped[1].split(",")]
+        width = max(map(len, columns))
+        return [[column[row] if row < len(column) else None for column in columns] for row in range(width)]
+    if path.startswith("-"):
+        value = _one(path[1:], data)
+        return -value if isinstance(value, int | float) else None
+    return _walk(list(steps(path)), data)
+
+
+def steps(path: str) -> Iterator[str | int]:
+    """The steps of a plain path: names, numbers, and `*`. Raises ConfigError."""
+    if not path.startswith("$"):
+        raise ConfigError(f"{path!r} is not a path.", fix=f"A path starts with $. {_SYNTAX}")
+    position = 1
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if match is None:
+            raise ConfigError(f"{path!r} can't be read from {path[position:]!r} on.", fix=_SYNTAX)
+        position = match.end()
+        index = match["index"]
+        yield (match["name"] or match["quoted"]) if index is None else ("*" if index == "*" else int(index))
+
+
+def roots(path: str) -> Iterator[str]:
+    """The value that each plain path in it begins with; "" for `$` alone or an index. Raises ConfigError for what is no path."""
+    for alternative in path.split("|"):
+        plain = alternative.strip()
+        if zipped := _ZIP.fullmatch(plain):
+            for column in zipped[1].split(","):
+                yield from roots(column)
+            continue
+        first = next(iter([*steps(plain.removeprefix("-"))]), "")
+        yield first if isinstance(first, str) and first != "*" else ""
+
+
+def mentioned(text: str) -> Iterator[str]:
+    """The values that a text of a template needs. Raises ConfigError for a path that can't be read."""
+    if is_path(text):
+        yield from roots(text)
+    else:
+        yield from (name.partition(".")[0] for name in _PLACEHOLDER.findall(text))
+
+
+def _walk(path: Sequence[str | int], data: Any) -> Any:
+    for number, step in enumerate(path):
+        if step == "*" and not isinstance(data, Mapping):
+            rest = path[number + 1 :]
+            return [_walk(rest, element) for element in data] if isinstance(data, list) else None
+        data = _step(step, data)
+        if data is None:
+            return None
+    return data
+
+
+def _step(step: str | int, data: Any) -> Any:
+    if isinstance(step, int):
+        inside = isinstance(data, list) and -len(data) <= step < len(data)
+        return data[step] if inside else None
+    return data.get(step) if isinstance(data, Mapping) else None
+
+
+def fill(template: Any, data: Mapping[str, Any]) -> Any:
+    """The template with its values. Raises ConfigError for a placeholder that has none."""
+    if isinstance(template, str):
+        return find(template, data) if is_path(template) else fill_text(template, data)
+    if isinstance(template, Mapping):
+        if set(template) == {"each", "item"}:
+            return [fill(template["item"], {**data, "item": element}) for element in find_all(template["each"], data)]
+        filled = {key: fill(value, data) for key, value in template.items()}
+        return {key: value for key, value in filled.items() if value is not None or template[key] is None}
+    if isinstance(template, list | tuple):
+        return [fill(value, data) for value in template]
+    return template
+
+
+def fill_text(template: str, data: Mapping[str, Any]) -> str:
+    """A text with its `${…}` replaced. Raises ConfigError for one that has no value."""
+
+    def put(match: re.Match[str]) -> str:
+        value = find(f"$.{match[1]}", data)
+        if value is None:
+            raise ConfigError(f"${{{match[1]}}} has no value in {template!r}.", fix=f"Known here: {', '.join(sorted(data))}.")
+        return str(value)
+
+    return _PLACEHOLDER.sub(put, template)
+
+
+def texts_of(template: Any) -> Iterator[str]:
+    """All texts of a template, to look what it mentions."""
+    if isinstance(template, str):
+        yield template
+    elif isinstance(template, Mapping):
+        for value in template.values():
+            yield from texts_of(value)
+    elif isinstance(template, list | tuple):
+        for value in template:
+            yield from texts_of(value)
+
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS scope (scope TEXT PRIMARY KEY, setup TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sent (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, unit TEXT NOT NULL, remote TEXT NOT NULL,
+    session TEXT NOT NULL, turns TEXT NOT NULL, ready INTEGER NOT NULL, UNIQUE (scope, unit));
+CREATE INDEX IF NOT EXISTS sent_remote ON sent (scope, remote);
+"""
+
+
+class SentLog:
+    """Units by scope with the id that the system gave each. Safe between threads."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
+        self._db.executescript("PRAGMA journal_mode=WAL;" + _SCHEMA)
+
+    def setup(self, scope: str) -> Any:
+        """What the setup call of the scope answered, None before it."""
+        rows = self._rows("SELECT setup FROM scope WHERE scope = ?", scope)
+        return json.loads(rows[0][0]) if rows else None
+
+    def set_setup(self, scope: str, answer: Any) -> None:
+        """Keep it."""
+        self._write("INSERT OR REPLACE INTO scope VALUES (?, ?)", scope, json.dumps(answer))
+
+    def units(self, scope: str) -> set[str]:
+        """Units that were sent."""
+        return {unit for (unit,) in self._rows("SELECT unit FROM sent WHERE scope = ?", scope)}
+
+    def add(self, scope: str, unit: str, remote: str, sources: tuple[str, Sequence[str]], ready: bool) -> None:
+        """A unit was taken by the system. `sources`: its session and turns."""
+        session, turns = sources
+        self._write(
+            "INSERT OR IGNORE INTO sent (scope, unit, remote, session, turns, ready) VALUES (?, ?, ?, ?, ?, ?)",
+            *(scope, unit, remote, session, json.dumps(list(turns)), int(ready)),
+        )
+
+    def waiting(self, scope: str) -> list[str]:
+        """Ids of what is not indexed yet, in the order in which it was sent."""
+        rows = self._rows("SELECT DISTINCT remote FROM sent WHERE scope = ? AND NOT ready ORDER BY number", scope)
+        return [remote for (remote,) in rows]
+
+    def set_ready(self, scope: str, remote: str) -> None:
+        """It is indexed."""
+        self._write("UPDATE sent SET ready = 1 WHERE scope = ? AND remote = ?", scope, remote)
+
+    def sources(self, scope: str, remote: str) -> tuple[str, tuple[str, ...]] | None:
+        """Session and turns of what the system gave this id."""
+        rows = self._rows("SELECT session, turns FROM sent WHERE scope = ? AND remote = ? LIMIT 1", scope, remote)
+        return (rows[0][0], tuple(json.loads(rows[0][1]))) if rows else None
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope."""
+        self._write("DELETE FROM sent WHERE scope = ?", scope)
+        self._write("DELETE FROM scope WHERE scope = ?", scope)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        try:
+            with self._lock:
+                return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def _write(self, statement: str, *values: Any) -> None:
+        try:
+            with self._lock, self._db:
+                self._db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def _error(self, error: sqlite3.Error) -> ProviderError:
+        return ProviderError(f"{self._path} can't be used: {error}.", fix="Check the disk, or start a new run.")

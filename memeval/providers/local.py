@@ -1,23 +1,329 @@
-"""What local providers have in common: sessions kept by scope, cut into pieces, ranked for a question."""
+"""What local providers have in common: options, sessions kept by scope, notes of models, pieces ranked for a question."""
 
 from __future__ import annotations
 
+import difflib
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from memeval.errors import ProviderError
+from memeval.errors import ConfigError, DependencyError, ProviderError
 from memeval.protocols import Capabilities, Model, Provider
-from memeval.providers.notes import Notes
-from memeval.providers.options import Options
-from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
-from memeval.providers.ranking import Scores, best
-from memeval.providers.sessions import SessionStore
-from memeval.providers.times import with_times
+from memeval.providers.retrieval import CONTEXT_CHARACTERS, Piece, Scores, best, cut, in_context, with_times
 from memeval.specs import ProviderSpec
-from memeval.types import Retrieved, SearchRequest, Session
+from memeval.types import Retrieved, SearchRequest, Session, Turn
+from memoryd.core.types import Message
+
+
+class Options:
+    """The spec's `options` under those of the run. Each reader notes its key; `finish` complains about the others."""
+
+    def __init__(self, spec: ProviderSpec, given: Mapping[str, Any]) -> None:
+        self._spec = spec
+        self._values = {**spec.options, **given}
+        self._known: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value as it is."""
+        self._known.add(key)
+        value = self._values.get(key)
+        return default if value is None else value
+
+    def text(self, key: str, default: str, choices: Sequence[str] = ()) -> str:
+        """A text, one of the choices if there are any."""
+        value = self.get(key, default)
+        if not isinstance(value, str) or (choices and value not in choices):
+            raise self.wrong(key, value, f"one of {', '.join(choices)}" if choices else "a text")
+        return value
+
+    def count(self, key: str, default: int, least: int = 0) -> int:
+        """A whole number of at least `least`."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.wrong(key, value, f"a whole number from {least}")
+        return value
+
+    def number(self, key: str, default: float, least: float = 0.0) -> float:
+        """A number of at least `least`."""
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
+            raise self.wrong(key, value, f"a number from {least:g}")
+        return float(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise self.wrong(key, value, "true or false")
+        return value
+
+    def part(self, key: str) -> dict[str, Any]:
+        """A mapping, empty when it is not there."""
+        value = self.get(key, {})
+        if not isinstance(value, Mapping):
+            raise self.wrong(key, value, "a mapping")
+        return dict(value)
+
+    def wrong(self, key: str, value: Any, wanted: str) -> ConfigError:
+        """The error for a value that is not what it should be."""
+        where = self._spec.origin.where(f"options.{key}")
+        return ConfigError(f"{where} is {value!r}.", fix=f"Give {wanted}.")
+
+    def finish(self) -> None:
+        """Raise ConfigError for the first key that nobody asked for."""
+        for key in self._values:
+            if key not in self._known:
+                near = difflib.get_close_matches(key, self._known, n=1, cutoff=0.5)
+                hint = f"Did you mean {near[0]}? " if near else ""
+                raise ConfigError(
+                    f"{self._spec.origin.where(f'options.{key}')} is not an option of provider {self._spec.name}.",
+                    fix=f"{hint}Known: {', '.join(sorted(self._known)) or 'none'}.",
+                )
+
+
+OPEN_FILES = 4
+_FIX = "Delete that folder and ingest again."
+
+
+class SessionStore:
+    """Sessions by scope under one folder; safe for threads. A folder of a scope can be copied to another run or machine."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._open_files: OrderedDict[Path, sqlite3.Connection] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def folder(self, scope: str) -> Path:
+        """The folder of a scope: a readable start and a digest, so that any scope name gives a valid and unique path."""
+        readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
+        return self._root / f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
+
+    def add(self, scope: str, sessions: Sequence[Session], done: Iterable[str] = ()) -> int:
+        """Keep sessions behind the earlier ones; how many are new. One that is there already is replaced in its place.
+
+        They are fresh until a later call names them in `done`.
+        """
+        folder = self.folder(scope)
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._open(folder) as db, db:
+            before = db.execute("SELECT count(*) FROM session").fetchone()[0]
+            db.executemany("INSERT OR IGNORE INTO done VALUES (?)", [(id,) for id in done])
+            db.executemany("DELETE FROM done WHERE id = ?", [(session.id,) for session in sessions])
+            db.executemany(
+                "INSERT INTO session (id, payload) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET payload = excluded.payload",
+                [(session.id, json.dumps(_to_plain(session))) for session in sessions],
+            )
+            return int(db.execute("SELECT count(*) FROM session").fetchone()[0] - before)
+
+    def all(self, scope: str) -> list[Session]:
+        """The sessions of a scope in the order in which they came; an unknown scope has none."""
+        return self._read(scope, "SELECT payload FROM session ORDER BY position")
+
+    def fresh(self, scope: str) -> list[Session]:
+        """Those that are not done yet, also after a restart."""
+        return self._read(scope, "SELECT payload FROM session WHERE id NOT IN (SELECT id FROM done) ORDER BY position")
+
+    def _read(self, scope: str, query: str) -> list[Session]:
+        folder = self.folder(scope)
+        if not (folder / "sessions.db").exists():
+            return []
+        with self._open(folder) as db:
+            rows = db.execute(query).fetchall()
+        return [_from_plain(json.loads(payload)) for (payload,) in rows]
+
+    def clear(self, scope: str) -> None:
+        """Delete a scope's folder with everything in it."""
+        folder = self.folder(scope)
+        with self._lock:
+            if (there := self._open_files.pop(folder, None)) is not None:
+                there.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Close all files; the store can be used again."""
+        with self._lock:
+            while self._open_files:
+                self._open_files.popitem()[1].close()
+
+    @contextmanager
+    def _open(self, folder: Path) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                if folder not in self._open_files:
+                    self._open_files[folder] = _connect(folder / "sessions.db")
+                self._open_files.move_to_end(folder)
+                while len(self._open_files) > OPEN_FILES:
+                    self._open_files.popitem(last=False)[1].close()
+                yield self._open_files[folder]
+        except sqlite3.Error as error:
+            raise ProviderError(f"The sessions in {folder} can't be kept or read: {error}.", fix=_FIX) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=30, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS session"
+            " (position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, payload TEXT NOT NULL)"
+        )
+        db.execute("CREATE TABLE IF NOT EXISTS done (id TEXT PRIMARY KEY) WITHOUT ROWID")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _to_plain(session: Session) -> dict[str, Any]:
+    """Without source id and metadata: what gold there may be in them must not reach a system under test."""
+    turns = [[turn.id, turn.role, turn.text, turn.speaker, _iso(turn.at)] for turn in session.turns]
+    return {"id": session.id, "at": _iso(session.at), "turns": turns}
+
+
+def _from_plain(plain: dict[str, Any]) -> Session:
+    turns = (Turn(id, role, text, speaker, _time(at)) for id, role, text, speaker, at in plain["turns"])
+    return Session(plain["id"], tuple(turns), _time(plain["at"]))
+
+
+def _iso(at: datetime | None) -> str:
+    return at.isoformat() if at else ""
+
+
+def _time(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+MOST_KEYS = 500
+"""In one query; SQLite takes a limited number of values."""
+_CREATE = "CREATE TABLE IF NOT EXISTS memeval_note (scope TEXT, key TEXT, note TEXT NOT NULL, PRIMARY KEY (scope, key))"
+_UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO UPDATE SET note = excluded.note"
+
+
+class Notes(Protocol):
+    """JSON values by scope and key; durable when `put` returns."""
+
+    def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
+        """The notes of a scope by key: all, or only those of some keys."""
+        ...
+
+    def put(self, scope: str, notes: Mapping[str, Any]) -> None:
+        """Keep notes."""
+        ...
+
+    def clear(self, scope: str) -> None:
+        """Forget those of a scope."""
+        ...
+
+
+class SqlNotes:
+    """Notes over any DB-API connection; `mark` is the placeholder of its dialect."""
+
+    def __init__(
+        self, connect: Callable[[str], AbstractContextManager[Any]], mark: str, errors: tuple[type[Exception], ...]
+    ) -> None:
+        self._connect = connect
+        self._mark = mark
+        self._errors = errors
+        self._lock = threading.Lock()
+
+    def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
+        """The notes of a scope by key: all, or only those of some keys."""
+        rows = self._run(scope, lambda db: self._rows(db, scope, keys))
+        return {key: json.loads(note) for key, note in rows}
+
+    def _rows(self, db: Any, scope: str, keys: Sequence[str] | None) -> list[Any]:
+        statement = "SELECT key, note FROM memeval_note WHERE scope = ?"
+        if keys is None:
+            return self._query(db, statement, scope)
+        out: list[Any] = []
+        for start in range(0, len(keys), MOST_KEYS):
+            some = keys[start : start + MOST_KEYS]
+            out += self._query(db, f"{statement} AND key IN ({', '.join('?' * len(some))})", scope, *some)
+        return out
+
+    def put(self, scope: str, notes: Mapping[str, Any]) -> None:
+        """Keep notes, in one transaction."""
+
+        def write(db: Any) -> None:
+            for key, note in notes.items():
+                db.execute(self._sql(_UPSERT), (scope, key, json.dumps(note)))
+
+        self._run(scope, write)
+
+    def clear(self, scope: str) -> None:
+        """Forget those of a scope."""
+        self._run(scope, lambda db: db.execute(self._sql("DELETE FROM memeval_note WHERE scope = ?"), (scope,)))
+
+    def _query(self, db: Any, statement: str, *values: Any) -> list[Any]:
+        return list(db.execute(self._sql(statement), values).fetchall())
+
+    def _sql(self, statement: str) -> str:
+        return statement.replace("?", self._mark)
+
+    def _run(self, scope: str, work: Callable[[Any], Any]) -> Any:
+        try:
+            with self._lock, self._connect(scope) as db:
+                db.execute(_CREATE)
+                result = work(db)
+                db.commit()
+                return result
+        except self._errors as error:
+            raise ProviderError(f"Notes can't be kept or read: {error}.", fix="Check the database.") from error
+
+
+def sqlite_notes(folder: Callable[[str], Path]) -> Notes:
+    """Notes in `notes.db` of the scope's folder."""
+
+    def connect(scope: str) -> AbstractContextManager[Any]:
+        place = folder(scope)
+        place.mkdir(parents=True, exist_ok=True)
+        return closing(sqlite3.connect(place / "notes.db", timeout=30))
+
+    return SqlNotes(connect, "?", (sqlite3.Error,))
+
+
+def postgres_notes(dsn: str) -> Notes:
+    """Notes in a Postgres database. Raises DependencyError without psycopg."""
+    try:
+        import psycopg
+    except ImportError:
+        raise DependencyError("Postgres needs psycopg.", fix="Run: pip install 'memoryd[postgres]'") from None
+    return SqlNotes(lambda scope: psycopg.connect(dsn), "%s", (psycopg.Error,))
+
+
+_JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
+
+
+def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:
+    """The model's answer. An empty one is a ProviderError: it must not look like nothing worth keeping."""
+    answer = model.complete([Message("system", instruction), Message("user", text)], max_tokens=max_tokens).text.strip()
+    if not answer:
+        raise ProviderError(f"{model.name} gave an empty answer.", fix="Try again, or use another model.", transient=True)
+    return answer
+
+
+def ask_list(model: Model, instruction: str, text: str) -> list[str]:
+    """A list of texts, asked for as a JSON array. Raises ProviderError for another answer."""
+    answer = ask(model, instruction, text)
+    found = _JSON.search(answer)
+    try:
+        value: Any = json.loads(found[0]) if found else None
+    except ValueError:
+        value = None
+    if not isinstance(value, list):
+        raise ProviderError(f"{model.name} gave no JSON list: {answer[:200]!r}", fix="Use another model.", transient=True)
+    return [item.strip() for item in value if isinstance(item, str) and item.strip()]
+
 
 INDEXES_KEPT = 6
 IndexT = TypeVar("IndexT")

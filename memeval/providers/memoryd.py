@@ -25,12 +25,18 @@ import numpy as np
 from memeval import registry
 from memeval.errors import ProviderError
 from memeval.protocols import Capabilities
-from memeval.providers.local import LocalProvider
-from memeval.providers.options import Options
-from memeval.providers.pieces import CONTEXT_CHARACTERS, GRANULARITIES, Piece, cut, in_context
-from memeval.providers.ranking import best
-from memeval.providers.times import with_times
-from memeval.providers.vectors import TextEmbedder, Vectors
+from memeval.providers.local import LocalProvider, Options
+from memeval.providers.retrieval import (
+    CONTEXT_CHARACTERS,
+    GRANULARITIES,
+    Piece,
+    TextEmbedder,
+    Vectors,
+    best,
+    cut,
+    in_context,
+    with_times,
+)
 from memeval.types import Retrieved, SearchRequest, Session
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings, setting_names, with_flags

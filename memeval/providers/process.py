@@ -33,9 +33,8 @@ from typing import IO, Any
 from memeval import registry
 from memeval.errors import DependencyError, ProviderError
 from memeval.protocols import Capabilities
-from memeval.providers.local import LocalProvider
-from memeval.providers.options import Options
-from memeval.providers.pieces import CONTEXT_CHARACTERS, Piece, cut, in_context
+from memeval.providers.local import LocalProvider, Options
+from memeval.providers.retrieval import CONTEXT_CHARACTERS, Piece, cut, in_context
 from memeval.types import Retrieved, SearchRequest, Session
 
 START_SECONDS = 120.0

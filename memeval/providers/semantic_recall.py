@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memeval import registry
-from memeval.providers.dense import EmbeddingProvider
-from memeval.providers.options import Options
-from memeval.providers.pieces import Piece
-from memeval.providers.ranking import best
+from memeval.providers.hybrid import EmbeddingProvider
+from memeval.providers.local import Options
+from memeval.providers.retrieval import Piece, best
 from memeval.types import Retrieved, SearchRequest
 
 SCOPES = ("resource", "thread")

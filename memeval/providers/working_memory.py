@@ -11,11 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from memeval import registry
-from memeval.providers.assistance import ask
-from memeval.providers.local import ModelAided
-from memeval.providers.notes import sqlite_notes
-from memeval.providers.options import Options
-from memeval.providers.pieces import cut
+from memeval.providers.local import ModelAided, Options, ask, sqlite_notes
+from memeval.providers.retrieval import cut
 from memeval.text import content_stems, sentences, stem
 from memeval.types import Retrieved, SearchRequest, Session, Turn
 

@@ -10,13 +10,19 @@
 Raises RunError (see memeval.errors) wherever a file, run, metric or format is not there.
 """
 
-from memeval.report.compare import RunComparison, compare, comparison_table
-from memeval.report.export import FORMATS, export
+from memeval.report.compare import (
+    Regression,
+    RunComparison,
+    baselines,
+    compare,
+    comparison_table,
+    load_baseline,
+    regress,
+    set_baseline,
+)
+from memeval.report.export import FORMATS, export, ledger_table, result_files
 from memeval.report.failures import Failure, failures, failures_table
-from memeval.report.ledger import ledger_table, result_files
-from memeval.report.primary import primary_metric, widest_metric
-from memeval.report.regress import Regression, baselines, load_baseline, regress, set_baseline
-from memeval.report.runs import RunResult, load_run, load_runs, parse_run, read_run
+from memeval.report.runs import RunResult, load_run, load_runs, parse_run, primary_metric, read_run, widest_metric
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, run_heading, types_table
 

@@ -1,19 +1,18 @@
-"""A run for other programs: csv and jsonl hold one line for each question, json the whole result, md its tables.
-
-`hypotheses` is LongMemEval's own file, {"question_id", "hypothesis"} on each line; failed questions have no line in it,
-as the official script counts what is missing.
-"""
+"""Runs for other programs, and the ledger of all finished runs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from memeval.errors import RunError
-from memeval.report.runs import QuestionResult, RunResult
-from memeval.report.table import write_csv
+from memeval.metrics.headline import headline
+from memeval.report.runs import QuestionResult, RunResult, number
+from memeval.report.table import NONE, Table, dollars, percent, write_csv
 from memeval.report.tables import metrics_table, phases_table, run_heading, types_table, whole_table
+from memeval.results.files import ResultsDir
 
 
 def export(run: RunResult, form: str) -> str:
@@ -75,3 +74,36 @@ def _flat(run: RunResult, question: QuestionResult) -> dict[str, Any]:
 
 def _cell(value: object) -> object:
     return " | ".join(value) if isinstance(value, list) else "" if value is None else value
+
+
+def result_files(results: ResultsDir) -> list[Path]:
+    """All result files, by version and name; those of a newer schema, too."""
+    return sorted(path for path in results.root.glob("v*/*.json") if path.is_file())
+
+
+def ledger_table(results: ResultsDir, *, last: int | None = None) -> Table:
+    """One line for each finished run, as the ledger says it, the newest last; `last` gives only so many."""
+    columns = ("finished", "benchmark", "provider", "questions", "metric", "value %", "cost", "commit", "run")
+    lines = list(results.ledger_lines())
+    rows = [_row(line) for line in (lines[-last:] if last else lines)]
+    return Table(columns, tuple(rows), frozenset({"questions", "value %", "cost"}))
+
+
+def _row(line: dict[str, object]) -> tuple[str, ...]:
+    metrics = line.get("metrics")
+    known = metrics.items() if isinstance(metrics, dict) else ()
+    values = {name: value for name, raw in known if (value := number(raw)) is not None}
+    named = line.get("primary_metric")
+    name = named if isinstance(named, str) and named in values else headline(values)
+    questions = number(line.get("questions"))
+    return (
+        str(line.get("finished_at") or NONE),
+        str(line.get("benchmark") or NONE),
+        str(line.get("provider") or NONE),
+        NONE if questions is None else f"{questions:.0f}",
+        name or NONE,
+        percent(values[name]) if name else NONE,
+        dollars(number(line.get("cost_usd"))),
+        str(line.get("commit") or NONE)[:12],
+        str(line.get("run_id") or NONE),
+    )

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memeval.report.primary import primary_metric
-from memeval.report.runs import QuestionResult, RunResult
+from memeval.report.runs import QuestionResult, RunResult, primary_metric
 from memeval.report.table import Table
 
 THRESHOLD = 0.5

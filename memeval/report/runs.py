@@ -1,10 +1,8 @@
-"""A result file as frozen values. All knowledge of the file's form (results/SCHEMA.md) is here.
-
-`results.files.read_result` refuses files of a newer schema; what is missing or of a wrong type is named with its place.
-"""
+"""Results as values, for tables, comparisons and pages; and which metric of a run is its main one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +10,31 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memeval.errors import RunError
-from memeval.metrics.headline import headline
-from memeval.report.numbers import is_number
+from memeval.metrics.headline import headline, rank
+from memeval.report.table import is_number
 from memeval.results.files import ResultsDir, read_result
 from memeval.types import EMPTY
+
+
+def primary_metric(runs: Sequence[RunResult]) -> str:
+    """The metric that stands for all runs, else the best known one that all have a value of. Raises RunError without any."""
+    own = {run.primary for run in runs}
+    if len(own) == 1 and (name := own.pop()) is not None:
+        return name
+    shared = [name for name in runs[0].metric_names if all(run.has_value(name) for run in runs)]
+    if not shared:
+        raise RunError("The runs share no metric with a value.", fix="Name one with --metric; `memeval results RUN` lists them.")
+    return min(shared, key=rank)
+
+
+def widest_metric(runs: Sequence[RunResult]) -> str | None:
+    """The metric that stands for most runs; else that which most have a value of. None when no run has any."""
+    named = Counter(run.primary for run in runs if run.primary is not None)
+    if named:
+        return min(named, key=lambda name: (-named[name], rank(name), name))
+    covered = Counter(name for run in runs for name in run.metric_names if run.has_value(name))
+    return min(covered, key=lambda name: (-covered[name], rank(name), name), default=None)
+
 
 Value = TypeVar("Value")
 RATIOS = frozenset({"efficiency"})

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memeval.report.numbers import NONE, dollars, interval, percent, seconds
-from memeval.report.primary import primary_metric, widest_metric
-from memeval.report.runs import Cell, RunResult, number
-from memeval.report.table import Table
+from memeval.report.runs import Cell, RunResult, number, primary_metric, widest_metric
+from memeval.report.table import NONE, Table, dollars, interval, percent, seconds
 
 _COUNTS = ("total", "scored", "failed", "unscored", "skipped")
 _LEADERS = ("session.recall_any@1", "session.recall_all@5", "turn.recall_fraction@10")

@@ -14,13 +14,13 @@ from typing import Any, cast
 from memeval import embedding, registry
 from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
-from memeval.cache import GuardedModel, ModelCache
 from memeval.calls import Budget, Stop
 from memeval.embedding import RememberingEmbedder
 from memeval.errors import ConfigError, DataError, ProviderError
 from memeval.judges import open_judge
 from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
+from memeval.models.guarded import GuardedModel, ModelCache
 from memeval.prompts import Prompt, find_prompt
 from memeval.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
 from memeval.registry import Catalog

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from memeval import embedding
-from memeval.cache import paid_by
 from memeval.calls import RetryPolicy, with_retries
 from memeval.embedding import RememberingEmbedder
 from memeval.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
 from memeval.metrics import total_usage
+from memeval.models.guarded import paid_by
 from memeval.prompts import format_memories
 from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.registry import Catalog

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memeval.cache import GuardedModel, ModelCache, call_key, paid_by
 from memeval.calls import Budget, RetryPolicy, Stop, with_retries
 from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
+from memeval.models.guarded import GuardedModel, ModelCache, call_key, paid_by
 from memeval.protocols import Model
 from memeval.run.engine import for_each
 from memoryd.core.types import Completion, Message, Usage

@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from memeval.benchmarks.source import Sources
-from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.claudecode import merge, subject
 from memeval.claudecode.arms import TRANSCRIPTS, Conditions
@@ -29,6 +28,7 @@ from memeval.claudecode.seeding import make_primer
 from memeval.claudecode.sessions import Outcome, Place
 from memeval.claudecode.subject import Machine
 from memeval.errors import MemevalError, RunError
+from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
 from memeval.run import engine

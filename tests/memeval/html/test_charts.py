@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.html.charts import WIDTH, Bar, Dot, Line, Span, bars, curves, latencies, scatter
-from memeval.html.scales import Scale, decades, steps
+from memeval.report.html.charts import WIDTH, Bar, Dot, Line, Scale, Span, bars, curves, decades, latencies, scatter, steps
 
 SHARE = st.floats(0, 1)
 

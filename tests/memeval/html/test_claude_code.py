@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from memeval.html.claude_code import claude_code
+from memeval.report.html.run_page import claude_code
 from memeval.report.runs import RunResult
 
 TOLD = {

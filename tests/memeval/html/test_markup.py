@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.html.markup import Html, el, esc, join
+from memeval.report.html.page import Html, el, esc, join
 
 
 class Seen(HTMLParser):

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memeval.html import write_site
-from memeval.html.run_bench_page import cell_view
 from memeval.report import parse_run
+from memeval.report.html import write_site
+from memeval.report.html.run_bench_page import cell_view
 from memeval.results.files import ResultsDir
 from tests.memeval.html.test_pages import ATTACKS, Page
 from tests.memeval.result_files import many, result, write

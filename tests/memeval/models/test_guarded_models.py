@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memeval.cache import GuardedModel, ModelCache
 from memeval.calls import Budget, RetryPolicy, Stop
 from memeval.errors import BudgetError, ModelError
 from memeval.models import open_model
+from memeval.models.guarded import GuardedModel, ModelCache
 from memoryd.core.types import Message, Usage
 from tests.memeval.model_server import ModelServer, Reply
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from memeval.cli.app import build
-from memeval.providers.options import Options
+from memeval.providers.local import Options
 from memeval.registry import Catalog
 from memeval.specs import ProviderSpec, ProviderType
 from tests.memeval.providers.fake_api import Asked, FakeApi, Reply, serving

@@ -15,10 +15,9 @@ from memeval.protocols import Model
 from memeval.providers import memoryd as memoryd_provider
 from memeval.providers.aqrag import AqragProvider, anticipate
 from memeval.providers.contextual_retrieval import ContextualRetrievalProvider
+from memeval.providers.local import SessionStore
 from memeval.providers.memoryd import MemorydProvider
-from memeval.providers.pieces import cut
-from memeval.providers.ranking import Bm25, best, z_scores
-from memeval.providers.sessions import SessionStore
+from memeval.providers.retrieval import Bm25, best, cut, z_scores
 from memeval.providers.working_memory import WorkingMemoryProvider
 from memeval.types import Case, Question, QuestionType, SearchRequest, Session, Turn
 from memoryd.core.types import USER_TAG, Completion, Message

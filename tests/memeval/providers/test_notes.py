@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memeval.errors import DependencyError, ProviderError
-from memeval.providers.notes import Notes, postgres_notes, sqlite_notes
+from memeval.providers.local import Notes, postgres_notes, sqlite_notes
 from memeval.types import SearchRequest
 from tests.memeval.providers.material import EMBEDDING, garden, make
 

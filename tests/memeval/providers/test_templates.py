@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.errors import ConfigError
-from memeval.providers.templates import fill, find, find_all, is_path
+from memeval.providers.http_client import fill, find, find_all, is_path
 
 DATA = {"a": {"b": [1, {"c": "x"}, {"c": "y"}]}, "n": None, "f": 0.5, "it's": 1, "no": False}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.providers.times import asked_range
+from memeval.providers.retrieval import asked_range
 from memeval.types import SearchRequest
 from tests.memeval.providers.material import EMBEDDING, make, session
 

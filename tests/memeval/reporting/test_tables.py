@@ -8,8 +8,8 @@ from memeval.errors import RunError
 from memeval.report import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
 from memeval.report.boards import boards
 from memeval.report.export import export
-from memeval.report.numbers import dollars, interval, p_value, percent, points, seconds
 from memeval.report.runs import RunResult
+from memeval.report.table import dollars, interval, p_value, percent, points, seconds
 from memeval.report.tables import phases_table, rankings_table, whole_table
 from memeval.results.files import ResultsDir
 from memeval.types import Phase

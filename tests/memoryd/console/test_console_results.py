@@ -69,8 +69,8 @@ def test_a_run_shows_its_metrics_and_its_questions_page_by_page(folder):
 
 
 def test_a_link_to_one_question_finds_its_page(folder):
-    from memeval.html.questions import anchor
     from memeval.report import load_run
+    from memeval.report.html.run_page import anchor
 
     last = load_run(ResultsDir(folder), "run-a").questions[-1]
     text = unhurt(opened(folder).get("/results/run-a", at=anchor(last)))
@@ -177,7 +177,7 @@ def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path):
     evaluated(made, 0, 1.0)
     evaluated(made, 1, 0.0)
     seen = progress(tmp_path / "runs" / "going")
-    assert seen.state == "running" and "llm_accuracy 50.0 [" in seen.note
+    assert seen.state == "running" and "llm_accuracy 50.0 so far" in seen.note
     assert [(stage.phase, stage.done, stage.total) for stage in seen.stages][-1] == ("evaluate", 2, 4)
     console = opened(tmp_path)
     assert "evaluate 2/4" in unhurt(console.get("/results")) and "2 of 4" in unhurt(console.get("/results/going"))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from memeval.benchmarks.source import Sources
-from memeval.cache import ModelCache
 from memeval.calls import Budget, Stop
 from memeval.claudecode.families import FamilyOptions
+from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.run.plan import RunContext
 

@@ -4,6 +4,6 @@ write_run(run, folder)      the page of one run
 write_site(results)         pages of all runs and their index, in <results>/html
 """
 
-from memeval.html.site import FOLDER, page_name, write_run, write_site
+from memeval.report.html.site import FOLDER, page_name, write_run, write_site
 
 __all__ = ["FOLDER", "page_name", "write_run", "write_site"]

@@ -1,4 +1,4 @@
-"""Meaning, alone or with words: cosine of the bundled embedder, and its z-score sum with BM25."""
+"""Words, meaning, or both: BM25 over Porter stems, cosine of the bundled embedder, and the sum of their z-scores."""
 
 from __future__ import annotations
 
@@ -8,13 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from memeval import registry
-from memeval.providers.local import IndexedProvider
+from memeval.providers.local import IndexedProvider, Options
 from memeval.providers.memoryd import text_embedder
-from memeval.providers.options import Options
-from memeval.providers.pieces import Piece
-from memeval.providers.ranking import Bm25, Scores, z_scores
-from memeval.providers.vectors import VectorCache, Vectors
+from memeval.providers.retrieval import K1, B, Bm25, Piece, Scores, VectorCache, Vectors, z_scores
 from memeval.types import SearchRequest, Session
+
+
+@registry.provider("bm25")
+class Bm25Provider(IndexedProvider[Bm25]):
+    """Options: `k1`, `b`."""
+
+    capabilities = IndexedProvider.capabilities.searching("k1", "b")
+
+    def configure(self, options: Options) -> None:
+        """Read the options."""
+        super().configure(options)
+        self._k1 = options.number("k1", K1)
+        self._b = options.number("b", B)
+
+    def build(self, scope: str, pieces: Sequence[Piece]) -> Bm25:
+        """BM25 of the keys."""
+        return Bm25([piece.key for piece in pieces], self._k1, self._b)
+
+    def rank(self, index: Bm25, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+        """BM25 scores."""
+        return index.scores(request.text)
+
 
 EMBED_CHARACTERS = 480
 

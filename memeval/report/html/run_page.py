@@ -1,20 +1,135 @@
-"""The report of one run."""
+"""The page of a run, with its questions; for a run of a client also what its sessions took."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
-from memeval.html.charts import Bar, Line, Span, bars, curves, latencies
-from memeval.html.claude_code import claude_code
-from memeval.html.markup import Html, el, join
-from memeval.html.page import asset, card, facts, page, table, tile
-from memeval.html.questions import MARKS, mark, question_row
-from memeval.report.numbers import NONE, dollars, interval, percent, seconds
-from memeval.report.runs import Cell, RunResult, number
-from memeval.report.table import Table
+from memeval.report.failures import evidence_found
+from memeval.report.html.charts import Bar, Line, Span, bars, curves, latencies
+from memeval.report.html.page import Html, asset, card, el, facts, join, page, table, tile
+from memeval.report.runs import Cell, Piece, QuestionResult, RunResult, ScoreEntry, number
+from memeval.report.table import NONE, Table, dollars, interval, is_number, percent, seconds, short
 from memeval.report.tables import PHASES, metrics_table, rankings_table, whole_table
+from memeval.types import Phase
+
+MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
+
+
+def anchor(question: QuestionResult) -> str:
+    """Fragment of a question, the same in each report of the benchmark."""
+    return f"q-{sha256(question.key.encode()).hexdigest()[:12]}"
+
+
+def mark(question: QuestionResult, metric: str | None) -> str:
+    """The verdict in one word, by the metric of the page."""
+    if question.status == "pending":
+        return "open"
+    if question.status == "failed":
+        return "failed"
+    if metric is None:
+        return "unscored"
+    entry = question.entry(metric)
+    if entry.value is None:
+        return entry.status if entry.status in MARKS else "unscored"
+    return "right" if entry.value >= 1 else "partly" if entry.value > 0 else "wrong"
+
+
+def question_row(question: QuestionResult, metric: str | None) -> Html:
+    """The line and what is behind it."""
+    word = mark(question, metric)
+    value = question.entry(metric).value if metric else None
+    shown = word if value is None or word != "partly" else f"{word} {value:.2f}"
+    line = el(
+        "summary",
+        el("span", shown, cls=f"mark {word}"),
+        el("span", question.text, cls="text"),
+        el("span", question.type, cls="soft small"),
+    )
+    return el("details", line, _opened(question), cls="q", id=anchor(question), data_type=question.type, data_mark=word)
+
+
+def _opened(question: QuestionResult) -> Html:
+    return join(
+        [
+            facts(
+                [
+                    ("question", question.key),
+                    ("category", question.category),
+                    ("asked at", question.at),
+                    ("error", f"{question.error_phase}: {question.error}" if question.error_phase else ""),
+                    ("evidence found", evidence_found(question)),
+                    ("time", _times(question)),
+                ]
+            ),
+            el("h3", "Answered"),
+            _said([question.hypothesis] if question.hypothesis is not None else [], "No answer was made."),
+            el("h3", "Expected"),
+            _said(question.answers, "The data set has no gold answer."),
+            el("h3", "Judged"),
+            _judged(question),
+            el("h3", "Retrieved"),
+            [_piece(piece, question) for piece in question.retrieved] or el("p", "Nothing was retrieved.", cls="soft"),
+        ]
+    )
+
+
+def _times(question: QuestionResult) -> str:
+    return ", ".join(f"{phase} {seconds(question.seconds[phase])}" for phase in Phase if phase in question.seconds)
+
+
+def _said(texts: Iterable[str], otherwise: str) -> Html:
+    found = [el("div", text or "(empty)", cls="said", dir="auto") for text in texts]
+    return join(found or [el("p", otherwise, cls="soft")])
+
+
+def _judged(question: QuestionResult) -> Html:
+    """Scores of answers one by one; those of rankings, which are many, behind a line."""
+    answers = {name: entry for name, entry in question.scores.items() if "." not in name}
+    rankings = {name: entry for name, entry in question.scores.items() if "." in name}
+    parts: list[Html] = [_scores(answers)] if answers else []
+    if rankings:
+        parts.append(el("details", el("summary", f"{len(rankings)} retrieval scores", cls="small"), _rankings(rankings)))
+    return join(parts or [el("p", "Nothing was scored.", cls="soft")])
+
+
+def _scores(scores: dict[str, ScoreEntry]) -> Html:
+    rows = [
+        (name, f"{entry.value:.3f}" if entry.value is not None else NONE, entry.status, entry.reason, entry.judge)
+        for name, entry in scores.items()
+    ]
+    return table(("metric", "value", "status", "reason", "judge"), rows, frozenset({"value"}))
+
+
+def _rankings(scores: dict[str, ScoreEntry]) -> Html:
+    """A row for each metric, a column for each cut-off; a value that is not there gives its status."""
+    rows: dict[str, dict[str, str]] = {}
+    for name, entry in scores.items():
+        stem, _, cut_off = name.partition("@")
+        rows.setdefault(stem, {})[cut_off] = entry.status if entry.value is None else f"{entry.value:.3g}"
+    cut_offs = sorted({k for row in rows.values() for k in row}, key=lambda k: (len(k), k))
+    columns = ("metric", *(f"@{k}" if k else "value" for k in cut_offs))
+    return table(columns, [(stem, *(row.get(k, "") for k in cut_offs)) for stem, row in rows.items()], frozenset(columns[1:]))
+
+
+def _piece(piece: Piece, question: QuestionResult) -> Html:
+    """A piece; with a green edge when it comes from the evidence."""
+    is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
+    where = ", ".join([*piece.sessions, *piece.turns][:8])
+    more = f" … {piece.length - len(piece.text):,} characters more" if piece.length > len(piece.text) else ""
+    score = "" if piece.score is None else f", score {short(round(piece.score, 3))}"
+    heading = f"{piece.rank}{' (evidence)' if is_hit else ''}{score}{', ' + piece.at if piece.at else ''}"
+    return join(
+        [
+            el("p", heading, el("br"), where, cls="soft small"),
+            el("div", piece.text or "(empty)", el("span", more, cls="soft"), cls="said hit" if is_hit else "said", dir="auto"),
+        ]
+    )
+
 
 _RANKED = re.compile(r"(?P<level>[\w-]+)\.(?P<metric>[\w-]+)@(?P<k>\d+)")
 _CURVES = ("recall_any", "recall_all", "recall_fraction", "ndcg")
@@ -199,3 +314,50 @@ def _filters(run: RunResult, metric: str | None) -> Html:
 def _choice(name: str, everything: str, options: list[str]) -> Html:
     chosen = [el("option", everything, value=""), *[el("option", option, value=option) for option in options]]
     return el("select", chosen, id=name, aria_label=name)
+
+
+def claude_code(run: RunResult) -> Iterator[Html]:
+    """Nothing for other runs."""
+    told = run.find("claudecode")
+    if not isinstance(told, Mapping):
+        return
+    yield el("h2", "Claude Code")
+    rows = [(name, str(value)) for name, value in _facts(run, told)]
+    yield table(("what", "value"), rows, frozenset())
+    if (file := trajectories(run)) is not None:
+        yield el("p", el("a", "Trajectories", href=file.name), " of all sessions, one JSON line each.", cls="small")
+
+
+def trajectories(run: RunResult) -> Path | None:
+    """The file beside the result, which is copied beside the page; None if it is not there."""
+    name = run.find("claudecode", "trajectories")
+    if not isinstance(name, str) or run.path is None or Path(name).name != name:
+        return None
+    file = run.path.with_name(name)
+    return file if file.is_file() else None
+
+
+def _facts(run: RunResult, told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "arm", told.get("arm", NONE)
+    yield "model", told.get("model", NONE)
+    yield "client", told.get("client_version", NONE)
+    yield "history", run.find("claudecode", "differences", "history") or NONE
+    ended = run.find("claudecode", "sessions", "by_status")
+    if isinstance(ended, Mapping):
+        yield "sessions", ", ".join(f"{number} {status}" for status, number in ended.items())
+        if cached := run.find("claudecode", "sessions", "cached"):
+            yield "from the cache", f"{cached} sessions, which an earlier run paid for"
+    for name in ("accuracy", "recency", "efficiency", "relevancy"):
+        yield name, metric_text(run.find("claudecode", "four_metrics", name))
+
+
+def metric_text(cell: Any) -> str:
+    """A metric with its target, and whether that is met."""
+    if not isinstance(cell, Mapping) or not is_number(cell.get("value")):
+        return NONE
+    target = (
+        f" (target {percent(cell['target'])} %, {'met' if cell.get('met') else 'not met'})"
+        if is_number(cell.get("target"))
+        else ""
+    )
+    return f"{percent(cell['value'])} %{target}"

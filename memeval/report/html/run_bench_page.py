@@ -1,7 +1,4 @@
-"""One run_bench command on a page: its cells with their metrics and deltas, the comparisons, and every task in every cell.
-
-A cell is a run; what the page needs of it is small (`CellView`), so that no two runs have to be in memory at once.
-"""
+"""The page of a run_bench command: its cells, their comparison, and what each session did with memory."""
 
 from __future__ import annotations
 
@@ -12,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.html.claude_code import metric_text, trajectories
-from memeval.html.markup import Html, el, esc, join
-from memeval.html.page import page, table
-from memeval.html.questions import anchor, mark
-from memeval.report.numbers import NONE, dollars, interval, is_number, p_value, percent, points
+from memeval.report.html.page import Html, el, esc, join, page, table
+from memeval.report.html.run_page import anchor, mark, metric_text, trajectories
 from memeval.report.runs import Cell, RunResult, number
+from memeval.report.table import NONE, dollars, interval, is_number, p_value, percent, points
 
 _NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost"})
 

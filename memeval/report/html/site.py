@@ -1,0 +1,176 @@
+"""All pages as files: one for each run and command, and an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from memeval.errors import RunError
+from memeval.report.boards import Board, boards
+from memeval.report.compare import few_clusters
+from memeval.report.export import result_files
+from memeval.report.html.charts import Bar, Dot, bars, scatter
+from memeval.report.html.page import Html, card, el, esc, join, page, table
+from memeval.report.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
+from memeval.report.html.run_page import run_page, trajectories
+from memeval.report.runs import RunResult, light, read_run, widest_metric
+from memeval.report.tables import leaderboard
+from memeval.results.files import ResultsDir
+from memeval.types import EMPTY
+from memoryd.core.files import write_atomic
+
+SHOWN = 20
+"""Runs in a chart: the best ones."""
+
+
+def index_page(
+    runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = (), commands: Mapping[str, str] = EMPTY
+) -> str:
+    """The whole page. `links` has the page of each run id; `left_out` says which results could not be read, and why.
+
+    `commands` has the page of each run_bench command.
+    """
+    shown = boards(runs)
+    return page(
+        "memeval: all runs",
+        el("h1", "All runs"),
+        el(
+            "p",
+            f"{_counted(len(runs), 'run')} of {_counted(len({board.benchmark for board in shown}), 'benchmark')}.",
+            cls="soft",
+        ),
+        _commands(commands),
+        [_section(board, links) for board in shown],
+        [el("h2", "Left out"), el("ul", [el("li", line) for line in left_out])] if left_out else None,
+    )
+
+
+def _commands(commands: Mapping[str, str]) -> Html | None:
+    if not commands:
+        return None
+    lines = [el("li", el("a", f"run_bench {group}", href=href)) for group, href in sorted(commands.items(), reverse=True)]
+    return join([el("h2", "Claude Code with and without memory"), el("ul", lines)])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _section(board: Board, links: Mapping[str, str]) -> Html:
+    lines = leaderboard(board.runs)
+    rows = [(_link(row[0], links), *row[1:]) for row in lines.rows]
+    return join(
+        [
+            el("h2", board.title),
+            table(lines.columns, rows, lines.numbers),
+            [el("p", warning, cls="soft small") for warning in dict.fromkeys(map(few_clusters, board.runs)) if warning],
+            el("div", list(_charts(board.runs, links)), cls="grid"),
+        ]
+    )
+
+
+def _named(run: RunResult) -> str:
+    """What came out of the cache was paid for by an earlier run."""
+    return f"{run.provider} (in part from the cache)" if run.cached_calls else run.provider
+
+
+def _link(run_id: str, links: Mapping[str, str]) -> Html:
+    return el("a", run_id, href=links[run_id]) if run_id in links else esc(run_id)
+
+
+def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[Html]:
+    metric = widest_metric(runs)
+    if metric is None:
+        return
+    valued = sorted((run for run in runs if run.has_value(metric)), key=lambda run: -(run.metrics[metric].value or 0.0))[:SHOWN]
+    rows = [
+        Bar(run.provider, cell.value, cell.low, cell.high, f"run {run.run_id}")
+        for run in valued
+        for cell in (run.metrics[metric],)
+    ]
+    yield card(metric, bars(rows, f"{metric} of each run, per cent"), note="Per cent, with 95 % intervals.")
+    dots = [
+        Dot(_named(run), run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
+        for run in valued
+        for cell in (run.metrics[metric],)
+        if run.cost is not None and cell.value is not None
+    ]
+    unknown = len(valued) - len(dots)
+    note = f"{metric} in per cent." + (f" {unknown} with unknown cost not shown." if unknown else "")
+    if dots:
+        yield card("Cost against accuracy", scatter(dots, f"{metric} over the cost of each run"), note=note)
+
+
+FOLDER = "html"
+
+
+def page_name(run_id: str) -> str:
+    """File name of a run's page: its id where that is a safe name, else with a hash of it."""
+    safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", run_id).strip(".-")[:120] or "run"
+    return f"{safe}.html" if safe == run_id and safe != "index" else f"{safe}-{sha256(run_id.encode()).hexdigest()[:8]}.html"
+
+
+def write_run(run: RunResult, folder: Path) -> Path:
+    """The page of one run, in a folder; gives its path."""
+    target = folder / page_name(run.run_id)
+    write_atomic(target, run_page(run).encode(), private=False)
+    if (sessions := trajectories(run)) is not None:
+        write_atomic(folder / sessions.name, sessions.read_bytes(), private=False)
+    return target
+
+
+def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
+    """Pages of all runs that have a result file, and index.html, whose path is given. One run is in memory at a time.
+
+    A result that can't be read is named in the index rather than ending the work. Raises RunError when there is none at all.
+    """
+    folder = folder or results.root / FOLDER
+    left_out: list[str] = []
+    views: dict[str, CellView] = {}
+    runs = _write_runs(result_files(results), folder, left_out, views)
+    if not runs and not left_out:
+        raise RunError(f"There is no result in {results.root}.", fix="Make one: memeval eval.")
+    links = {run_id: page_name(run_id) for run_id in runs}
+    commands = _write_commands(results, folder, views, links)
+    target = folder / "index.html"
+    write_atomic(target, index_page(list(runs.values()), links, left_out, commands).encode(), private=False)
+    return target
+
+
+def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
+    """A page for each run_bench command; their names by command."""
+    pages = {}
+    for group, cells in grouped(views.values()).items():
+        pages[group] = page_name(f"run_bench-{group}")
+        summary = read_summary(results.root / "runs" / Path(group).name / "summary.json")
+        write_atomic(folder / pages[group], run_bench_page(group, cells, links, summary).encode(), private=False)
+    return pages
+
+
+def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dict[str, CellView]) -> dict[str, RunResult]:
+    """A page for each run, of its newest result: a run that was judged again has several."""
+    runs: dict[str, RunResult] = {}
+    for path in files:
+        try:
+            run = read_run(path)
+        except RunError as error:
+            left_out.append(str(error))
+            continue
+        known = runs.get(run.run_id)
+        if known is not None:
+            older = path if run.finished_at < known.finished_at else known.path
+            left_out.append(f"{older} is an older result of run {run.run_id}.")
+            if older == path:
+                continue
+        if (view := cell_view(run)) is not None:
+            views[run.run_id] = view
+        runs[run.run_id] = _light(run, folder)
+    return runs
+
+
+def _light(run: RunResult, folder: Path) -> RunResult:
+    """The run's page is written; what the index needs of it is kept, which is all but the texts of the questions."""
+    write_run(run, folder)
+    return light(run)
