@@ -4,7 +4,6 @@ import re
 import mcp_types as types
 import orjson
 import pytest
-from fake_api import FakeApi, memory
 from mcp import Client, MCPError
 
 from memoryd.api.registry import tools
@@ -12,6 +11,7 @@ from memoryd.core.errors import DaemonError
 from memoryd.mcp.answers import MIN_BUDGET
 from memoryd.mcp.server import build_server, serve_lines
 from memoryd.text import token_count
+from tests.memoryd.daemon.fake_api import FakeApi, memory
 
 NAMES = (
     "recall remember settle get_memory update_memory forget related timeline list_memories governance handoff dream memory_status"

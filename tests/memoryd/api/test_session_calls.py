@@ -14,7 +14,7 @@ from memoryd.api.dispatch import Api
 from memoryd.core.config import Settings
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.testing import FakeClock
-from tests.memoryd.server.test_api import Desk
+from tests.memoryd.api.test_api import Desk
 
 SAID = (
     "Always run make check before a commit.",

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import orjson
 import pytest
-from fake_api import FakeApi
 
 from memoryd.client import Client
 from memoryd.core.clock import SystemClock
@@ -24,6 +23,7 @@ from memoryd.daemon.contract import Slot
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
 from memoryd.daemon.process import _on_loop_fault, run_daemon
+from tests.memoryd.daemon.fake_api import FakeApi
 from tests.waiting import HANGS_SECONDS, until
 
 

@@ -15,7 +15,7 @@ from memoryd.core.ledger import How
 from memoryd.core.types import Backend, Hit, MemoryItem, Query
 from memoryd.retrieval.training import Labelled
 from memoryd.testing import FakeClock
-from tests.memoryd.server.test_api import Desk
+from tests.memoryd.api.test_api import Desk
 
 PROMPT = "Where does the mail queue keep what waits, and why there?"
 BACKENDS = (Backend.GRAPH, Backend.HYBRID, Backend.MARKDOWN)

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_api import FakeApi
 
 from memoryd.client import Client
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings
 from memoryd.daemon.process import run_daemon
+from tests.memoryd.daemon.fake_api import FakeApi
 from tests.waiting import HANGS_SECONDS
 
 

@@ -17,7 +17,7 @@ from memoryd.daemon.contract import Slot
 from memoryd.dream.journal import Journal, Kind, Place, Record, Step
 from memoryd.dream.plan import Action
 from memoryd.testing import FakeClock
-from tests.memoryd.server.test_api import Desk
+from tests.memoryd.api.test_api import Desk
 
 RULES = ("Run the linter before each commit.", "Before each commit, run the linter.")
 
