@@ -8,6 +8,7 @@ is said again, a foreign one that slips in is obeyed in every later session.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -36,6 +37,7 @@ from memoryd.daydream.quoted_signs import (
     CONDITION,
     DELIMITED,
     DIFF,
+    DISCLAIMS,
     DOES_IT,
     ENDS_BEFORE,
     FENCE,
@@ -80,6 +82,7 @@ from memoryd.daydream.quoted_signs import (
     OPINION_WORDS,
     ORDER,
     OTHERS,
+    OUTPUT_TAIL,
     OWN_LABEL,
     OWN_VOICE,
     PAIRED,
@@ -275,13 +278,16 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known)
 
 
 def asserted(text: str) -> str:
-    """The sentences of a text that say or ask for something; not those that only wonder or suppose."""
+    """The sentences of a text that say or ask for something; not those that only wonder, suppose, deny or tell hearsay."""
     return "\n".join(
-        sentence
-        for line in text.splitlines()
-        for sentence in SENTENCE.split(line)
-        if sentence.strip() and not SUPPOSES.match(sentence) and (not _is_question(sentence) or REQUESTS.search(sentence))
+        sentence for line in text.splitlines() for sentence in SENTENCE.split(line) if sentence.strip() and _is_asserted(sentence)
     )
+
+
+def _is_asserted(sentence: str) -> bool:
+    if SUPPOSES.match(sentence) or DISCLAIMS.search(sentence):
+        return False
+    return not _is_question(sentence) or REQUESTS.search(sentence) is not None
 
 
 def _is_question(sentence: str) -> bool:
@@ -634,7 +640,13 @@ def _without_pasted_lines(text: str, parts: _Parts) -> str:
 
 # Lines of a person's answer below a machine's output, and signs of lines that are none.
 LONGEST_ANSWER = 6
+_OUTPUT = (LOG, MACHINE, PRINTED, DIFF)
 _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEADING, QUOTE_LINE, INDENTED)
+
+
+def _is_output(line: str) -> bool:
+    """Whether a line has the form of a program's output, or of a part of a list of changes."""
+    return any(sign.match(line) for sign in (*_OUTPUT, INDENTED, OUTPUT_TAIL))
 
 
 class _Lines:
@@ -647,6 +659,7 @@ class _Lines:
         self._held: list[str] = []
         self._to_end = False
         self._printed: int | None = None
+        self._filled = [number for number, line in enumerate(lines) if line.strip()]
         self._in_list = False
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
         fields = [number for number, line in enumerate(lines) if _is_field(line)]
@@ -693,21 +706,28 @@ class _Lines:
 
         What machines print is no talk. The message of a commit is indented, so what is not comes after it.
         """
-        if self._printed is None:
+        if self._printed is None or not self._lines[number - 1].strip():
             return False
-        rest = [line for line in self._lines[number + 1 :] if line.strip()]
-        if not 0 < len(rest) <= LONGEST_ANSWER or any(sign.match(line) for line in rest for sign in _FOREIGN):
+        left = len(self._filled) - bisect_right(self._filled, number)
+        if not 0 < left <= LONGEST_ANSWER:
+            return False
+        rest = [self._lines[place] for place in self._filled[-left:]]
+        if any(sign.match(line) for line in rest for sign in _FOREIGN):
             return False
         if ANSWERS.match(rest[0]):
             return True
         above = [line for line in self._lines[self._printed : number] if line.strip()]
-        indented = bool(COMMIT.match(above[0]) and INDENTED.match(above[-1]))
-        return indented and not INDENTED.match(rest[0])
+        if not above:
+            return False
+        if COMMIT.match(above[0]) and INDENTED.match(above[-1]):
+            return True
+        last = len(rest) == 1 and len(rest[0]) <= 2 * NEAR_CHARS and not _is_question(rest[0])
+        return last and all(len(line) <= NEAR_CHARS and _is_output(line) for line in above)
 
     def _line(self, number: int, line: str) -> None:
         if not self._to_end and self._begins_paste(number, line):
             self._to_end = True
-            self._printed = number if any(sign.match(line) for sign in (LOG, MACHINE, PRINTED)) else None
+            self._printed = number if any(sign.match(line) for sign in _OUTPUT) else None
         if self._to_end or self._rule[0] <= number <= self._rule[1]:
             self._held.append(line)
             return
@@ -717,6 +737,9 @@ class _Lines:
         self._flush()
         self._in_list = bool(BULLET.match(line))
         self._out.append(self._introduced(number, line))
+        if self._to_end:
+            below = self._filled[min(bisect_right(self._filled, number), len(self._filled) - 1)]
+            self._printed = below if any(sign.match(self._lines[below]) for sign in _OUTPUT) else None
 
     def _flush(self) -> None:
         if self._held:
@@ -753,6 +776,8 @@ class _Lines:
         if TITLE.match(line) and self._lines[number + 1].strip():
             return True
         words = WORD.findall(line[:HEAD_CHARS])
+        if QUOTE_LINE.match(line):
+            return False
         if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # a wrapped line of a paragraph
             return False
         if not words or CJK_SIGN.search(line) or GAP in line or BULLET.match(line) or ORDER.search(line):

@@ -37,7 +37,7 @@ NOUN = (
     r"(?:issues?|tickets?|bug ?reports?|reports?|logs?|log ?files?|output|stdout|stderr|errors?(?: messages?)?|stack ?traces?|traceback|"
     r"exception|e?-?mails?|messages?|comments?|reviews?|feedback|read-?me(?:\.md)?|docs?|documentation|pages?|web ?(?:page|site)|site|"
     r"articles?|blog(?: ?post)?|posts?|tutorial|guide|manual|handbook|wiki|files?|contents?|text|snippet|paste|excerpt|quote|quotation|"
-    r"diff|patch|pull request|pr|mr|merge request|description|transcript|chat|slack|conversation|thread|response|answer|reply|"
+    r"diff|patch|pull request|pr|mr|merge request|channel|description|transcript|chat|slack|conversation|thread|response|answer|reply|"
     r"spec(?:ification)?|template|change ?log|release notes|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"cursor ?rules|\.cursorrules|instructions?|prompt|gist|jira|confluence|letter|memo|announcement|statement|warning|notice|header|"
     r"docstring|code comment|todo comment|customer|client|vendor|reporter|user report|colleague|bot|linter|compiler|stackoverflow|"
@@ -141,11 +141,11 @@ GREETING = later(
     r"\s+(?!(?i:claude|agent|assistant|there|all)\b)[A-ZÄÖÜА-Я][\w’'. -]{0,40}[,!]\s*$|^\s*(?i:dear|sehr geehrte[rs]?|estimad[oa])\b[^\n]{0,60}[,!:]\s*$",
 )
 ROLE = later(
-    r"^\s*(?:\[|<)?\*{0,2}(?:human|user|assistant|claude|system|chatgpt|gpt|ai|bot|agent|customer|reporter|reviewer)\*{0,2}(?:\]|>)?\s?[:：]",
+    r"^\s*(?:\[|<)?\*{0,2}(?:human|user|assistant|claude|system|chatgpt|gpt|ai|bot|agent|customer|reporter|reviewer|him|her|them|he|she|they|friend|boss|colleague)\*{0,2}(?:\]|>)?\s?[:：]",
     re.IGNORECASE,
 )
 CHAT = later(
-    r"^\s*(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?\]?[ ,;-]+\S|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
+    r"^\s*(?:[\[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?[\])]?[ ,;-]+\S|[\w.-]{2,30}(?: \w{1,30})?,? \d{1,2}:\d{2}(?:\s?[ap]m)?\s*$|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
     r"(?-i:(?!(?:From|Since|Until|As of|By|On|At|We|I) )[A-Z][\w.-]{1,30}(?: [A-Z][\w.-]{1,30})?)\s*[(\[]?(?:\d{1,2}:\d{2}(?:\s?[ap]m)?[)\]]?|(?:today|yesterday)(?: at)?\s*(?:\d|[)\]—–-]|$)))",
     re.IGNORECASE,
 )
@@ -464,7 +464,7 @@ STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|
 QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
 # Somebody else speaks behind the colon, whoever that is.
 SPEAKS = later(
-    r"\b(?:says|said|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит)\s*$",
+    r"\b(?:says|said|(?:people|they|others|folks|some) say|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
     re.IGNORECASE,
 )
 FIRST_PERSON = later(r"\b(?:i|we|ich|wir|je|nous|yo|я|мы)\b|我", re.IGNORECASE)
@@ -504,3 +504,15 @@ SUPPOSES = later(
     r"angenommen|stell dir vor|nehmen wir an|gesetzt den fall|supposons|imagine|imagina|supongamos|pongamos|допустим|представь|предположим)\b|^\W*(?:假设|假如|如果我说|想象)",
     re.IGNORECASE,
 )
+# A sentence that tells of a rule only to deny it, to do away with it, to ask about it, or as hearsay.
+DISCLAIMS = later(
+    r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree|see why|say|said|ask(?:ed)?|tell|told|mean|meant|(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|"
+    r"policy|convention|claim)|this (?:rule|idea|policy)))\b|\b(?:forget|drop|scrap|delete|remove|ditch|ignore|abandon|lift|retire) (?:the|this|that|our|any) (?:\w{1,20} )?(?:rule|convention|policy|guideline|requirement|idea)\b|"
+    r"\bno longer always\b|\b(?:nonsense|silly|obsolete|stupid|ridiculous|absurd|unsinn|quatsch|absurde|tontería|чушь)\b|"
+    r"^\W*(?:why|who|how come|is it true|is it (?:right|ok|okay) (?:that|to)|do we|are we|did i|did we|warum|wieso|wer|pourquoi|qui a|por qué|quién|почему|кто|зачем)\b|^\s*(?:为什么|为何|谁|なぜ|誰)|"
+    r"\bi (?:have |['’]ve )?(?:read|heard|was told|been told)\b|\bstop (?:claiming|saying|telling|pretending)\b|\bnot what i (?:meant|said|want)\b|\b(?:hypothetical|for the sake of argument|there['’]s (?:a|this) saying)\b|"
+    r"\bwhat would\b|^\W*let['’]?s imagine\b|我不同意|我没说",
+    re.IGNORECASE,
+)
+# Lines within a program's output: an indented one, an exception with its message, a changed line.
+OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")

@@ -91,6 +91,7 @@ _REMEMBER = later(
     r"notiere?(?: dir)?)\b(?:\s*(?:dass|,|:))*|"
     r"(?:souviens-toi|rappelle-toi|retiens|note(?= que|:)|n'oublie pas|garde en tête)\b(?:\s*(?:que|qu'|bien|,|:))*|"
     r"(?:recuerda|ten en cuenta|no olvides|acuérdate(?: de)?|apunta|anota)\b(?:\s*(?:que|,|:))*|"
+    r"(?:ricorda(?:ti)?|tieni a mente|onthoud|zapamiętaj)\b(?:\s*(?:di|che|dat|że|,|:))*|"
     r"(?:lembre(?:-se)?(?: de)?|tenha em mente|não (?:se )?esqueça(?: de)?|anote?|guarde)\b(?:\s*(?:que|,|:))*|"
     r"(?:запомни(?:те)?|помни|имей в виду|не забудь|не забывай|учти|запиши)\b(?:\s*(?:что|,|:))*|"
     r"(?:请?记住|记得|请?记一下|记下来?|别忘了|牢记)[：:，,]?)\s*",

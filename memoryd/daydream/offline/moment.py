@@ -19,6 +19,9 @@ STANDING = later(
     r"désormais|dorénavant|à partir de maintenant|à l'avenir|"
     r"(?:de|a partir de) (?:ahora|hoy)(?: en adelante)?|en adelante|"
     r"(?:a partir de|de) agora(?: em diante)?|daqui (?:em diante|para a frente)|"
+    r"d'ora in (?:poi|avanti)|da (?:ora|oggi) in poi|vanaf (?:nu|vandaag)|voortaan|"
+    r"od (?:teraz|dziś|dzisiaj)|från och med (?:nu|idag)|"
+    r"fra (?:nå|nu) av|fra og med nå|bundan sonra|şu andan itibaren|từ (?:giờ|nay)|відтепер|надалі|"
     r"отныне|впредь|(?:с|от) (?:этого момента|сегодняшнего дня)|с сегодняшнего дня|на будущее|в будущем)\b"
     r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!.{0,6}再|会|希望)|今後|これから|앞으로|지금부터",
     _I,
