@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, TypedDict
 
@@ -27,6 +29,7 @@ from memoryd.core.types import Kind, Status
 from memoryd.mcp.server import tool_of
 from memoryd.testing import FakeClock
 
+ROOT = Path(__file__).parents[3]
 ID = "mem_0123456789ab"
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -238,3 +241,27 @@ def test_an_id_is_read_as_one() -> None:
     assert parse(One, {"id": f" {ID} "}, "one").id == ID
     with pytest.raises(InputError, match="is no memory id"):
         parse(One, {"id": "../etc"}, "one")
+
+
+def calls_by_name() -> Iterator[tuple[str, str, list[str]]]:
+    """(file, operation, names of parameters) of each call that the command line and the console write out."""
+    for folder in ("cli", "console"):
+        for path in sorted((ROOT / "memoryd" / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Call) and is_call(node.func) and node.args and isinstance(node.args[0], ast.Constant):
+                    yield path.name, str(node.args[0].value), [keyword.arg for keyword in node.keywords if keyword.arg]
+
+
+def is_call(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr in ("call", "try_call")
+
+
+def test_the_command_line_and_the_console_call_operations_and_parameters_that_exist() -> None:
+    found = list(calls_by_name())
+    assert len(found) > 60
+    for file, name, names in found:
+        if name == "console_open":  # answered by the daemon itself
+            continue
+        assert name in operations(), f"{file}: {name}"
+        unknown = set(names) - {"timeout"} - parameters(operations()[name].request).keys()
+        assert not unknown, f"{file}: {name} has no {unknown}"
