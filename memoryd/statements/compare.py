@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import lru_cache
 
 from memoryd.statements.cues import (
+    contrasts,
+    has_addition,
     has_correction,
     has_exception,
     identifiers,
@@ -20,15 +22,18 @@ from memoryd.statements.cues import (
     is_open,
     language,
     names_cause,
+    negations,
     order_words,
+    other_denials,
+    permits,
     retracts,
 )
 from memoryd.statements.preferences import another_choice
-from memoryd.statements.reading import STATES, SUBJECTS, Reading, canonical, read_memory
+from memoryd.statements.reading import STATES, SUBJECTS, WEAK, Reading, canonical, canonical_terms, read_memory
 from memoryd.statements.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
 from memoryd.statements.verdict import compare as verdict_of
 from memoryd.statements.wording import PREPOSITIONS, Wording, differ, read, speaks_for
-from memoryd.text import overlap, words
+from memoryd.text import CJK, STOP_WORDS, overlap, words
 
 
 class Relation(StrEnum):
@@ -84,13 +89,25 @@ _OBLIGATION = re.compile(
 _GUARDED = frozenset(
     """from into out over under up down off by some most few half any other another own my your his her their was were had did
     may might can could sometimes try want like prefer ask give take get go come put set say tell mean happen need has have
-    keep allow live""".split()
+    keep allow live file files""".split()
 )
-# "the command make lint" is "make lint": the noun only says what sort of thing the name beside it is.
-_SORTS = frozenset(
-    canonical(noun)
-    for noun in """command tool script program library package file folder module function method class variable branch
-    flag""".split()
+_GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
+_TELLING = frozenset(map(canonical, "my your his her their some most half may might can could sometimes".split()))
+# "the command make lint" is "make lint": the noun only says what sort of thing the name after it is.
+_SORT = re.compile(
+    r"\bthe (command|tool|script|program) (?=[`\w])"
+    r"|\b(?:the )?(package|library|file|folder|directory|module|function|method|class|variable|branch|flag|option) (?=`)",
+    re.IGNORECASE,
+)
+
+
+_PAST, _PRESENT = frozenset({"was", "were"}), frozenset({"is", "are"})
+_POSSESSIVE = re.compile(r"['’]s?$")
+LEAST_TURNED = 3
+_DIRECTED = frozenset("from to into before after over above under below".split())
+_COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr qa id env".split()))
+_PRECEDES = re.compile(
+    r"\b(?:before|prior|first|until|without|beforehand|then|vorher|ohne|avant|sans|antes|sin|sem|без)\b", re.IGNORECASE
 )
 
 
@@ -146,33 +163,110 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     left, right = a.terms - b.terms, b.terms - a.terms
     if a.values != b.values or old.dont != new.dont or has_exception(old.text) != has_exception(new.text):
         return False
-    if a.statement.negations % 2 != b.statement.negations % 2 or _speaks_of(a, b.gone) or _speaks_of(b, a.gone):
+    if not _deny_the_same(a, b) or _speaks_of(a, b.gone - a.gone) or _speaks_of(b, a.gone - b.gone):
         return False
-    if a.names & left or b.names & right or is_open(old.text) != is_open(new.text) or is_done(old.text) != is_done(new.text):
+    if _names_one_side(a, b) or is_open(old.text) != is_open(new.text) or is_done(old.text) != is_done(new.text):
         return False
     if identifiers(old.text) != identifiers(new.text):
         return False
     came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
-    if len(came) - len(went) > MOST_LONGER:
+    # A run of Chinese or Japanese counts once for each two characters.
+    if len(came) - len(went) > MOST_LONGER * (3 if CJK.search(new.text) else 1):
         return False
-    if order_words(old.text) != order_words(new.text) or not STATES.isdisjoint(left | right):
+    if _ordered_otherwise(old.text, new.text) or not STATES.isdisjoint(left | right):
+        return False
+    if a.terms == b.terms and _rearranged(a, b):
+        return False
+    if has_addition(old.text) != has_addition(new.text) or _turned(a, b):
         return False
     exchange = apart(left, right) or exchanged(left, right, SUBJECTS) or one_word_exchanged(a, b)
     return not exchange and not rebound(a, b)
+
+
+def _deny_the_same(a: Reading, b: Reading) -> bool:
+    """Whether both say no as often, or each denies something that the other denies and nothing that the other affirms."""
+    if permits(a.statement.text) != permits(b.statement.text) and (a.statement.negations or b.statement.negations):
+        return False
+    if _denials(a) % 2 == _denials(b) % 2:
+        return True
+    no_a, no_b = _denied(a), _denied(b)
+    yes_a, yes_b = a.spoken_for - no_a, b.spoken_for - no_b
+    if no_a & yes_b or no_b & yes_a:
+        return False
+    if _denials(a, contrasted=True) % 2 == _denials(b, contrasted=True) % 2:
+        return True
+    shared = strong(yes_a & yes_b) or not strong(yes_a) or not strong(yes_b)
+    return bool(strong(no_a & no_b)) and bool(shared)
+
+
+def _denials(statement: Reading, *, contrasted: bool = False) -> int:
+    text = statement.statement.text
+    return (negations(text) if contrasted else statement.statement.negations) + other_denials(text)
+
+
+def _denied(statement: Reading) -> frozenset[str]:
+    """What it speaks against, "X, not Y" included."""
+    contrasted = (canonical_terms(match["old"]) for match in contrasts(statement.statement.text))
+    return (statement.spoken_against - statement.spoken_for).union(*contrasted)
+
+
+def _names_one_side(a: Reading, b: Reading) -> bool:
+    """Whether a name stands on one side only; a word that any project has ("the API") is none unless it is exchanged."""
+    left, right = _names_beyond(a, b), _names_beyond(b, a)
+    return bool(left - _COMMON_NAMES or right - _COMMON_NAMES or (left and right))
+
+
+def _names_beyond(one: Reading, other: Reading) -> frozenset[str]:
+    """The names of one of them whose parts the other does not have."""
+    sorts = _sorts(one.statement.text)
+    return frozenset(name for name in one.names if not other.terms.issuperset(canonical_terms(name) - sorts))
+
+
+def _ordered_otherwise(old: str, new: str) -> bool:
+    """Whether they put things in another order; "not without X" says "after X" in other words."""
+    left, right = order_words(old), order_words(new)
+    if left == right:
+        return False
+    return bool(left and right) or not (_PRECEDES.search(old) and _PRECEDES.search(new))
 
 
 def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     """Whether both have the same content in the same order, but for words that add nothing or a phrase moved to the front."""
     if language(old.text) != "en" or language(new.text) != "en" or not may_be_same(old, new, a, b):
         return False
-    extra = a.terms ^ b.terms
-    if not a.terms & b.terms or not extra <= _SORTS or (a.terms - b.terms and b.terms - a.terms):
+    extra = _sorts(old.text) ^ _sorts(new.text)
+    if not a.terms & b.terms or a.terms ^ b.terms != extra & (a.terms ^ b.terms):
         return False
-    if a.statement.limits != b.statement.limits or a.markers != b.markers or _guarded(old.text) != _guarded(new.text):
+    if a.statement.limits != b.statement.limits or a.spoken_for - extra != b.spoken_for - extra:
         return False
-    if a.spoken_for - extra != b.spoken_for - extra or a.spoken_against - extra != b.spoken_against - extra:
+    return a.spoken_against - extra == b.spoken_against - extra and _same_order(a, b, extra)
+
+
+def _sorts(text: str) -> frozenset[str]:
+    """Nouns that only say what sort of thing the name after them is."""
+    return frozenset(canonical(noun.casefold()) for match in _SORT.finditer(text) for noun in match.groups() if noun)
+
+
+def _rearranged(a: Reading, b: Reading) -> bool:
+    """Whether statements with the same content differ in owner, time or quantity, or are the same words in another order."""
+    if _guarded(a.statement.text) & _TELLING != _guarded(b.statement.text) & _TELLING:
+        return True
+    left, right = set(a.statement.tokens), set(b.statement.tokens)
+    if any(x & _PAST and y & _PRESENT and not y & _PAST for x, y in ((left, right), (right, left))):
+        return True
+    first, second = (
+        sorted(_POSSESSIVE.sub("", token) for token in reading.statement.tokens if token not in STOP_WORDS) for reading in (a, b)
+    )
+    turned = len(a.terms) >= LEAST_TURNED and _is_turned(a.order, b.order) and not _bound_otherwise(a, b)
+    return first == second and not turned and not _same_order(a, b)
+
+
+def _same_order(a: Reading, b: Reading, extra: frozenset[str] = frozenset()) -> bool:
+    """Whether statements with the same content have it in the same order and relation: "lint before tests" has not."""
+    english = language(a.statement.text) == language(b.statement.text) == "en"
+    if english and (_guarded(a.statement.text) != _guarded(b.statement.text) or _bound_otherwise(a, b)):
         return False
-    first, second = (tuple(term for term in reading.order if term not in extra) for reading in (a, b))
+    first, second = (tuple(term for term in reading.order if term not in extra and term not in WEAK) for reading in (a, b))
     return first == second or _is_fronted(first, second, a, b)
 
 
@@ -180,16 +274,43 @@ def _guarded(text: str) -> frozenset[str]:
     return frozenset(canonical(word) for word in words(_OBLIGATION.sub(" ", text))) & _GUARDED_TERMS
 
 
-_GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
+def _bound_otherwise(a: Reading, b: Reading) -> bool:
+    """Whether a preposition is followed by other things here than there."""
+    left, right = _bound(a), _bound(b)
+    return any(left[word].isdisjoint(right[word]) for word in left.keys() & right.keys())
+
+
+def _turned(a: Reading, b: Reading) -> bool:
+    """Whether a preposition is followed by what the other has elsewhere: "from A to B" and "from B to A"."""
+    left, right = _bound(a), _bound(b)
+    shared = left.keys() & right.keys()
+    return any(
+        left[word].isdisjoint(right[word]) and left[word] <= b.terms and right[word] <= a.terms for word in shared & _DIRECTED
+    )
+
+
+def _bound(reading: Reading) -> dict[str, set[str]]:
+    """For each preposition the content words that it is followed by."""
+    out: dict[str, set[str]] = {}
+    waiting = ""
+    for token in reading.statement.tokens:
+        if token in PREPOSITIONS:
+            waiting = token
+        elif waiting and (term := canonical(token)) in reading.terms:
+            out.setdefault(waiting, set()).add(term)
+            waiting = ""
+    return out
 
 
 def _is_fronted(first: tuple[str, ...], second: tuple[str, ...], a: Reading, b: Reading) -> bool:
     """Whether one order is the other with the phrase after a preposition put first: "Before X, do Y" and "Do Y before X"."""
-    if len(first) != len(second) or not any(
-        reading.statement.tokens[:1] and reading.statement.tokens[0] in PREPOSITIONS for reading in (a, b)
-    ):
-        return False
-    return any(first[cut:] + first[:cut] == second for cut in range(1, len(first)))
+    fronted = any(reading.statement.tokens[0] in PREPOSITIONS for reading in (a, b) if reading.statement.tokens)
+    return fronted and _is_turned(first, second)
+
+
+def _is_turned(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether the second has the end of the first put first."""
+    return len(first) == len(second) and any(first[cut:] + first[:cut] == second for cut in range(1, len(first)))
 
 
 def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:

@@ -25,18 +25,22 @@ from memoryd.statements.compare import (
 from memoryd.statements.features import features
 from memoryd.statements.reading import Reading
 from memoryd.statements.verdict import names_other_things
+from memoryd.text import overlap
 
 VECTORS_KEPT = 4_096
 # Where the words themselves say what is gone, less is asked of the classifier to agree.
 MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
+# Statements that share neither meaning nor words are not the same, whatever the classifier makes of their form.
+NEAR_COSINE = 0.75
+NEAR_WORDS = 0.25
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
 ASKED = 0.2
 # How many times likelier the same must be: else a detail would be lost, or an opposite.
-MORE_THAN_REFINES = 5.0
-MORE_THAN_CONFLICT = 4.0
+MORE_THAN_REFINES = 4.0
+MORE_THAN_CONFLICT = 3.0
 
 
 class Comparer:
@@ -68,7 +72,8 @@ class Comparer:
             return Comparison(Relation.SAME, "the same in other words")
         model = load()
         chances = model.chances(features(old, new, a, b, rules))
-        return weighed(model, rules, chances, old.by_user and new.by_user, may_be_same(old, new, a, b))
+        mergeable = is_near(a, b, cosine) and may_be_same(old, new, a, b)
+        return weighed(model, rules, chances, old.by_user and new.by_user, mergeable)
 
     def _cosine(self, old: str, new: str) -> float | None:
         """None for texts that an English embedder can't judge, as in the dream."""
@@ -80,6 +85,13 @@ class Comparer:
         assert self._embedder is not None
         vector: FloatArray = self._embedder.embed([text])[0]
         return vector
+
+
+def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
+    """Whether meaning, or words where there is no vector, are near enough that the classifier may call them the same."""
+    if cosine is not None:
+        return cosine >= NEAR_COSINE
+    return overlap(a.terms, b.terms) >= NEAR_WORDS
 
 
 def weighed(model: Model, rules: Comparison, chances: dict[Relation, float], both_user: bool, mergeable: bool) -> Comparison:

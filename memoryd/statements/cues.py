@@ -137,7 +137,7 @@ def content(text: str, code: str) -> str:
 
 _NEGATION = _compiled(
     {
-        "en": r"\b(?:not|never|no longer|no(?! (?:one|matter|later|more than|less than)\b)|none|neither|nor|nothing|nobody|cannot"
+        "en": r"\b(?:not|never|no longer|no(?! (?:one|matter|later|more than|less than)\b)|none|neither(?: [\w'’-]{1,30}){1,6},? nor|neither|nor|nothing|nobody|cannot"
         r"|\w{1,12}n['’]t|dont|doesnt|didnt|isnt|arent|wont|cant|shouldnt|mustnt|without|avoid\w{0,3}|stop(?:ped|s)?|forbid\w{0,5}"
         r"|prohibit\w{0,3}|disallow\w{0,3}|refus\w{1,3}|unable|off[- ]limits|skip(?:s|ped|ping)?|omit(?:s|ted)?|dropp?(?:ed|s)? support"
         r"|gave up|giv(?:e|en|ing) up|dislikes?|hates?)\b",
@@ -163,10 +163,39 @@ def negations(text: str) -> int:
     return len(_NEGATION[language(text)].findall(text[:READ]))
 
 
+_ALSO_DENIES = later(r"\b(?:out of(?! (?:the box|habit))|stays? off|free of|off[- ]limits)\b", re.IGNORECASE)
+
+
+def other_denials(text: str) -> int:
+    """How often a text denies by "out of" and the like, which do not deny the clause that they stand in."""
+    return len(_ALSO_DENIES.findall(text[:READ]))
+
+
+_PERMISSION = later(
+    r"\b(?:(?<!only )allowed(?! only)|may(?! only\b)|ok(?:ay)?|permitted|free to|fine|you can|darf|dürfen|erlaubt|puedes?|peux|peut|permis|permitid\w"
+    r"|pode[ms]?|можно|разрешен\w)\b|可以|允许|てよい|してもいい|해도",
+    re.IGNORECASE,
+)
+_WITHOUT = later(r"\b(?:without|ohne|sans|sin|sem|без)\b", re.IGNORECASE)
+_ADDITION = later(
+    r"\b(?:also|as well|in addition|auch|zusätzlich|aussi|également|también|además|também|além|также)\b|也要|还要", re.IGNORECASE
+)
+
+
+def permits(text: str) -> bool:
+    """Whether it allows something: "nothing may" and "not allowed" do not, "fine without asking" does."""
+    return _PERMISSION.search(text[:READ]) is not None and negations(_WITHOUT.sub(" ", text)) % 2 == 0
+
+
+def has_addition(text: str) -> bool:
+    """Whether it names something besides."""
+    return _ADDITION.search(text[:READ]) is not None
+
+
 # Limits: one that stands on one side only makes another statement.
 
 _ORDER_WORDS = later(
-    r"\b(before|after|while|until|during|vor|nach|bis|avant|après|antes|después|depois|до|после)\b|之前|之后|前に|後に",
+    r"\b(before|after(?! (?:an? (?:second|minute|hour|day|week|quarter)|\d[\d.,]{0,20}|one|two|three|five|ten|half)\b)|until|during|vor|nach|bis|avant|après|antes|después|depois|до|после)\b|之前|之后|前に|後に",
     re.IGNORECASE,
 )
 

@@ -13,7 +13,7 @@ store keep save persist live hold contain locate kept stored lie held
 install setup
 package dependency dependencies packages
 remove delete drop wipe strip purge erase discard removal
-fail break crash broke broken choke failure
+fail break crash broken choke failure
 slow slowly
 pr pull-request
 commit committing
@@ -325,5 +325,6 @@ true false
 
 # Words that turn a statement around by themselves: one of them on one side only bars a merge.
 STATES = """
-disable enable slower faster lower higher fewer less optional unsafe hidden missing fail unable impossible allowed idle
+disable enable slower faster lower higher fewer less optional unsafe hidden missing fail unable impossible idle
+shared reject refuse ignore deny lack lose corrupt blocked harmless
 """.split()

@@ -7,7 +7,7 @@ mixes them up, so the text is cut into clauses, each with its own sense.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from memoryd.retrieval.relevance import stem
@@ -18,7 +18,6 @@ from memoryd.text import STOP_WORDS, words
 
 _ORDER = frozenset({"before", "after", "only"})
 NUMBER_WORDS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
-_NUMBER_WORD = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)\b(?=\s\w)", re.IGNORECASE)
 _LEAST = re.compile(
     r"\b(?:(?:must |should |may |can )?(?:not|never) (?:drop|fall|go|sink|be) (?:below|under)|no(?:t)? less than|at least"
     r"|at a minimum)\b|\bor (?:more|higher|above)\b",
@@ -41,6 +40,7 @@ _PHRASES = (
     (re.compile(r"\b(?:the )?user\b(?= (?!us)\w+s\b)|\bthe user['’]s\b", re.IGNORECASE), " "),
     (re.compile(r"\bcode ?base\b", re.IGNORECASE), " "),
     (re.compile(r"\b(?:stopped|stops) working\b", re.IGNORECASE), " fails "),
+    (re.compile(r"\bsign(?:s|ed|ing)?[ -]off\b", re.IGNORECASE), " approve "),
     (re.compile(r"\bby hand\b", re.IGNORECASE), " manually "),
     (re.compile(r"\b(?:turned|switched|is|are) off\b", re.IGNORECASE), " disabled "),
     (re.compile(r"\b(?:turned|switched|is|are) on(?=[.;,]|$)", re.IGNORECASE), " enabled "),
@@ -62,13 +62,66 @@ _ELSE = re.compile(
     r"(?:\b(?:otherwise|or else|sonst|sinon|de lo contrario|si no|senão|иначе)\b|否则|さもないと|아니면)[^.;。]{1,200}",
     re.IGNORECASE,
 )
-_UNITS = {
-    **dict.fromkeys(("seconds", "second", "sec"), "s"),
-    **dict.fromkeys(("minutes", "minute", "m"), "min"),
-    **dict.fromkeys(("hours", "hour"), "h"),
-    **dict.fromkeys(("days", "day"), "d"),
-    "percent": "%",
+_SECONDS = {
+    **dict.fromkeys("ms msec millisecond milliseconds".split(), 0.001),
+    **dict.fromkeys("s sec secs second seconds sekunde sekunden seconde secondes segundo segundos секунд секунды".split(), 1),
+    **dict.fromkeys("m min mins minute minutes minuten minuto minutos минут минуты".split(), 60),
+    **dict.fromkeys("h hour hours hr hrs stunde stunden heure heures hora horas часа часов час".split(), 3_600),
+    **dict.fromkeys("d day days tag tage tagen jour jours día días dia dias день дня дней".split(), 86_400),
+    **dict.fromkeys("week weeks woche wochen semaine semaines semana semanas неделя недели недель".split(), 604_800),
 }
+_UNITS = {
+    **{unit: "s" for unit in _SECONDS},
+    **dict.fromkeys(("percent", "prozent"), "%"),
+    **dict.fromkeys(("gig", "gigs", "gbyte", "gigabyte", "gigabytes"), "gb"),
+    **dict.fromkeys(("meg", "megs", "mbyte", "megabyte", "megabytes"), "mb"),
+}
+_TEN = "two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {
+    **{word: n for n, word in enumerate(_TEN.split(), 2)},
+    **{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "hundred": 100},
+    **{word: n for n, word in enumerate("zwei drei vier fünf sechs sieben acht neun zehn".split(), 2)},
+    **{"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60},
+    **{word: n for n, word in enumerate("deux trois quatre cinq six sept huit neuf dix".split(), 2)},
+    **{"vingt": 20, "trente": 30, "quarante": 40, "cinquante": 50, "soixante": 60},
+    **{word: n for n, word in enumerate("dos tres cuatro cinco seis siete ocho nueve diez".split(), 2)},
+    **{"veinte": 20, "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60},
+    **{word: n for n, word in enumerate("dois três quatro cinco seis sete oito nove dez".split(), 2)},
+    **{"vinte": 20, "trinta": 30, "quarenta": 40, "cinquenta": 50, "sessenta": 60},
+    **{word: n for n, word in enumerate("два три четыре пять шесть семь восемь девять десять".split(), 2)},
+    **{word: n for n, word in enumerate("двух трёх четырёх пяти шести семи восьми девяти десяти".split(), 2)},
+    **{word: 1 for word in ("один", "одна", "одно")},
+}
+_WRITTEN_NUMBER = re.compile(rf"\b({'|'.join(_NUMBER_WORDS)})\b(?=[ -]\w)", re.IGNORECASE)
+_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_FRACTIONS = {"half": 0.5, "of": 0.25, "one": 1.0}
+# One spelling of quantities: "half a minute", "two weeks", "10,000", "5 pm".
+_QUANTITIES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"(?<=\d)(?=[぀-ヿ㐀-䶿一-鿿가-힯])|(?<=[぀-ヿ㐀-䶿一-鿿가-힯])(?=\d)"), lambda match: " "),
+    (re.compile(r"\b(\d{1,3}(?:,\d{3}){1,4})(?![\d,])"), lambda match: match[1].replace(",", "")),
+    (
+        re.compile(r"\b(\d{1,6}(?:\.\d{1,6})?) ?(million|billion|thousand)\b", re.IGNORECASE),
+        lambda match: f"{float(match[1]) * {'thousand': 1e3, 'million': 1e6, 'billion': 1e9}[match[2].casefold()]:.0f}",
+    ),
+    (
+        re.compile(r"\b(half an?|(?:a )?quarter of an?|one) (second|minute|hour|day|week)\b", re.IGNORECASE),
+        lambda match: (
+            f"{_FRACTIONS[match[1].split()[-2 if ' ' in match[1] else 0].casefold()] * _SECONDS[match[2].casefold()]:.12g} s"
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(\d{1,2})(?::(\d\d))? ?(?:o'clock )?(?:([ap])\.?m\b\.?|in the (morning|afternoon|evening)\b)", re.IGNORECASE
+        ),
+        lambda match: _time_of_day(int(match[1]), match[2] or "00", (match[3] or match[4][0]).casefold(), match[4] or ""),
+    ),
+    (
+        re.compile(rf"(?<![\w.:])(\d{{1,9}}(?:\.\d{{1,6}})?)[ -]?({_UNIT})(?!\w)", re.IGNORECASE),
+        lambda match: _quantity(match[1], match[2].casefold()),
+    ),
+    (re.compile(r"\bk8s\b", re.IGNORECASE), lambda match: "kubernetes"),
+)
+_TIME = re.compile(r"0\d:\d\d")
 _VALUE = re.compile(r"(v?)(\d[\d.,:]*?)\s*([a-z%]*)", re.IGNORECASE)
 
 
@@ -156,8 +209,8 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
         clauses,
         clauses[0].terms if len(clauses) == 1 else frozenset().union(*(clause.terms for clause in clauses)),
         _ordered_terms(mask_values(plain), code),
-        tuple(sorted(canonical_value(value) for value in read(_NUMBER_WORD.sub(_digits, text)).values)),
-        _names(text),
+        tuple(sorted(canonical_value(value) for value in read(written_out(text)).values)),
+        _names(text, code),
         frozenset(phrase[0] for phrase in ends) or NONE,
         ends,
         tuple((match[1].casefold(), next(iter(_ordered_terms(match[2])), "")) for match in _MARKER.finditer(plain)),
@@ -177,11 +230,27 @@ def canonical_value(value: str) -> str:
     match = _VALUE.fullmatch(value)
     if match is None:
         return value
-    return f"{match[2].rstrip('.,:')}{_UNITS.get(match[3].casefold(), match[3].casefold())}"
+    number = match[2].rstrip(".,:")
+    number = number[1:] if _TIME.fullmatch(number) else number
+    return f"{number}{_UNITS.get(match[3].casefold(), match[3].casefold())}"
 
 
-def _digits(match: re.Match[str]) -> str:
-    return NUMBER_WORDS[match[1].casefold()]
+def _quantity(number: str, unit: str) -> str:
+    """A quantity in one unit of its kind."""
+    return f"{float(number) * _SECONDS[unit]:.12g} s" if unit in _SECONDS else f"{number}{_UNITS[unit]}"
+
+
+def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
+    late = half == "p" or day_part in ("afternoon", "evening")
+    return f"{hour % 12 + (12 if late else 0)}:{minute}"
+
+
+def written_out(text: str) -> str:
+    """The text with one spelling of numbers and quantities: "half a minute" and "30 sec" are the same."""
+    text = _WRITTEN_NUMBER.sub(lambda match: str(_NUMBER_WORDS[match[1].casefold()]), text)
+    for pattern, write in _QUANTITIES:
+        text = pattern.sub(write, text)
+    return text
 
 
 def _plain(text: str) -> str:
@@ -253,10 +322,12 @@ def _segments(text: str) -> Iterable[tuple[str, bool]]:
     yield text[start:], stands
 
 
+_GERMAN_NAME = re.compile(r"`([^`]+)`|\b([A-Z]+[a-z0-9]+[A-Z]\w*|[a-z]+_[a-z_]+|[a-z]+[A-Z]\w+|[A-Z]{2,}[\w_]*)\b")
 _NAME = re.compile(r"`([^`]+)`|(?<=[a-z,;] )([A-Z][\w+-]*[\w+])|\b([a-z]+_[a-z_]+|[a-z]+[A-Z]\w+|[A-Z]{2,}[\w_]*)\b")
 
 
-def _names(text: str) -> frozenset[str]:
-    """Words that are written like names: in backticks, capitals within a sentence, identifiers."""
-    found = (next(filter(None, match.groups())) for match in _NAME.finditer(mask_values(text)))
+def _names(text: str, code: str) -> frozenset[str]:
+    """Words that are written like names: in backticks, capitals within a sentence (but in German), identifiers."""
+    pattern = _GERMAN_NAME if code == "de" else _NAME
+    found = (next(filter(None, match.groups())) for match in pattern.finditer(mask_values(text)))
     return frozenset(CANONICAL.get(stem(name.casefold()), stem(name.casefold())) for name in found) or NONE

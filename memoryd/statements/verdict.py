@@ -406,7 +406,7 @@ def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str
 def one_word_exchanged(one: Reading, other: Reading) -> bool:
     """The sentences are alike word for word, but for one word that is no synonym."""
     a, b = one.statement.tokens, other.statement.tokens
-    if len(a) != len(b):
+    if len(a) != len(b) or len(a) == 1:  # a sentence of a language without spaces is one token
         return False
     unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
     return len(unlike) == 1 and canonical(unlike[0][0]) != canonical(unlike[0][1]) and not set(unlike[0]) <= STOP_WORDS

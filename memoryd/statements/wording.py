@@ -50,7 +50,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]{0,100}(?:=\S{1,300})?")
-_HAS_DIGIT = re.compile(r"\b[A-Za-z_]+\d\w*\b")
+_HAS_DIGIT = re.compile(r"\b(?:[A-Za-z_]+\d\w*|0x[0-9A-Fa-f]{1,40})\b")
 # Words of change and of address say how things came about, not what holds.
 _PASSING_WORDS = frozenset(
     """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally

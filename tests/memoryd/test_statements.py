@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memoryd.statements import RULES, Comparer, Relation, Said, relate
+from memoryd.statements.reading import read_memory
 
 
 @pytest.mark.parametrize(
@@ -130,3 +131,36 @@ def test_other_names_in_the_same_place_are_other_rules(old: str, new: str) -> No
     assert found.relation is Relation.DIFFERENT
     if "otter" in old or "shard" in old:
         assert not found.doubtful
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Run the linter before the tests.", "Run the tests before the linter."),
+        ("The worker calls the billing gateway.", "The billing gateway calls the worker."),
+        ("Copy images from the depot to the edge.", "Copy images from the edge to the depot."),
+        ("The index was on the large disk.", "The index is on the large disk."),
+        ("Never rename my branches.", "Never rename your branches."),
+        ("The probe answers at address 0x1c.", "The probe answers at address 0x2f."),
+        ("토큰은 20분 뒤에 만료된다.", "토큰은 3시간 뒤에 만료된다."),
+    ],
+)
+def test_the_same_words_in_another_relation_are_not_merged(old: str, new: str) -> None:
+    for comparer in (RULES, Comparer()):
+        assert comparer.compare(Said(old), Said(new)).relation is not Relation.SAME
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tokens expire after half an hour.", "Tokens expire after 30 minutes."),
+        ("Logs are kept for two weeks.", "Logs are kept for 14 days."),
+        ("The queue holds 25,000 jobs.", "The queue holds 25000 jobs."),
+        ("The batch starts at 5 pm.", "The batch starts at 17:00."),
+        ("The batch starts at 3 a.m.", "The batch starts at 03:00."),
+        ("The disk has 24 gigs.", "The disk has 24 GB."),
+        ("Les copies restent trente jours.", "Les copies restent 30 jours."),
+    ],
+)
+def test_one_quantity_has_one_value_however_it_is_written(one: str, other: str) -> None:
+    assert read_memory(one).values == read_memory(other).values != ()
