@@ -40,7 +40,9 @@ class Health(TypedDict):
     reader_problem: str
     offers: dict[str, int]
     tokens_today: int
-    cost_usd_today: NotRequired[float]
+    usd_today: float | None
+    tokens_month: int
+    usd_month: float | None
     daily_token_budget: int
     daydreams: dict[str, Any]
     dreams: dict[str, Any]

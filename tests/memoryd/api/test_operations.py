@@ -6,10 +6,11 @@ import ast
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, get_origin, get_type_hints
 
 import pytest
 from click.testing import CliRunner
@@ -31,6 +32,7 @@ from memoryd.testing import FakeClock
 
 ROOT = Path(__file__).parents[3]
 ID = "mem_0123456789ab"
+OPEN = {"import_file", "import_claude_memory", "export"}  # what else they count is up to the formats
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -149,6 +151,48 @@ def test_what_only_a_person_may_do_is_no_tool_and_is_refused_in_the_clients_shel
     for name, values in (("forget", {"id": ID, "purge": True}), ("daydream", {"transcript": "/x.jsonl"})):
         with pytest.raises(InputError, match="Only you may do that"):
             api.call(name, {"caller": IN_CLIENT, **values})
+    api.close()
+
+
+def test_an_answer_has_what_its_type_says(settings: Settings, clock: FakeClock, tmp_path: Path) -> None:
+    """Of every operation that can be run on a small store, and changes no setting of this machine."""
+    api = Api(replace(settings, rank="bm25"), clock)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+
+    def checked(name: str, **params: Any) -> dict[str, Any]:
+        answer = api.call(name, {"cwd": str(folder), **params})
+        hints = get_type_hints(operations()[name].answer, include_extras=True)
+        needed = {key for key, hint in hints.items() if get_origin(hint) is not NotRequired}
+        assert needed <= answer.keys(), (name, needed - answer.keys())
+        if name not in OPEN:
+            assert answer.keys() <= hints.keys(), (name, answer.keys() - hints.keys())
+        return answer
+
+    first = checked("remember", content="Deploys go through make ship.")["id"]
+    other = checked("remember", content="The archive is read on Mondays.")["id"]
+    needs: dict[str, dict[str, Any]] = {
+        name: {"id": first} for name in ("get_memory", "why", "evidence", "update_memory", "related")
+    }
+    needs |= {"recall": {"query": "deploys", "weak": True}, "graph": {"about": first}, "confirm": {"ids": [first]}}
+    needs |= {
+        "dream": {},
+        "forget_project": {"project": "shop", "dry_run": True},
+        "export": {"path": str(tmp_path / "all.jsonl")},
+    }
+    needs |= {"settle": {"own": [{"content": "The blue server needs 3 GB."}]}, "merge": {"id": first, "other": other}}
+    plain = [
+        name for name, entry in operations().items() if not any(each.required for each in parameters(entry.request).values())
+    ]
+    skipped = {"change_settings", "decide", "undo", "daydream", "train_router", "write_keys"}
+    for name in dict.fromkeys([*plain, *needs]):
+        if name not in skipped:
+            checked(name, **needs.get(name, {}))
+    newer = api.call("list_memories", {"cwd": str(folder)})["memories"][0]["id"]
+    checked("forget", id=newer)
+    checked("restore", id=newer)
+    checked("undo", id=checked("update_memory", id=newer, content="Deploys go through make deploy.")["memory"]["id"])
+    checked("import_file", path=str(tmp_path / "all.jsonl"))
     api.close()
 
 
