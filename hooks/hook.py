@@ -16,7 +16,7 @@ SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Since hook.sh began, where the system tells that, so that a slow start of Python leaves less: all in all below 300 ms.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
 # The user's own answer about model runs is never to be missed: they typed it and look for what comes back.
-SETUP, SETUP_SECONDS = b'"/memoryd:setup', 3.0
+SETUP, SETUP_SECONDS, ATTENDED = b'"/memoryd:setup', 3.0, b"MEMORYD_ATTENDED=1\n"
 LEAST_ASK_SECONDS = 0.04  # a daemon at rest answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 LOG_LIMIT = 256_000
@@ -140,7 +140,7 @@ def event_record(env, body):
     """The event's bytes on the socket and in the spool: KEY=VALUE lines, an empty line, the hook's input."""
     lines = []
     for key in sorted(env):
-        if key.startswith(OPTION_PREFIX) or key in ("CLAUDE_PROJECT_DIR", "CLAUDECODE"):
+        if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
             lines.append(key + "=" + " ".join(env[key].splitlines()) + "\n")
     return os.fsencode("".join(lines)) + b"\n" + body
 
@@ -168,6 +168,17 @@ def login_lines(env):
     if program:
         lines.append(LOGIN_PREFIX + "CLAUDE_CODE_EXECPATH=" + program + "\n")
     return os.fsencode("".join(lines))
+
+
+def is_attended(env):
+    """Whether a person sits at the client: it says so, and no other client's shell, where a model types, started it."""
+    if env.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
+        return False
+    try:
+        with open("/proc/" + env["CLAUDE_PID"] + "/environ", "rb") as stream:
+            return not any(line.startswith(b"CLAUDECODE=") for line in stream.read().split(b"\0"))
+    except (KeyError, OSError):  # not told on this system
+        return True
 
 
 def _client_program(env):
@@ -296,10 +307,11 @@ def _deliver(home, event, data, start, env):
     if event in SPOOLED:
         spool_or_log(home, event, data)
     if event in ASK_SECONDS:
-        login = login_lines(env) if wants_login(home, env) else b""
-        least = SETUP_SECONDS if event == "UserPromptSubmit" and SETUP in data else LEAST_ASK_SECONDS
+        head, least = login_lines(env) if wants_login(home, env) else b"", LEAST_ASK_SECONDS
+        if event == "UserPromptSubmit" and SETUP in data:
+            head, least = head + (ATTENDED if is_attended(env) else b""), SETUP_SECONDS
         deadline = max(start + ASK_SECONDS[event], monotonic() + least)
-        return ask(home, event, login + data, deadline)
+        return ask(home, event, head + data, deadline)
     poke(home)
     return b""
 

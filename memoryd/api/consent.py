@@ -1,7 +1,7 @@
 """The user's own yes or no to model runs with their login, typed as `/memoryd:setup` at the client's prompt.
 
-The hook sees what was typed, before any model does. A code that only the person is shown (a system message, which no model
-is sent) has to be typed with the yes: so a prompt that a model schedules, queues or hands to another client is no consent.
+The hook sees what was typed, before any model does. A code that only the person is shown (a system message, which no
+model is sent) has to be typed with the yes: so a prompt that a model schedules, queues or hands to another client is no consent.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from memoryd.daydream.costs import expected
 VALID = timedelta(minutes=10)
 DIGITS = 6
 COMMAND = "/memoryd:setup"
+ATTENDED = "MEMORYD_ATTENDED"  # what the hook puts into the head of a record when a person sits at the client
 _TYPED = re.compile(rf"{COMMAND}(?:\s+(?P<word>yes|no))?(?:\s+(?P<code>\d{{{DIGITS}}}))?", re.IGNORECASE)
 Change = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
@@ -33,17 +34,17 @@ class Consent:
         self._code = ""
         self._until = EPOCH
 
-    def hear(self, prompt: str, *, in_client: bool, agreed: bool, change: Change) -> tuple[str, str] | None:
+    def hear(self, prompt: str, *, attended: bool, agreed: bool, change: Change) -> tuple[str, str] | None:
         """What the model and what the person is told of a typed answer; None when the prompt is none.
 
-        `in_client`: the client itself was started by another client's shell, where a model types.
+        `attended`: a person sits at this client; else (`claude -p`, a client in another one's shell) nothing is asked or taken.
         `change` writes settings and tells which of them something else overrules.
         """
         typed = _TYPED.fullmatch(prompt.strip())
         if typed is None:
             return None
-        if in_client:
-            return "memoryd: this client was started by another one's shell, so no consent was asked for or taken.", ""
+        if not attended:
+            return "Nothing was changed: the answer has to be typed by a person, in a client that is not run by a program.", ""
         word, code = (typed["word"] or "").lower(), typed["code"] or ""
         if word == "no":
             return self._answered(change, agreed=False)

@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 
 from memoryd.api import dreams
-from memoryd.api.consent import Consent
+from memoryd.api.consent import ATTENDED, Consent
 from memoryd.api.hooks import HookCalls, plugin_options
 from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
 from memoryd.api.runtime import Runtime
 from memoryd.api.settings import AT_START
 from memoryd.core.codec import is_id
-from memoryd.core.config import CLIENT_MARK, IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.core.config import IN_CLIENT, Settings, load_settings, options_problem
 from memoryd.core.errors import ConfigError, InputError
 from memoryd.core.files import write_atomic
 from memoryd.core.project import ProjectRegistry
@@ -151,11 +151,11 @@ class Api:
         """What the hook prints."""
         self._take_options(options)
         self._take_login(str(payload.get("session_id", "")), login_of(options))
-        if event == "UserPromptSubmit" and (told := self._hear(str(payload.get("prompt", "")), CLIENT_MARK in options)):
+        if event == "UserPromptSubmit" and (told := self._hear(str(payload.get("prompt", "")), ATTENDED in options)):
             return hook_output(event, *told)
         return self._parts.hooks.answer(event, payload)
 
-    def _hear(self, prompt: str, in_client: bool) -> tuple[str, str] | None:
+    def _hear(self, prompt: str, attended: bool) -> tuple[str, str] | None:
         """Take the user's typed answer about model runs with their login."""
         settings = self._parts.settings
 
@@ -165,7 +165,7 @@ class Api:
             overruled: Mapping[str, str] = self.call("change_settings", {"values": {**values, **named}})["overruled"]
             return overruled
 
-        return self._consent.hear(prompt, in_client=in_client, agreed=settings.use_claude, change=change)
+        return self._consent.hear(prompt, attended=attended, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
         """Hold what a session logs in with, if the user agreed to model runs with it; a new one may make work what failed."""

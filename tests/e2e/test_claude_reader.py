@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,40 +117,91 @@ def test_a_run_that_fails_is_reported_once_and_made_up_for(world: World, status:
     assert world.call("memory_status")["reader_problem"] == ""
 
 
-def typed_answer(world: World, repo: Path, prompt: str) -> str:
-    """What the client's person is shown by hooks when they type this: the messages that no model is sent."""
-    command = [claude_binary(), "-p", prompt, "--output-format", "stream-json", "--verbose", "--include-hook-events"]
-    allowed = ["--allowedTools", "mcp__plugin_memoryd_memoryd__*"]
-    done = subprocess.run(
-        [*command, *world.plugin_flags, *allowed],
-        cwd=repo,
-        env=world.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+class Terminal:
+    """The client as a person runs it: in a terminal, with keys."""
+
+    def __init__(self, world: World, repo: Path, **environment: str) -> None:
+        known = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        approved = {"approved": [KEY[-20:]], "rejected": []}
+        made = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": approved,
+            "projects": {str(repo): known},
+        }
+        (world.folder / ".claude").mkdir(exist_ok=True)
+        (world.folder / ".claude" / ".claude.json").write_text(json.dumps(made))
+        self._seen = b""
+        self._pid, self._keys = pty.fork()
+        if not self._pid:
+            os.chdir(repo)
+            env = world.environment | {"TERM": "xterm-256color"} | environment
+            os.execve(claude_binary(), [claude_binary(), *world.plugin_flags], env)
+        fcntl.ioctl(self._keys, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+
+    def shows(self, pattern: str) -> re.Match[str]:
+        """Wait until the screen has shown this since the last key."""
+        end = time.monotonic() + 90
+        while time.monotonic() < end:
+            if select.select([self._keys], [], [], 0.2)[0]:
+                self._seen += os.read(self._keys, 65_536)
+            text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b" ", self._seen).decode("utf-8", "replace")
+            if match := re.search(pattern, re.sub(r"\s+", " ", text)):
+                return match
+        raise AssertionError(f"{pattern} was not shown: {self._seen[-2000:]!r}")
+
+    def types(self, text: str) -> None:
+        """Type a line and press Enter, once it stands there."""
+        self._seen = b""
+        os.write(self._keys, text.encode())
+        self.shows(re.escape(text).replace("\\ ", r"\s*"))
+        self._seen = b""
+        os.write(self._keys, b"\r")
+
+    def close(self) -> None:
+        """End the client."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._keys)
+
+
+@contextlib.contextmanager
+def at_a_terminal(world: World, repo: Path, **environment: str) -> Iterator[Terminal]:
+    terminal = Terminal(world, repo, **environment)
+    try:
+        terminal.shows("❯")
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def reader(world: World) -> str:
+    return str(world.call("memory_status")["reader"])
 
 
 def test_the_user_agrees_by_what_they_type_and_no_model_can(world: World) -> None:
+    world.extra["ANTHROPIC_API_KEY"] = KEY
     world.model.brain = lambda body: [say("Here is what there is.")]
     repo = world.repository("shop")
     world.run("hello", repo)
     until(lambda: _answers(lambda: bool(world.call("memory_status"))), "no daemon", 120)
-    shown = re.search(r"yes (\d{6})", typed_answer(world, repo, "/memoryd:setup"))
-    assert shown, "the person is shown a code"
-    assert shown[1] not in json.dumps(world.model.requests), "and no model is"
-    world.extra["CLAUDECODE"] = "1"  # as in the client's shell, where a model types
-    typed_answer(world, repo, f"/memoryd:setup yes {shown[1]}")
-    assert world.call("memory_status")["reader"] == "session"
-    del world.extra["CLAUDECODE"]
-    typed_answer(world, repo, f"/memoryd:setup yes {shown[1]}")
-    assert world.call("memory_status")["reader"] == "claude"
-    assert "themselves has answered" in json.dumps(world.model.requests[-1]), "the model is told of it"
-    typed_answer(world, repo, "/memoryd:setup no")
-    assert world.call("memory_status")["reader"] == "session"
+    with at_a_terminal(world, repo) as person:
+        person.types("/memoryd:setup")
+        code = person.shows(r"setup\s*yes\s*(\d{6})")[1]
+        assert code not in json.dumps(world.model.requests), "no model is sent the code"
+        world.run(f"/memoryd:setup yes {code}", repo)
+        assert reader(world) == "session", "a run without a person gives no consent"
+        with at_a_terminal(world, repo, CLAUDECODE="1") as model:
+            model.types(f"/memoryd:setup yes {code}")
+            until(lambda: code in json.dumps(world.model.main_requests()[-1]), "it was not sent", 60)
+        assert reader(world) == "session", "nor does a client that another one's shell started"
+        person.shows("❯")
+        person.types(f"/memoryd:setup yes {code}")
+        until(lambda: reader(world) == "claude", "the yes was not taken", 60)
+        person.shows("reads your sessions from here on")
+        person.types("/memoryd:setup no")
+        until(lambda: reader(world) == "session", "the no was not taken", 60)
 
 
 def test_a_model_that_calls_the_command_gives_no_consent(world: World) -> None:

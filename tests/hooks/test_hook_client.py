@@ -236,3 +236,24 @@ def test_a_typed_answer_about_model_runs_is_waited_for_longer_than_a_prompt(monk
     for prompt in ("/memoryd:setup yes 123456", "tell me of setups"):
         hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"' + prompt.encode() + b'"}', 100.0, {})
     assert waited == pytest.approx([hook.SETUP_SECONDS, hook.ASK_SECONDS["UserPromptSubmit"]])
+
+
+def test_only_a_client_at_which_a_person_sits_says_so_of_a_typed_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = _load_hook()
+    sent: list[bytes] = []
+    monkeypatch.setattr(hook, "ask", lambda home, event, data, deadline: sent.append(data) or b"")
+    for env in ({}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"CLAUDE_CODE_SESSION_ATTENDED": "1"}):
+        hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"/memoryd:setup"}', 0.0, env)
+    assert [data.startswith(hook.ATTENDED) for data in sent] == [False, False, True]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="a process's environment is told on Linux only")
+@pytest.mark.parametrize("mark", ["", "1"])
+def test_a_client_that_another_one_s_shell_started_counts_as_run_by_a_model(mark: str) -> None:
+    env = {"CLAUDECODE": mark} if mark else {}
+    with subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], **env}) as client:
+        try:
+            told = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_PID": str(client.pid)}
+            assert _load_hook().is_attended(told) is (not mark)
+        finally:
+            client.kill()

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.api.consent import ATTENDED
 from memoryd.api.dispatch import Api
 from memoryd.core.config import load_settings
 from memoryd.testing import FakeClock
@@ -23,9 +24,9 @@ class Typing:
         self.folder = folder
         self.api = Api(load_settings({}, home=str(folder / "home"), rank="bm25"), self.clock)
 
-    def types(self, prompt: str, **options: str) -> Mapping[str, Any]:
+    def types(self, prompt: str, *, attended: bool = True) -> Mapping[str, Any]:
         payload = {"session_id": "s1", "cwd": str(self.folder), "transcript_path": "", "prompt": prompt}
-        answer = self.api.hook("UserPromptSubmit", payload, options)
+        answer = self.api.hook("UserPromptSubmit", payload, {ATTENDED: "1"} if attended else {})
         return dict(orjson.loads(answer)) if answer else {}
 
     def code(self) -> str:
@@ -75,11 +76,11 @@ def test_a_code_holds_once_and_for_ten_minutes(user: Typing) -> None:
     assert not user.agreed()
 
 
-def test_a_client_in_another_client_s_shell_is_shown_no_code_and_gives_no_consent(user: Typing) -> None:
+def test_where_no_person_sits_no_code_is_shown_and_no_consent_taken(user: Typing) -> None:
     code = user.code()
-    assert "systemMessage" not in user.types("/memoryd:setup", CLAUDECODE="1")
-    user.types(f"/memoryd:setup yes {code}", CLAUDECODE="1")
-    user.types("/memoryd:setup no", CLAUDECODE="1")
+    assert "systemMessage" not in user.types("/memoryd:setup", attended=False)
+    user.types(f"/memoryd:setup yes {code}", attended=False)
+    user.types("/memoryd:setup no", attended=False)
     assert not user.agreed()
 
 
