@@ -12,11 +12,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
 from memoryd.core.errors import MemorydError
 from memoryd.core.files import read_tail, try_lock
+from memoryd.core.state import GIVEN_UP
 from memoryd.daemon.endpoint import daemons_of
 from memoryd.dream.journal import Journal, Step
 
@@ -28,6 +31,7 @@ LARGE_RSS = 1_200 * 2**20
 CLIENT_SECONDS = 10
 HOOK_LINES = 500
 MANY_MISSED = 3
+DAYS_NAMED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ def run_checks(settings: Settings) -> list[Check]:
         _permissions,
         _databases,
         _journal,
+        _given_up,
         _spool,
         _hook_failures,
         _daemon,
@@ -130,6 +135,26 @@ def _journal(settings: Settings) -> Iterator[Check]:
         lock is None,
         f"{', '.join(cut_off)}: {'cut off' if lock else 'under way'}" if cut_off else f"{len(heads)} entries, none open",
         "Restart the daemon, which brings it to an end: memoryd daemon --stop, then memoryd daemon --start",
+    )
+
+
+def _given_up(settings: Settings) -> Iterator[Check]:
+    """Lines of session logs that took too long to read, of the last days."""
+    if not settings.paths.state_db.exists():
+        return
+    db = Database(settings.paths.state_db, durable=True)
+    try:
+        known = db.value("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'note'")
+        value = db.value("SELECT value FROM note WHERE name = ?", (GIVEN_UP,)) if known else None
+    finally:
+        db.close()
+    since = (datetime.now(UTC) - timedelta(days=DAYS_NAMED)).isoformat()
+    lines = [f"line {one['line']} of {one['transcript']}" for one in orjson.loads(value or "[]") if one["at"] >= since]
+    yield Check(
+        "slow lines",
+        not lines,
+        f"took too long and were left out: {', '.join(lines)}" if lines else "no line of a log took too long",
+        "Nothing to do: the rest of the log was read. A report with the kind of text helps to find the cause.",
     )
 
 

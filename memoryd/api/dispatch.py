@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,10 @@ class Api:
         clock: Clock,
         login: Mapping[str, str] | None = None,
         daemon: Callable[[], Mapping[str, Any]] | None = None,
+        watch: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._clock = clock
+        self._watch = watch
         self._daemon = daemon
         self._logins = Logins()
         self._logins.note("", login or {})
@@ -111,7 +114,9 @@ class Api:
         )
         hooks = HookCalls(injector, self._state, settings, self._registry, self._service, self._clock)
         self._mark_login(settings)
-        daydream = DayDream(self._service, self._state, settings, self._clock, embedder=self._embedder, logins=self._logins)
+        daydream = DayDream(
+            self._service, self._state, settings, self._clock, embedder=self._embedder, logins=self._logins, watch=self._watch
+        )
         return _Parts(settings, runtime, hooks, injector, daydream)
 
     # What the daemon asks

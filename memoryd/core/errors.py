@@ -11,6 +11,7 @@ MemorydError
 ├── EmbeddingError         the embedder can't be loaded or failed
 ├── ModelError             a language model failed; `transient` says whether to retry
 ├── TranscriptError        a session log can't be read
+├── TooSlowError           something took longer than it may, and was given up
 ├── DaemonError            the daemon misbehaved
 │   └── DaemonUnavailable  no daemon answers
 └── DependencyError        an optional library is missing
@@ -103,6 +104,12 @@ class ModelError(MemorydError):
         super().__init__(message, fix=fix)
         self.transient = transient
         self.retry_after = retry_after
+
+
+class TooSlowError(MemorydError):
+    """Work was given up because it took too long."""
+
+    code = "too_slow"
 
 
 class TranscriptError(MemorydError):

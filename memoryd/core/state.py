@@ -117,6 +117,7 @@ def m009_handoffs(db: Database) -> None:
 
 
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
+GIVEN_UP = "given up"  # lines of logs that took too long, as JSON
 GATHERING = "gathering"
 KEPT_HANDOFFS = 5
 

@@ -15,14 +15,18 @@ from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.daemon.contract import ApiLike
 from memoryd.daemon.process import run_daemon
+from memoryd.deadline import Watchdog
 from memoryd.llm.claude import take_from
+
+# Reading a piece takes a second, and each of its lines has a time limit of its own: after so long it hangs in one call.
+LONGEST_READING_SECONDS = 180
 
 
 def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiLike:
     """Loaded only here: by now the daemon listens."""
     from memoryd.api.dispatch import Api
 
-    return Api(settings, SystemClock(), take_from(os.environ), info)
+    return Api(settings, SystemClock(), take_from(os.environ), info, Watchdog(LONGEST_READING_SECONDS))
 
 
 def main() -> int:

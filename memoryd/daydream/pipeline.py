@@ -10,6 +10,7 @@ import logging
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -70,6 +71,7 @@ from memoryd.daydream.reconcile import (
 )
 from memoryd.daydream.redact import redacted_passage
 from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_all, read_transcript
+from memoryd.daydream.under_way import UnderWay
 from memoryd.llm.claude import Logins
 
 # What a session did with memories: cited ones were of use, contradicted ones were wrong.
@@ -166,7 +168,9 @@ class DayDream:
         projects: ProjectRegistry | None = None,
         logins: Logins | None = None,
         embedder: Embedder | None = None,
+        watch: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        """`watch` ends the process when what it watches over never comes back."""
         self._store = store
         self._keeper = Keeper(store, clock)
         self._state = state
@@ -179,6 +183,8 @@ class DayDream:
         self._limits = limits_for(settings, self._readers.chosen)
         self._noted = self._readers.problem()
         self._handed_off = ""
+        self._watch = watch
+        self._reading = UnderWay(state)
         self._gathering = Gathering(state, settings, self._readers.chosen)
 
     # Jobs
@@ -220,6 +226,10 @@ class DayDream:
         self._note_problem(job)
         if asks and self._gathering.waits(job, cursor):
             return None, _Then.WAIT
+        with self._reading.of(job.transcript, cursor.offset):
+            return self._read_on(job, cursor, asks)
+
+    def _read_on(self, job: Job, cursor: Cursor, asks: bool) -> tuple[Run | None, _Then]:
         piece = self._read(job, cursor)
         if piece.cursor == cursor:
             return None, _Then.END
@@ -239,11 +249,26 @@ class DayDream:
                 run, verdicts = self._digest(job, place, piece, run, Cursor(job.transcript) if piece.reset else cursor)
         self._state.finish_piece(piece.cursor, run, verdicts)
         self._live.put(piece.cursor)
+        if piece.more:
+            self._reading.moved_to(piece.cursor.offset)
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
 
     def _read(self, job: Job, cursor: Cursor) -> Piece:
-        final = job.reason in FINAL_REASONS
-        return read_transcript(Path(job.transcript), cursor, limits=self._limits, final=final, apart=self._is_apart)
+        """The next piece. What has ended the process before is read line by line, and the line that does it again is given up."""
+        limits = replace(self._limits, lines=1) if self._reading.ended_before else self._limits
+        with self._watch():
+            piece = read_transcript(
+                Path(job.transcript),
+                cursor,
+                limits=limits,
+                final=job.reason in FINAL_REASONS,
+                apart=self._is_apart,
+                pass_over=self._reading.ended_again,
+            )
+        for line in piece.given_up:
+            log.warning("line %d of %s took too long and is given up", line, job.transcript)
+            self._reading.give_up(job.transcript, line, to_iso(self._clock.now()))
+        return piece
 
     def _why_not_opened(self, job: Job) -> str:
         """Why the user does not want this log opened, as far as that can be told without it; or empty."""
@@ -329,20 +354,26 @@ class DayDream:
         """
         passage = self._passage(place, piece, job.transcript)
         if not self._readers.has_model or self._state.is_held(job.transcript):
-            return self._keep(passage, piece, run, self._readers.rules.extract(passage))
+            return self._keep(passage, piece, run, self._by_rules(passage))
         if not worth_asking(passage):
             return self._keep(passage, piece, run, Extraction((), {"nothing said": len(piece.turns)}, self._readers.chosen))
         ends = not piece.more and job.reason not in GOES_ON
+        known = find_related(self._store, passage)
+        self._reading.is_done()  # a model may take long
         try:
-            answer = self._readers.ask(replace(passage, known=find_related(self._store, passage), ends=ends))
+            answer = self._readers.ask(replace(passage, known=known, ends=ends))
         except UnusableAnswerError as error:
             self._record_error(job, str(error), error.usage)
             answer = Waiting(str(error), self._clock.now().timestamp() + FIRST_REST_SECONDS)
         self._note_problem(job)
         if isinstance(answer, Waiting):
             self._state.hold(job, begin, answer.problem, answer.until)
-            answer = self._readers.rules.extract(passage)
+            answer = self._by_rules(passage)
         return self._keep(passage, piece, run, answer)
+
+    def _by_rules(self, passage: Passage) -> Extraction:
+        with self._watch():
+            return self._readers.rules.extract(passage)
 
     def _passage(self, place: _Place, piece: Piece, transcript: str) -> Passage:
         passage = redacted_passage(_passage(piece, place, transcript))
@@ -444,7 +475,8 @@ class DayDream:
         if self._why_not_opened(job):
             self._state.finish_held(held, None)
             return None
-        piece = self._read(job, held.cursor)
+        with self._reading.of(job.transcript, held.cursor.offset):
+            piece = self._read(job, held.cursor)
         if piece.cursor == held.cursor:
             self._state.finish_held(held, None)
             return None
@@ -484,7 +516,8 @@ class DayDream:
         if held.job.attempts + 1 < UNUSABLE_ATTEMPTS:
             self._state.postpone_held(held, str(error), self._retry_at(held))
             return self._record_error(held.job, str(error), error.usage)
-        piece = self._read(held.job, held.cursor)
+        with self._reading.of(held.job.transcript, held.cursor.offset):
+            piece = self._read(held.job, held.cursor)
         log.error("a model's answers about %s stay unusable from byte %d on: %s", held.job.transcript, piece.start, error)
         self._state.finish_held(held, piece.cursor)
         told = f"Passed over after {UNUSABLE_ATTEMPTS} attempts: {error.message}"

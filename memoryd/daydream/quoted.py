@@ -134,6 +134,7 @@ from memoryd.daydream.quoted_signs import (
     WROTE,
     YOURS,
 )
+from memoryd.deadline import NEVER, Deadline
 
 # The project's own instruction files, which the client reads itself: their sentences, pasted into a prompt, are data.
 
@@ -255,8 +256,8 @@ def _nothing_known(_line: str) -> bool:
     return False
 
 
-def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known) -> Spoken:
-    """Divide a typed turn. `is_instruction` knows the sentences of the project's own instruction files."""
+def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> Spoken:
+    """Divide a typed turn. `is_instruction` knows the sentences of the project's own instruction files. Raises TooSlowError."""
     parts = _Parts()
     if _is_guidance(text):
         return Spoken(parts.take(text), text.strip())
@@ -271,8 +272,11 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known)
         _without_pasted_lines,
         _without_links,
     ):
+        deadline.check()
         text = step(text, parts)
+    deadline.check()
     text = _without_reports(text, parts)
+    deadline.check()
     text = _without_instructions(text, parts, is_instruction)
     return Spoken(_tidy(text), "\n".join(parts.quoted))
 

@@ -21,6 +21,7 @@ from memoryd.core.types import Passage, Turn
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, Rule
 from memoryd.daydream.secret_values import Anchors, Looked, is_wordy
 from memoryd.daydream.secret_words import ANCHORS, told
+from memoryd.deadline import NEVER, Deadline
 
 # Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
 MOST_ROUNDS = 6
@@ -36,14 +37,14 @@ class Redacted:
     found: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def redact(text: str) -> Redacted:
-    """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing."""
+def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
+    """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing. Raises TooSlowError."""
     clean = _clean()
     if clean.has(text):
         return Redacted(text)
     found: Counter[str] = Counter()
     for _ in range(MOST_ROUNDS):
-        before, text = text, _round(text, found)
+        before, text = text, _round(text, found, deadline)
         if text == before:
             clean.add(text)
             break
@@ -89,14 +90,15 @@ def says_something(text: str) -> bool:
 _A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
 
-def _round(text: str, found: Counter[str]) -> str:
+def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
     text = _without_hidden(text)
-    looked = Looked(text, _anchors().within(text))
+    looked = Looked(text, _anchors().within(text), deadline)
     if looked.has(_KEY_WORDS):
         looked = looked.changed(_cut(text, _split_keys(text), "api-key", found))
     if looked.has(_BLOCK_WORDS):
         looked = looked.changed(_cut(looked.text, _key_blocks(looked.text), "private-key", found))
     for number in _numbers(looked.there):
+        deadline.check()
         rule = RULES[number]
         if all(map(looked.has, rule.needs)):
             looked = looked.changed(_replace(rule, looked, found))
@@ -147,6 +149,7 @@ def _replace(rule: Rule, looked: Looked, found: Counter[str]) -> str:
         return rule.pattern.sub(put, text)
     out, at = [], 0
     for start in looked.positions(rule.stems):
+        looked.deadline.check()
         if start >= at and (match := rule.pattern.match(text, start)) is not None:
             out += [text[at:start], put(match)]
             at = match.end()
@@ -365,6 +368,7 @@ def _detect(looked: Looked, found: Counter[str]) -> str:
     """What detect-secrets finds on top."""
     text = looked.text
     for kind, patterns in _detectors():
+        looked.deadline.check()
         if all(map(looked.has, _NEEDS.get(kind, ()))):
             for pattern in patterns:
                 text = _cut(text, _matches(pattern, text), kind, found)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import accumulate
 
+from memoryd.deadline import NEVER, Deadline
+
 _NOT_VALUES = frozenset(
     """none null nil true false undefined string str text bytes int number bool boolean any unknown object optional required
     invalid missing expired valid wrong correct incorrect empty unset default example placeholder redacted hidden secret
@@ -279,9 +281,10 @@ def stems_in(line: str) -> Stems:
 class Looked:
     """A text with what occurs in it; what several patterns ask about it is computed once."""
 
-    __slots__ = ("_low", "_positions", "text", "there")
+    __slots__ = ("_low", "_positions", "deadline", "text", "there")
 
-    def __init__(self, text: str, there: frozenset[str]) -> None:
+    def __init__(self, text: str, there: frozenset[str], deadline: Deadline = NEVER) -> None:
+        self.deadline = deadline
         self.text = text
         self.there = there
         self._low = ""
@@ -306,7 +309,7 @@ class Looked:
 
     def changed(self, text: str) -> Looked:
         """The text after something was cut out of it."""
-        return self if text == self.text else Looked(text, self.there)
+        return self if text == self.text else Looked(text, self.there, self.deadline)
 
 
 def fold(text: str) -> str:

@@ -209,6 +209,7 @@ def _near_words(looked: Looked) -> Iterator[Found]:
     if looked.has(_KEY_ENDS):
         places = sorted({*places, *looked.positions(_KEY_STEMS)})
     for at in places:
+        looked.deadline.check()
         word = _KEYWORD.match(text, at)
         if word is None:
             continue
@@ -637,6 +638,7 @@ def _in_columns(looked: Looked) -> Iterator[Found]:
     for number in sorted({bisect_right(starts, at) - 1 for at in heads}):
         if number < least or len(lines[number]) > _LONGEST_ROW:
             continue
+        looked.deadline.check()
         columns, bar, value = _head_of(lines[number])
         if value is not None:
             yield starts[number] + value[0], starts[number] + value[1], "password"
@@ -779,6 +781,7 @@ def _codes(looked: Looked) -> Iterator[Found]:
         return
     text, low = looked.text, looked.low()
     for at in places:
+        looked.deadline.check()
         start = max(0, low.rfind("\n", max(0, at - 24), at) + 1, at - 24)
         word = next((m for m in _CODE.finditer(text, start, at + 40) if m.end() > at), None)
         if word is not None and (not _follows_about(text, word.end()) or _ENTERED.search(text, start, word.start())):
@@ -886,6 +889,7 @@ _SHORTEST_SEED = 12
 def _seeds(looked: Looked) -> Iterator[Found]:
     text, done = looked.text, 0
     for at in looked.positions(_SEED_STEMS):
+        looked.deadline.check()
         left, right = max(done, at - _SEED_REACH), min(len(text), at + _SEED_REACH)
         if right <= done:
             continue

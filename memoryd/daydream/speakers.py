@@ -7,6 +7,7 @@ What is not understood is counted under a reason and left out; nothing here rais
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from memoryd.core.errors import InputError
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.quoted import Instructions, own_words
 from memoryd.daydream.redact import redact, strip_private, strip_whole_private
+from memoryd.deadline import NEVER, Deadline
 from memoryd.llm import is_internal_text
 from memoryd.text import shorten
 
@@ -488,10 +490,11 @@ _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Most characters kept of one turn's text, and of one tool result."""
+    """Most characters kept of one turn's text, and of one tool result; the seconds that one line may take."""
 
     turn: int = 24_000
     result: int = 800
+    seconds: float = math.inf
 
 
 def _cut_middle(text: str, limit: int) -> str:
@@ -559,6 +562,7 @@ class EntryReader:
         self._instructions = Instructions()
         self._cwd = memo.cwd
         self.at = 0
+        self._deadline = NEVER
         self.left: set[str] = set()
         self._kinds: dict[str, Callable[[Entry, Turn], Iterator[Turn]]] = {
             "user": self._user,
@@ -569,7 +573,8 @@ class EntryReader:
         }
 
     def read(self, entry: Entry, line: int) -> list[Turn]:
-        """The entry's turns, in order; an empty list when there is nothing to see for an extractor."""
+        """The entry's turns, in order; an empty list when there is nothing to see for an extractor. Raises TooSlowError."""
+        self._deadline = Deadline(self._limits.seconds)
         self._cwd = _string(entry.get("cwd")) or self._memo.cwd
         turns = self._new_turns(entry, line)
         self._follow(entry, turns)
@@ -617,7 +622,9 @@ class EntryReader:
         """Without secrets, then cut; the first, wide cut bounds the work and leaves no half secret in what is kept."""
         if not text:
             return ""
-        safe = redact(_cut_middle(text, 2 * limit))
+        self._deadline.check()
+        safe = redact(_cut_middle(text, 2 * limit), self._deadline)
+        self._deadline.check()
         self.redacted.update(safe.found)
         return _cut_middle(safe.text, limit)
 
@@ -669,7 +676,8 @@ class EntryReader:
             return
         self._memo.prompted = True
         safe = self._safe(typed.text, self._limits.turn)
-        spoken = own_words(safe, lambda line: self._instructions.holds(line, self._cwd))
+        spoken = own_words(safe, lambda line: self._instructions.holds(line, self._cwd), self._deadline)
+        self._deadline.check()
         if via == "prompt" and self._memo.take_echo(spoken.own):
             self._skip("duplicate")
             return
@@ -768,7 +776,8 @@ class EntryReader:
         yield from ()
 
     def undelivered(self, entry: Entry, line: int) -> list[Turn]:
-        """The turns of a queued prompt that was neither withdrawn nor delivered when the session ended."""
+        """The turns of a queued prompt that was neither withdrawn nor delivered when the session ended. Raises TooSlowError."""
+        self._deadline = Deadline(self._limits.seconds)
         base = Turn(TurnKind.USER, "", _string(entry.get("uuid")), line, _time(entry.get("timestamp")))
         return list(self._typed(_texts(entry.get("content")), base, "queue"))
 

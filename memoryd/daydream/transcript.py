@@ -12,6 +12,8 @@ import json
 import os
 import re
 import stat
+import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +23,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from memoryd.core.errors import TranscriptError
+from memoryd.core.errors import TooSlowError, TranscriptError
 from memoryd.core.state import Cursor
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.redact import redact
@@ -183,9 +185,10 @@ _IRRELEVANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Bounds of one piece and of the memory used: estimated tokens of text, bytes of the file, bytes of one line.
+    """Bounds of one piece and of the memory used: estimated tokens of text, bytes of the file, bytes of one line, lines.
 
     `turn_chars` and `result_chars` bound the text kept of one turn and of one tool result; the middle is cut out.
+    A line that takes more than `line_seconds` is given up: all text functions are linear, so none should.
     """
 
     tokens: int = 6_000
@@ -194,6 +197,8 @@ class ReadLimits:
     block_bytes: int = 16_384
     turn_chars: int = 24_000
     result_chars: int = 800
+    line_seconds: float = 20.0
+    lines: int = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,8 @@ class Piece:
     `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
     `skipped` counts the lines left out, by reason, `redacted` the secrets taken out, by kind.
     `start` is the offset at which reading began. `left` holds the short hashes of the uuids of lines that this piece, or
-    one before it, gave as turns or passed over, and that the user has taken back since.
+    one before it, gave as turns or passed over, and that the user has taken back since. `given_up` are the numbers of the
+    lines that took too long.
     """
 
     turns: tuple[Turn, ...]
@@ -217,6 +223,7 @@ class Piece:
     start: int = 0
     redacted: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     left: frozenset[str] = frozenset()
+    given_up: tuple[int, ...] = ()
 
 
 def _nothing_known(_uuid: str) -> bool:
@@ -231,18 +238,20 @@ def read_transcript(
     final: bool = False,
     known: Callable[[str], bool] = _nothing_known,
     apart: Callable[[str], bool] = _nothing_known,
+    pass_over: bool = False,
 ) -> Piece:
     """The next piece of the log. Raises TranscriptError when it is no regular file or can't be opened or read.
 
     `final` says that nobody writes to the file any more: a last line without an end is read if it is whole.
     `known` tells line uuids that were seen in other logs (a resumed session may start with a copy of another's lines).
     `apart` tells folders whose lines are passed over: a session may go into one that is excluded, and leave it again.
+    `pass_over` gives up the first line unread: reading it has ended the process before.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe is waited for, a device has no end
             raise OSError("it is no file")
         with path.open("rb", buffering=0) as stream:
-            return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart)
+            return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart, pass_over)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise TranscriptError(
             f"Can't read the session log {path}: {getattr(error, 'strerror', None) or error}.",
@@ -308,6 +317,7 @@ def _read(
     final: bool,
     known: Callable[[str], bool],
     apart: Callable[[str], bool],
+    pass_over: bool,
 ) -> Piece:
     cursor = _after_blind(stream, cursor)
     fits = cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint
@@ -316,7 +326,7 @@ def _read(
     if memo is None:
         cursor, memo = Cursor(cursor.transcript, cursor.session), Memo()
     before = tuple(memo.turns)
-    reading = _Reading(memo, limits, cursor, known, apart)
+    reading = _Reading(memo, limits, cursor, known, apart, pass_over)
     lines = read_lines(
         stream,
         cursor.offset,
@@ -340,6 +350,7 @@ def _read(
         start=cursor.offset,
         redacted=MappingProxyType(dict(reading.entries.redacted)),
         left=frozenset(reading.entries.left),
+        given_up=tuple(reading.given_up),
     )
 
 
@@ -374,20 +385,34 @@ def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
 def _turns_of(entry: Any, number: int, limits: ReadLimits) -> list[Turn]:
     if not isinstance(entry, Mapping):
         return []
-    reader = EntryReader(Memo(prompted=True), TextLimits(limits.turn_chars, limits.result_chars), _nothing_known)
-    return reader.undelivered(entry, number) if entry.get("type") == "queue-operation" else reader.read(entry, number)
+    reader = EntryReader(Memo(prompted=True), _text_limits(limits), _nothing_known)
+    with suppress(TooSlowError):
+        return reader.undelivered(entry, number) if entry.get("type") == "queue-operation" else reader.read(entry, number)
+    return []
+
+
+def _text_limits(limits: ReadLimits) -> TextLimits:
+    return TextLimits(limits.turn_chars, limits.result_chars, limits.line_seconds)
 
 
 class _Reading:
     """One pass over some lines."""
 
     def __init__(
-        self, memo: Memo, limits: ReadLimits, cursor: Cursor, known: Callable[[str], bool], apart: Callable[[str], bool]
+        self,
+        memo: Memo,
+        limits: ReadLimits,
+        cursor: Cursor,
+        known: Callable[[str], bool],
+        apart: Callable[[str], bool],
+        pass_over: bool,
     ) -> None:
+        self.given_up: list[int] = []
+        self._pass_over = pass_over
         self.turns: list[Turn] = []
         self._apart = apart
         self._starts = places(cursor.context)
-        self.entries = EntryReader(memo, TextLimits(limits.turn_chars, limits.result_chars), known)
+        self.entries = EntryReader(memo, _text_limits(limits), known)
         self.session = cursor.session
         self._memo = memo
         self._limits = limits
@@ -398,11 +423,15 @@ class _Reading:
 
     def take_all(self, lines: Iterator[Line], final: bool) -> bool:
         """Take lines until a limit is reached (then True) or the file is at its end."""
-        for line in lines:
+        begun = time.monotonic()
+        for taken, line in enumerate(lines, 1):
             if not line.complete and not self._may_take_unfinished(line, final):
                 break
             self._take(line)
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
+                return line.complete
+            slow = time.monotonic() - begun > self._limits.line_seconds
+            if slow or taken >= self._limits.lines:  # several slow lines: what is read is kept first
                 return line.complete
         return False
 
@@ -424,6 +453,10 @@ class _Reading:
         data = data.removeprefix(_BOM).strip()
         if not data:
             return
+        if self._pass_over:
+            self._pass_over = False
+            self._give_up(number)
+            return
         if _IRRELEVANT.match(data):
             self.entries.skipped["irrelevant"] += 1
             return
@@ -437,7 +470,11 @@ class _Reading:
             return
         self._starts[number] = self.entries.at = self._offset
         left = len(self.entries.left)
-        turns = self.entries.read(entry, number)
+        try:
+            turns = self.entries.read(entry, number)
+        except TooSlowError:
+            self._give_up(number)
+            return
         if len(self.entries.left) > left:
             self.turns = [turn for turn in self.turns if short_hash(turn.uuid) not in self.entries.left]
         self._add(turns)
@@ -448,8 +485,16 @@ class _Reading:
         for offset, number, _ in queued:
             self._starts[number] = offset
             entry = _entry_at(stream, offset, number, self._limits)
-            if isinstance(entry, Mapping):
+            if not isinstance(entry, Mapping):
+                continue
+            try:
                 self._add(self.entries.undelivered(entry, number))
+            except TooSlowError:
+                self._give_up(number)
+
+    def _give_up(self, number: int) -> None:
+        self.entries.skipped["too slow"] += 1
+        self.given_up.append(number)
 
     def _is_apart(self, entry: Mapping[str, Any]) -> bool:
         """Whether the line was written in a folder that must not be read; lines without a folder belong to the one before."""
