@@ -10,12 +10,12 @@ from typing import Any
 
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings, find_home, load_settings
+from memoryd.core.deadline import Watchdog
 from memoryd.core.errors import ConfigError, MemorydError
 from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.daemon.contract import ApiLike
 from memoryd.daemon.process import run_daemon
-from memoryd.deadline import Watchdog
 from memoryd.llm.claude import take_from
 
 # Reading a piece takes a second, and each of its lines has a time limit of its own: after so long it hangs in one call.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from memoryd.core.deadline import NEVER, Deadline
 from memoryd.daydream.quoted_signs import (
     AGREES,
     ANSWERS,
@@ -134,7 +135,6 @@ from memoryd.daydream.quoted_signs import (
     WROTE,
     YOURS,
 )
-from memoryd.deadline import NEVER, Deadline
 
 # The project's own instruction files, which the client reads itself: their sentences, pasted into a prompt, are data.
 

@@ -17,11 +17,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.types import Passage, Turn
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, Rule
 from memoryd.daydream.secret_values import Anchors, Looked, is_wordy
 from memoryd.daydream.secret_words import ANCHORS, told
-from memoryd.deadline import NEVER, Deadline
 
 # Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
 MOST_ROUNDS = 6

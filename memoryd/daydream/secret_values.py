@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import accumulate
 
-from memoryd.deadline import NEVER, Deadline
+from memoryd.core.deadline import NEVER, Deadline
 
 _NOT_VALUES = frozenset(
     """none null nil true false undefined string str text bytes int number bool boolean any unknown object optional required

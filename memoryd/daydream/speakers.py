@@ -19,11 +19,11 @@ import orjson
 
 from memoryd.core.client_tags import NAMES, RECALL_TAG, folded, without_hidden
 from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.errors import InputError
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.quoted import Instructions, own_words
 from memoryd.daydream.redact import redact, strip_private, strip_whole_private
-from memoryd.deadline import NEVER, Deadline
 from memoryd.llm import is_internal_text
 from memoryd.text import shorten
 

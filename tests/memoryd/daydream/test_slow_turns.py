@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from memoryd.core.config import Settings
+from memoryd.core.deadline import Deadline
 from memoryd.core.errors import TooSlowError
 from memoryd.core.state import GIVEN_UP, Cursor
 from memoryd.daydream import redact as redaction
@@ -20,7 +21,6 @@ from memoryd.daydream.redact import redact
 from memoryd.daydream.secret_values import Looked
 from memoryd.daydream.secret_words import Found, told
 from memoryd.daydream.transcript import ReadLimits, read_transcript
-from memoryd.deadline import Deadline
 from memoryd.doctor import run_checks
 from tests.memoryd.daydream.test_pipeline import Log, World
 
@@ -115,7 +115,7 @@ import sys
 from pathlib import Path
 from memoryd.daydream import redact as redaction
 from memoryd.daydream.secret_words import told
-from memoryd.deadline import Watchdog
+from memoryd.core.deadline import Watchdog
 from memoryd.daydream.pipeline import DayDream
 from tests.memoryd.daydream.test_pipeline import EveryLine, World
 
