@@ -124,11 +124,12 @@ def hang(looked):
         pass
     return told(looked)
 
+redaction.redact("the patterns are loaded at the first text, with pw=a1b2c3d4e5")
 redaction.told = hang
 world = World(Path(sys.argv[1]))
 if not world.state.jobs():
     world.state.enqueue(sys.argv[2], "s1", "/app", "by hand")
-dream = DayDream(world.store, world.state, world.settings, world.clock, EveryLine(), watch=Watchdog(0.5))
+dream = DayDream(world.store, world.state, world.settings, world.clock, EveryLine(), watch=Watchdog(2))
 runs = dream.run_job(world.state.due_job())
 print("DONE", *world.store.contents(), sum(run.skipped.get("too slow", 0) for run in runs), sep="|")
 """
