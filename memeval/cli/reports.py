@@ -54,11 +54,13 @@ def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, m
         print_json(kept[0] if len(kept) == 1 else kept)
         return
     if len(found) > 1:
+        for run in (one for one in found if one.fault):
+            click.echo(f"Left out: {run.run_id} is not finished: {run.fault}.", err=True)
         for board in boards(found):
             if markdown:
                 click.echo(f"## {board.title}\n")
             _show(leaderboard(board.runs, metric), board.title, markdown=markdown)
-        for warning in dict.fromkeys(line for line in map(few_clusters, found) if line):
+        for warning in dict.fromkeys(line for run in found if (line := few_clusters(run.clusters))):
             click.echo(f"Note: {warning}", err=True)
         return
     click.echo(run_heading(found[0]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from memeval.claudecode import merge as client_merge
 from memeval.cli import options
 from memeval.cli.root import Context, pass_context
 from memeval.errors import BudgetError, MemevalError, RunError, StoppedError
+from memeval.report.compare import few_clusters
 from memeval.report.terminal import print_table, stopped_by_signals, tell, with_interval
 from memeval.results.files import read_result
 from memeval.run import engine, hypotheses
@@ -314,7 +315,26 @@ def _tell(path: Path) -> None:
     if error := next((one["error"] for one in result["questions"] if one["error"]), None):
         click.echo(f"The first failure, in phase {error['phase']}: {error['message']}", err=True)
         click.echo(f"  `memeval failures {result['run_id']}` shows them all.", err=True)
+    for line in _notes(result):
+        click.echo(f"Note: {line}", err=True)
     click.echo(str(path))
+    if result["status"] == "broken":
+        raise RunError(
+            f"Run {result['run_id']} is not finished: {result['fault']}.",
+            fix=f"Correct the cause, then: memeval eval --resume {result['run_id']} --retry-failed",
+        )
+
+
+def _notes(result: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader of the numbers must know of provider, evidence and clusters."""
+    questions = result["questions"]
+    pieces = [piece for question in questions for piece in question["retrieved"]]
+    if pieces and not any(piece["sessions"] or piece["turns"] for piece in pieces):
+        yield f"{result['provider']['name']} does not say where its pieces come from: its retrieval is not scored."
+    if dangling := sum(bool(question.get("dangling")) for question in questions):
+        yield f"{dangling} questions name evidence that is not in the data; what is there counts, without any they are skipped."
+    if warning := few_clusters(result["clusters"]):
+        yield warning
 
 
 COMMANDS = (evaluate_all, prepare, run_prepared, evaluate, merge_shards)

@@ -23,6 +23,11 @@ REQUIRED = {
 KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers"})
 """question, memories (what was retrieved), date (of the question), answer (the gold), response (the hypothesis), speakers."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
+_VALUES = {
+    "judge": "Question: {question}\n\nCorrect answer: {answer}\n\nResponse: {response}",
+    "answer": "<memories>\n{memories}\n</memories>\n\nCurrent date: {date}\n<question>{question}</question>\nAnswer:",
+}
+"""What follows a text in words that names no values itself."""
 _DASHED = re.compile(r"(\w+)-(answer-con|answer|judge|note)(?:-([a-z-]+))?")
 _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
 
@@ -82,7 +87,9 @@ def find_prompt(
 
 
 def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
-    """A prompt from a built-in name, a file, or text in place (anything with a placeholder).
+    """A prompt from a built-in name, a file, or text in place: anything with a placeholder, or a sentence.
+
+    A sentence for judge or answer ("Answer yes if correct, no otherwise.") is followed by the values that it needs.
 
     Built-in names are those of the files (`longmemeval/judge.temporal`), or with dashes (`longmemeval-judge-temporal`).
 
@@ -90,6 +97,8 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
     """
     if _PLACEHOLDER.search(reference):
         return _parse(kind, "inline", reference)
+    if kind in _VALUES and _is_sentence(reference, base):
+        return _parse(kind, "inline", f"{reference.strip()}\n\n{_VALUES[kind]}")
     path = _file(reference)
     name = path.relative_to(FOLDER).with_suffix("").as_posix()
     if not path.is_file():
@@ -103,6 +112,14 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
             fix=f"Give a file, a text with placeholders such as {{question}}, or one of: {', '.join(builtin_names())}.",
         ) from error
     return _parse(kind, name, text)
+
+
+def _is_sentence(reference: str, base: Path | None) -> bool:
+    """Whether it is a text in words rather than the name of a file that may be missing."""
+    words = reference.split()
+    return (
+        len(words) > 2 and not reference.strip().endswith((".md", ".txt")) and not ((base or Path()) / reference[:200]).is_file()
+    )
 
 
 def builtin_names() -> list[str]:

@@ -26,9 +26,11 @@ class Board:
 
 
 def boards(runs: Iterable[RunResult]) -> list[Board]:
-    """Runs by board, by benchmark and in order of appearance; each names in its title what tells it from the others."""
+    """Runs by board, by benchmark and in order of appearance, without broken ones; a title says what tells it from the others."""
     grouped: dict[str, dict[tuple[Part, ...], list[RunResult]]] = {}
     for run in runs:
+        if run.fault:
+            continue
         grouped.setdefault(run.benchmark, {}).setdefault(board_parts(run), []).append(run)
     return [board for name in sorted(grouped) for board in _titled(name, grouped[name])]
 

@@ -50,6 +50,11 @@ def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int
     if len({run.benchmark for run in runs}) > 1:
         found = ", ".join(f"{run.run_id}: {run.benchmark}" for run in runs)
         raise RunError(f"The runs are of different benchmarks ({found}).", fix="Compare runs of the same benchmark.")
+    if broken := next((run for run in runs if run.fault), None):
+        raise RunError(
+            f"Run {broken.run_id} is not finished: {broken.fault}.",
+            fix=f"Correct the cause, then: memeval eval --resume {broken.run_id} --retry-failed",
+        )
     chosen = tuple(metrics) or (primary_metric(runs),)
     for metric in chosen:
         for run in runs:
@@ -97,17 +102,17 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
     keys = [frozenset(question.key for question in run.questions) for run in runs]
     if len(set(keys)) > 1:
         told.append("The runs have different questions; only those that both of a pair have scored are compared.")
-    told += [line for line in dict.fromkeys(map(few_clusters, runs)) if line]
+    told += [line for line in dict.fromkeys(few_clusters(run.clusters) for run in runs) if line]
     return told
 
 
-def few_clusters(run: RunResult) -> str:
+def few_clusters(clusters: int | None) -> str:
     """A warning where questions come from fewer than 20 clusters; else nothing."""
-    if run.clusters is None or run.clusters >= stats.FEW:
+    if clusters is None or clusters >= stats.FEW:
         return ""
-    if run.clusters == 1:
+    if clusters == 1:
         return "All questions are of one conversation, sequence or repository: nothing is known of others."
-    return f"The questions come from {run.clusters} conversations, sequences or repositories: intervals and p rest on few."
+    return f"The questions come from {clusters} conversations, sequences or repositories: intervals and p rest on few."
 
 
 @dataclass(frozen=True, slots=True)

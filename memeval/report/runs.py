@@ -180,9 +180,16 @@ class RunResult:
         return str(self.find("models", "judge") or "")
 
     @property
+    def fault(self) -> str:
+        """Why the run measures nothing (most questions failed); empty for a finished one."""
+        return str(self.data.get("fault") or "broken") if self.data.get("status") == "broken" else ""
+
+    @property
     def primary(self) -> str | None:
         """The one metric that stands for the run, as its result names it; of older results the best known one with a value."""
         named = self.data.get("primary_metric")
+        if self.fault:
+            return None
         if isinstance(named, str) and named in self.metrics:
             return named
         return headline(name for name in self.metric_names if self.has_value(name))

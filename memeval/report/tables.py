@@ -28,6 +28,8 @@ def run_heading(run: RunResult) -> str:
 
 def _headline(run: RunResult) -> str:
     """The run in one line: its primary metric, with what it took."""
+    if run.fault:
+        return f"\nNot finished: {run.fault}. `memeval eval --resume {run.run_id} --retry-failed` tries again.\n"
     if run.primary is None:
         return ""
     cell = run.metrics[run.primary]
@@ -89,10 +91,18 @@ def whole_table(run: RunResult) -> Table:
     if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
         rows.append((f"{name}, task-averaged", percent(averaged), "mean over the benchmark's own types"))
     told = run.find("abstention") or {}
+    judged = told.get("judged") or {}
+    if judged:
+        rows.append(
+            ("abstention accuracy", percent(number(judged.get("accuracy"))),
+             f"by the judge ({judged.get('metric')}), {_whole(judged.get('questions'))} questions without an answer")
+        )  # fmt: skip
     both = _whole(told.get("both"))
     for part, of, what in (("precision", "abstained", "abstentions were right"), ("recall", "unanswerable", "without an answer")):
         if told.get(of):
-            rows.append((f"abstention {part}", percent(number(told.get(part))), f"{both} of {_whole(told[of])} {what}"))
+            rows.append(
+                (f"abstention {part} by pattern", percent(number(told.get(part))), f"{both} of {_whole(told[of])} {what}")
+            )
     columns = ("of the whole run", "value %", "counted")
     return Table(columns, tuple(rows), frozenset(columns[1:2]))
 

@@ -82,6 +82,8 @@ class ResultsDir:
         """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
         target = self.root / path
         write_atomic(target, result_text(result).encode(), private=False)
+        if result.get("status") == "broken":
+            return target  # it measures nothing: the ledger is of finished runs
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:

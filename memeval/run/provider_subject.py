@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from memeval import embedding
@@ -34,6 +35,8 @@ from memeval.specs import ProviderSpec, ProviderType
 from memeval.types import EMPTY, Case, Phase, Question, Retrieved
 from memoryd.core.types import Usage
 
+BREAK_AFTER = 20
+"""Failures in a row that end a run: the provider or the model is dead, and hours of retries would measure nothing."""
 MODEL_THREADS = 4
 LOCAL_CASES = 2
 """Default number of model or network calls at once; a local provider works in one thread."""
@@ -163,7 +166,8 @@ class ProviderSubject:
     def result(self, run: Run) -> dict[str, Any]:
         """The result as it is now."""
         answered = bool(self._plan.settings.answering_model or run.store.meta("hypotheses"))
-        return result_of(run, self._about(run), answered=answered, ranked=plans.ranked_names(self._plan))
+        own = not run.store.meta("hypotheses")  # what another program left out counts as wrong
+        return result_of(run, self._about(run), answered=answered, ranked=plans.ranked_names(self._plan), strict=own)
 
     def _about(self, run: Run) -> dict[str, Any]:
         meta, plan = run.store.meta, self._plan
@@ -224,6 +228,8 @@ class _Phases:
         self._concurrency = work.concurrency
         self._progress = progress
         self._label = label
+        self._counting = Lock()
+        self._in_a_row = 0
         self._embedder: RememberingEmbedder | None = None
         limits = plan.provider.rate_limit
         retries = 0 if plans.capabilities_of(plan).retries else limits.retries
@@ -438,6 +444,14 @@ class _Phases:
         """Record a failure of the system or a model; all other errors end the run."""
         self._run.done(key, payload, status=Status.FAILED, error=f"{type(error).__name__}: {error}")
         self._progress.advance(self._label, Ended(Status.FAILED))
+        with self._counting:
+            self._in_a_row += 1
+            broken = self._in_a_row >= BREAK_AFTER
+        if broken:
+            raise RunError(
+                f"Stopped: the last {BREAK_AFTER} items of phase {key.phase} failed. The last one: {error.message}",
+                fix=f"{error.fix or 'Correct the cause.'} Then: memeval eval --resume {self._run.id} --retry-failed",
+            )
 
     def _finish(
         self,
@@ -450,6 +464,8 @@ class _Phases:
     ) -> None:
         self._run.done(key, payload, seconds)
         self._progress.advance(self._label, Ended(scores=scores, cost_usd=cost))
+        with self._counting:
+            self._in_a_row = 0
 
     def _payer(self, key: Key) -> str:
         return "/".join((self._run.id, key.phase, key.case_id, key.question_id, key.part))

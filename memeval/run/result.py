@@ -45,17 +45,23 @@ class RunFacts:
     about: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     cases: Sequence[Record] = ()
     ranked: Sequence[str] = ()
+    strict: bool = False
 
 
-def result_of(run: Run, about: Mapping[str, Any], *, answered: bool, ranked: Sequence[str] = ()) -> dict[str, Any]:
-    """The result of a run as it is now, also of one that is not complete."""
+def result_of(
+    run: Run, about: Mapping[str, Any], *, answered: bool, ranked: Sequence[str] = (), strict: bool = False
+) -> dict[str, Any]:
+    """The result of a run as it is now, also of one that is not complete.
+
+    `strict`: where most questions failed, the set-up is broken and the system is not measured (`status`, `fault`).
+    """
     store = run.store
 
     def fetch(phase: Phase, row: QuestionRow) -> Record | None:
         return store.get(Key(phase, row.case_id, row.question_id))
 
     cases = list(store.whole_records(Phase.INGEST))
-    return build_result(RunFacts(run.id, run.settings.seed, answered, about, cases, ranked), store.questions(), fetch)
+    return build_result(RunFacts(run.id, run.settings.seed, answered, about, cases, ranked, strict), store.questions(), fetch)
 
 
 def about_run(run: Run) -> dict[str, Any]:
@@ -80,14 +86,18 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
     """The result as plain JSON values."""
     questions = [_question_entry(row, fetch) for row in rows]
     metrics = _metrics(questions, facts)
+    if fault := _fault(questions, metrics) if facts.strict else "":
+        metrics = {name: _without_value(cell) if _mostly_missing(cell) else cell for name, cell in metrics.items()}
     return {
         "schema_version": 1,
         "kind": "memeval-result",
         "run_id": facts.run_id,
         "seed": facts.seed,
         **facts.about,
+        "status": "broken" if fault else "finished",
+        "fault": fault or None,
         "totals": _totals(questions),
-        "primary_metric": headline(name for name, cell in metrics.items() if cell["scored"] + cell["failed"]),
+        "primary_metric": None if fault else headline(name for name, cell in metrics.items() if cell["scored"] + cell["failed"]),
         "clusters": _clusters(questions),
         "handed_over": _handed_over(questions),
         "metrics": metrics,
@@ -97,6 +107,31 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
         "ingest": _ingest(facts.cases),
         "questions": questions,
     }
+
+
+def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -> str:
+    """Why the run says nothing of the system: most of its questions failed, or most replies of its judge can't be read."""
+    failed = sum(question["status"] == "failed" for question in questions)
+    if 2 * failed > len(questions):
+        return f"{failed} of {len(questions)} questions failed"
+    name = headline(name for name, cell in metrics.items() if "." not in name and cell["scored"] + cell["unscored"])
+    cell = metrics[name] if name else {"unscored": 0, "total": 0, "skipped": 0}
+    if 2 * cell["unscored"] > cell["total"] - cell["skipped"]:
+        return f"the judge gave no clear verdict on {cell['unscored']} of {cell['total'] - cell['skipped']} questions ({name})"
+    return ""
+
+
+def _mostly_missing(cell: Mapping[str, Any]) -> bool:
+    return bool(2 * (cell["failed"] + cell["unscored"]) > cell["total"] - cell["skipped"])
+
+
+def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of a cell alone: a share of failures is no measure of the system."""
+    groups = {
+        key: {name: _without_value(one) for name, one in cell[key].items()} for key in ("by_type", "by_category") if key in cell
+    }
+    averaged = {"task_averaged": None} if "task_averaged" in cell else {}
+    return {**cell, "value": None, "interval": None, **averaged, **groups}
 
 
 def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
@@ -112,6 +147,7 @@ def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
         "question": question["text"],
         "at": question["at"],
         "expected": question["answers"],
+        "dangling": list(question.get("metadata", {}).get("unresolved_evidence", ())),
         "evidence": {target["level"]: target["ids"] for target in row.payload["targets"]},
         **_outcome(records),
         "retrieved": _retrieved(records[Phase.SEARCH]),
@@ -331,7 +367,25 @@ def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
     if not answered:
         return None
     counts = abstention((says_nothing_known(q["answer"]["text"]), q["type"] == QuestionType.ABSTENTION) for q in answered)
-    return {**asdict(counts), "questions": len(answered), "precision": counts.precision, "recall": counts.recall}
+    by_pattern = {**asdict(counts), "questions": len(answered), "precision": counts.precision, "recall": counts.recall}
+    return {**by_pattern, "judged": _judged_abstention(answered)}
+
+
+def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Abstention accuracy by the label of a model that judges: the mean of its metric over questions without an answer.
+
+    None where no model judged them; the counts beside it are by a pattern over the answer's text.
+    """
+    asked = [question for question in answered if question["type"] == QuestionType.ABSTENTION]
+    scored = [
+        (score["metric"], score["value"])
+        for question in asked
+        for score in question["scores"]
+        if "(" in score.get("judge", "") and score["value"] is not None
+    ]
+    name = headline(metric for metric, _ in scored)
+    values = [value for metric, value in scored if metric == name]
+    return {"metric": name, "questions": len(values), "accuracy": sum(values) / len(values)} if values else None
 
 
 def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:

@@ -62,10 +62,17 @@ def test_a_case_that_can_not_be_ingested_fails_its_questions_in_all_metrics(meme
 
 def test_when_all_cases_fail_the_metrics_say_so_and_the_cause_is_told(memeval: Invoke, result_of: Load) -> None:
     done = memeval(*EVAL, "--run-id", "r", "--limit", "2", "--provider-option", "failCase=c0")
+    assert done.exit_code == 1
+    assert "Run r is not finished: 2 of 2 questions failed." in done.stderr
     assert "The first failure, in phase ingest: " in done.stderr
     assert "`memeval failures r`" in done.stderr
-    cell = result_of("r")["metrics"]["session.recall_any@5"]
-    assert (cell["value"], cell["failed"], cell["skipped"]) == (0.0, 1, 1)
+    result = result_of("r")
+    cell = result["metrics"]["session.recall_any@5"]
+    assert (cell["value"], cell["failed"], cell["skipped"]) == (None, 1, 1), "a failure of the set-up is not 0 %"
+    assert (result["status"], result["primary_metric"]) == ("broken", None)
+    assert not memeval("ledger").stdout.count(" r"), "the ledger is of finished runs"
+    assert "Left out: r" in memeval("results", "r", "r").stderr
+    assert memeval("compare", "r", "r").exit_code != 0
     told = memeval("failures", "r")
     assert (told.exit_code, "failed" in told.stdout) == (0, True), told.output
 
@@ -347,7 +354,8 @@ def test_relevancy_and_the_semantic_judge_need_an_embedder_and_name_it(memeval: 
 def test_answerer_and_judge_have_options_of_their_own(memeval: Invoke, result_of: Load) -> None:
     judged = ("--judge", "llm", "--judge-model", "extractive", "--judge-model-option", "threshold=0.2")
     done = memeval(*EVAL, "-m", "parrot", "--model-option", "price=0.002", *judged, "--run-id", "r")
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 1, "a judge that gives no verdict judges nothing"
+    assert "no clear verdict on 6 of 6" in done.stderr
     settings = result_of("r")["settings"]
     assert (settings["model_options"], settings["judge_model_options"]) == ({"price": 0.002}, {"threshold": 0.2})
     assert result_of("r")["metrics"]["llm_accuracy"]["unscored"] == 6  # it quotes, and never says yes or no
@@ -411,3 +419,16 @@ def test_runs_in_a_folder_that_may_not_be_written_can_be_looked_at(
     assert json.loads(memeval("status", "r", "--json").stdout)[0]["state"] == "finished"
     (folder / "results" / "runs" / "r" / "run.db-wal").write_bytes(b"x")
     assert "did not end tidily" in memeval("show-question", "tiny", "c0/q1", "--run", "r").stderr
+
+
+def test_a_dead_provider_ends_the_run_early_and_it_goes_on_once_it_is_back(
+    memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memeval.run.provider_subject.BREAK_AFTER", 2)
+    done = memeval(*EVAL, "--run-id", "r", "--provider-option", "failSearch=Which", "--concurrency", "1")
+    assert done.exit_code == 1
+    assert "the last 2 items of phase search failed" in done.stderr and "--resume r --retry-failed" in done.stderr
+    assert memeval("results", "r").exit_code != 0, "there is no result of it"
+    monkeypatch.setattr(NotesProvider, "search", lambda self, scope, request: [])
+    assert memeval("eval", "--resume", "r", "--retry-failed").exit_code == 0
+    assert result_of("r")["status"] == "finished"

@@ -154,3 +154,16 @@ def test_a_result_without_questions_is_written_all_the_same() -> None:
 
     result = Records().result()
     assert json.loads(result_text(result)) == result
+
+
+def test_abstention_comes_from_the_judges_label_where_a_model_judged() -> None:
+    made = Records()
+    made.add([{**score("llm_accuracy", 1.0), "judge": "llm(m) m-1 hash"}], kind="abstention")
+    made.add([{**score("llm_accuracy", 0.0), "judge": "llm(m) m-1 hash"}], kind="abstention")
+    made.add([{**score("llm_accuracy", 1.0), "judge": "llm(m) m-1 hash"}])
+    found = made.result()["abstention"]
+    assert found["judged"] == {"metric": "llm_accuracy", "questions": 2, "accuracy": 0.5}
+    assert found["abstained"] == 0, "by the pattern no answer abstains"
+    plain = Records()
+    plain.add([{**score("f1", 1.0), "judge": "f1"}], kind="abstention")
+    assert plain.result()["abstention"]["judged"] is None

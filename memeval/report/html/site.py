@@ -33,6 +33,7 @@ def index_page(
     `commands` has the page of each run_bench command.
     """
     shown = boards(runs)
+    told = [*left_out, *(f"{run.run_id} is not finished: {run.fault}." for run in runs if run.fault)]
     return page(
         "memeval: all runs",
         el("h1", "All runs"),
@@ -43,7 +44,7 @@ def index_page(
         ),
         _commands(commands),
         [_section(board, links) for board in shown],
-        [el("h2", "Left out"), el("ul", [el("li", line) for line in left_out])] if left_out else None,
+        [el("h2", "Left out"), el("ul", [el("li", line) for line in told])] if told else None,
     )
 
 
@@ -65,7 +66,11 @@ def _section(board: Board, links: Mapping[str, str]) -> Html:
         [
             el("h2", board.title),
             table(lines.columns, rows, lines.numbers),
-            [el("p", warning, cls="soft small") for warning in dict.fromkeys(map(few_clusters, board.runs)) if warning],
+            [
+                el("p", warning, cls="soft small")
+                for warning in dict.fromkeys(few_clusters(run.clusters) for run in board.runs)
+                if warning
+            ],
             el("div", list(_charts(board.runs, links)), cls="grid"),
         ]
     )

@@ -128,3 +128,18 @@ def test_what_was_put_between_tags_is_read_back(text: str) -> None:
     prompt = load_prompt("answer", "default/answer").render({"question": text, "memories": "<question>no</question>"})[-1].content
     assert tagged(MEMORIES, prompt) == "<question>no</question>"
     assert tagged(QUESTION, prompt.rpartition("</memories>")[2]) == text.strip()
+
+
+def test_a_sentence_is_a_prompt_and_gets_the_values_that_it_needs() -> None:
+    prompt = load_prompt("judge", "Answer yes if correct, no otherwise.")
+    (message,) = prompt.render({"question": "Q-1", "answer": "G-1", "response": "R-1"})
+    assert message.content.startswith("Answer yes if correct, no otherwise.")
+    assert all(value in message.content for value in ("Q-1", "G-1", "R-1"))
+    (asked,) = load_prompt("answer", "Reply in one word only.").render({"question": "Q-1", "memories": "M-1"})
+    assert "M-1" in asked.content and "Q-1" in asked.content
+
+
+@pytest.mark.parametrize("name", ["my judge prompt.md", "judge.md", "no-such"])
+def test_the_name_of_a_missing_file_is_not_taken_for_a_prompt(name: str) -> None:
+    with pytest.raises(ConfigError, match="can't be read"):
+        load_prompt("judge", name)

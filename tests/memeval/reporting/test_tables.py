@@ -66,13 +66,13 @@ def test_what_is_said_of_a_whole_run_has_its_counts() -> None:
     ]
     run = parse_run(result("r", asked))
     assert [row[:2] for row in whole_table(run).rows] == [
-        ("f1, task-averaged", "66.7"), ("abstention precision", "50.0"), ("abstention recall", "100.0"),
+        ("f1, task-averaged", "66.7"), ("abstention precision by pattern", "50.0"), ("abstention recall by pattern", "100.0"),
     ]  # fmt: skip
     assert [row[2] for row in whole_table(run).rows][1:] == ["1 of 2 abstentions were right", "1 of 1 without an answer"]
     phases = {row[0]: row[1:] for row in phases_table(run).rows}
     assert phases["answer"] == ("20 ms", "20 ms", "20 ms", "4", "0", "400", "40", "$0.004")
     assert phases["total"][3:] == ("4", "0", "400", "40", "$0.004")
-    assert "abstention recall" in export(run, "md")
+    assert "abstention recall by pattern" in export(run, "md")
 
 
 def test_rankings_are_a_row_for_each_metric_and_a_column_for_each_cut_off() -> None:
