@@ -1,6 +1,6 @@
 """Fit the weights for memories with keys in memoryd/retrieval/relevance.json, on prompts in other words than the facts.
 
-    python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.85] [--write]
+    python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.87] [--write]
 
 CORPUS holds gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}, fact ids as
 `session/fact`, empty for a prompt that nothing answers though its subject is known. KEYS maps fact ids to questions. Each prompt
@@ -101,7 +101,7 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         if not own:
             continue
         matcher, other = KeyMatcher(text, weights), bool(gloss(text))
-        places = [[place for place, (owner, _) in enumerate(owned) if owner == id] for id in own]
+        places = [[place for place, (owner, key) in enumerate(owned) if owner == id and not is_foreign(key)] for id in own]
         cosines = [() if matcher.foreign else to_keys[row, of].tolist() for of in places]
         translated = [in_english[row, of].tolist() if other else () for of in places]
         by_words = [matcher.match(terms[id], keys.get(id, ()), ()) for id in own]
@@ -207,8 +207,8 @@ def main() -> None:
     parser.add_argument(
         "--data", nargs=4, type=Path, action="append", required=True, metavar=("CORPUS", "PROMPTS", "KEYS", "SPLIT")
     )
-    parser.add_argument("--silence", type=float, default=0.85)
-    parser.add_argument("--silence-other", type=float, default=0.8)
+    parser.add_argument("--silence", type=float, default=0.87)
+    parser.add_argument("--silence-other", type=float, default=0.82)
     parser.add_argument("--write", action="store_true", help="replace these weights in the file")
     options = parser.parse_args()
     floor = Settings(Path()).floor

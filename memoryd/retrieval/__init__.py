@@ -27,6 +27,7 @@ from memoryd.retrieval.relevance import (
     load_model,
     overlap_of,
     query_terms,
+    readable,
     term_weights,
 )
 from memoryd.retrieval.routing import (
@@ -92,6 +93,7 @@ __all__ = [
     "load_router",
     "overlap_of",
     "query_terms",
+    "readable",
     "recency",
     "route",
     "router_to_json",

@@ -41,6 +41,7 @@ from memoryd.retrieval import (
     load_model,
     load_router,
     overlap_of,
+    readable,
     route,
     score_hit,
     signals_of,
@@ -371,7 +372,7 @@ class _Asked:
         out = {}
         for id in ids:
             item = self.items[id]
-            cosines, translated = (of[id].keys if id in of else () for of in (own, english))
+            cosines, translated = (readable(of[id].texts, of[id].keys) if id in of else () for of in (own, english))
             out[id] = matcher.match(item_terms(searchable(item)), keys_of(item), cosines, translated)
         return out
 

@@ -223,7 +223,7 @@ _OWNED = "SELECT rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))"
 # The cosine of each statement with that of each of its keys; one row without for a memory that has none.
 _COMPARE = f"""
 SELECT m.id, round(1 - vec_distance_cosine(m.embedding, ?), 6),
-CASE WHEN {usable_of("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END
+CASE WHEN {usable_of("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END, v.text
 FROM memory AS m LEFT JOIN key AS v ON v.owner = m.rowid
 WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
 """
@@ -255,10 +255,11 @@ def m002_keys(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
-    """Cosines of a query with the statement of a memory and with each of its keys."""
+    """Cosines of a query with the statement of a memory and with each of its keys, whose `texts` are in the same order."""
 
     statement: float
     keys: tuple[float, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @property
     def best(self) -> float:
@@ -494,13 +495,16 @@ class VectorStore:
         vector = to_blob(self.query_vector(text))
         size = len(vector)
         statements: dict[str, float] = {}
-        keys: dict[str, list[float]] = {}
-        for id, statement, key in self._db.execute(_COMPARE, (vector, self._model, size, vector, _json(ids), self._model, size)):
+        keys: dict[str, dict[str, float]] = {}
+        for id, statement, key, text in self._db.execute(
+            _COMPARE, (vector, self._model, size, vector, _json(ids), self._model, size)
+        ):
             if statement is not None:
                 statements[id] = statement
                 if key is not None:
-                    keys.setdefault(id, []).append(key)
-        return {id: Closeness(statement, tuple(keys.get(id, ()))) for id, statement in statements.items()}
+                    keys.setdefault(id, {})[text] = key
+        of = {id: keys.get(id, {}) for id in statements}
+        return {id: Closeness(statement, tuple(of[id].values()), tuple(of[id])) for id, statement in statements.items()}
 
     def query_vector(self, text: str) -> FloatArray:
         """The unit vector of a query; the last 32 are kept. Raises EmbeddingError."""

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError
-from memoryd.retrieval import KeyMatcher, Overlap, is_foreign, item_terms, load_model, overlap_of, query_terms, term_weights
+from memoryd.retrieval import (
+    KeyMatcher,
+    Overlap,
+    is_foreign,
+    item_terms,
+    load_model,
+    overlap_of,
+    query_terms,
+    readable,
+    term_weights,
+)
 from memoryd.retrieval.relevance import stem
 
 MEMORIES = (
@@ -183,3 +193,13 @@ def test_words_alone_match_a_question_with_the_keys_it_resembles() -> None:
 @given(st.text(max_size=80), st.lists(st.text(max_size=40), max_size=4), st.booleans())
 def test_any_query_and_keys_give_a_likelihood(query: str, keys: list[str], embedded: bool) -> None:
     assert 0.0 <= by_keys(query, tuple(keys), cosines=tuple(0.5 for _ in keys) if embedded else ()) <= 1.0
+
+
+def test_two_near_keys_of_two_say_as_much_as_the_two_nearest_of_four() -> None:
+    four = ("which port does the gateway use?", "gateway port", "open the gateway to clients", "gateway address")
+    asked = "which number does the proxy listen on?"
+    assert by_keys(asked, four, cosines=(0.8, 0.75, 0.6, 0.5)) < by_keys(asked, four, cosines=(0.8, 0.75)) < 1.0
+
+
+def test_keys_in_a_script_that_the_embedder_does_not_know_are_not_compared_with_a_question_in_english() -> None:
+    assert readable(("网关用哪个端口？", "gateway port", "открыть шлюз"), (0.9, 0.5, 0.8)) == (0.5,)
