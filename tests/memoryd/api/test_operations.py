@@ -309,3 +309,11 @@ def test_the_command_line_and_the_console_call_operations_and_parameters_that_ex
         assert name in operations(), f"{file}: {name}"
         unknown = set(names) - {"timeout"} - parameters(operations()[name].request).keys()
         assert not unknown, f"{file}: {name} has no {unknown}"
+
+
+def test_the_daemon_knows_no_operation_by_name() -> None:
+    found = []
+    for path in sorted((ROOT / "memoryd" / "daemon").rglob("*.py")):
+        constants = (node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant))
+        found += [f"{path.name}: {value}" for value in constants if isinstance(value, str) and value in operations()]
+    assert not found

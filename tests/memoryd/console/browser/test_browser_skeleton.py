@@ -17,3 +17,19 @@ def test_each_page_of_the_navigation_can_be_used_by_all(opened, checked, store, 
         page.goto(page.base + path)
         assert page.locator("h1").count() == 1
         checked(page, f"{store}-{path.strip('/').replace('/', '-') or 'home'}-{width}-{theme}")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_each_form_under_more_can_be_used_by_all(opened, checked, width):
+    page = opened("full", width, "dark")
+    page.goto(page.base + "/operations")
+    forms = page.eval_on_selector_all("main dl a", "links => links.map(link => link.getAttribute('href'))")
+    assert len(forms) > 3
+    for path in forms:
+        page.goto(page.base + path)
+        checked(page, f"form-{path.rsplit('/', 1)[-1]}-{width}")
+    for name in ("show_router", "log"):
+        page.goto(f"{page.base}/operations/{name}")
+        page.locator("main form button").click()
+        assert page.get_by_role("heading", name="Answer").count() == 1
+        checked(page, f"answer-{name}-{width}")
