@@ -260,6 +260,9 @@ _OWN_WAY = later(
     r"^\w+ (?:run )?[\w-]+:[\w:-]+|--(?:filter|prefix|workspace|project|features)\b|^[A-Z_]{3,}=\S+ \w+"
 )
 _PYTHON = re.compile(r"(?:[\w.~:/\\-]{0,120}[/\\])?py(?:thon)?[\d.]*(?:\.exe)?")
+_BARE = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?")
+# What every machine has says nothing of the project.
+_SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/opt/homebrew/bin/")
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
 
@@ -292,7 +295,7 @@ def _interpreters(runs: Sequence[Run]) -> Iterator[Observation]:
     for run in runs:
         for words in run.parts if not run.failed else ():
             head = words[_head(words)]
-            if "/" in head.replace("\\", "/") and _PYTHON.fullmatch(head):
+            if _PYTHON.fullmatch(head) and not _SYSTEM.match(head):
                 calls[head] += 1
                 last[head] = run
             elif len(words) > 1 and words[0] == "conda" and words[1] == "activate" and len(words) == 3:
@@ -301,8 +304,9 @@ def _interpreters(runs: Sequence[Run]) -> Iterator[Observation]:
             elif words[:3] == ("conda", "run", "-n") and len(words) > 4:
                 calls[f"conda run -n {words[3]}"] += 1
                 last[f"conda run -n {words[3]}"] = run
+    plain = sum(bool(_BARE.fullmatch(words[_head(words)])) for run in runs if not run.failed for words in run.parts)
     for call, count in calls.most_common(1):
-        if count >= OFTEN:
+        if count >= OFTEN and count > plain:
             text = f"Python is run here by `{call}`, not by the `python` of the PATH."
             yield Observation(text, Kind.ENVIRONMENT, last[call].turn)
 

@@ -135,3 +135,9 @@ def test_any_commands_are_read_without_a_fault(runs: list[tuple[str, str, bool]]
 @pytest.mark.parametrize("command", ['echo "unclosed', "a && ; | b", "timeout", "env", "VAR=1", "cat <<EOF\nx\nEOF"])
 def test_odd_command_lines_give_nothing(command: str) -> None:
     assert said(command, command) == []
+
+
+def test_an_interpreter_that_every_machine_has_or_that_plain_calls_outnumber_is_not_kept() -> None:
+    assert said("/usr/bin/python3 a.py", "/usr/bin/python3 b.py") == []
+    path = "venv/bin/python"
+    assert said(f"{path} a.py", f"{path} b.py", "python a.py", "python b.py") == []
