@@ -52,11 +52,18 @@ def _notes(body: Body, given: str) -> str:
 
 
 def command(model: ModelServer, folder: Path, *flags: str) -> list[str]:
+    # Memory of conversations needs a reader that judges: by rules alone only what is said as a rule becomes one.
+    # A run that is resumed keeps the settings that it began with, and refuses others.
+    reader = (
+        ()
+        if "--resume" in flags
+        else ("--plugin-setting", "reader=endpoint", "--plugin-setting", f"openai_base_url={model.url}/v1")
+    )
     return [
         *(sys.executable, "-m", "memeval.claudecode.run_bench", "--claude", claude_binary(), "--base-url", model.url, "--json"),
         *("--results-dir", str(folder / "results"), "--work-dir", str(folder / "work")),
-        # Memory of conversations needs a reader that judges: by rules alone only what is said as a rule becomes one.
-        *("--plugin-setting", "reader=endpoint", "--plugin-setting", f"openai_base_url={model.url}/v1", *flags),
+        *reader,
+        *flags,
     ]
 
 
