@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memeval.benchmarks.opening import open_benchmark
+from memeval.core.types import Case, QuestionType
 from memeval.providers.memoryd import PROJECT, MemorydProvider
 from memeval.registry import Catalog
-from memeval.types import Case, QuestionType
 from memoryd.core.types import Query
 from memoryd.retrieval import ranking
 from memoryd.retrieval.late_interaction import (

@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from memeval.specs import BenchmarkSpec, ProviderSpec, load_benchmark_spec, load_provider_spec
 
 Part = TypeVar("Part", bound=Callable[..., Any])

@@ -27,8 +27,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, TypeAdapter, V
 from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from memeval.errors import ConfigError
-from memeval.types import EMPTY, QuestionType
+from memeval.core.errors import ConfigError
+from memeval.core.types import EMPTY, QuestionType
 
 Problems = Iterator[tuple[str, str]]
 Spec = TypeVar("Spec")

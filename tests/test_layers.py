@@ -24,8 +24,8 @@ LAYERS = {
         {"__main__"},
     ],
     "memeval": [
-        {"types", "errors", "calls", "protocols"},
-        {"specs", "files", "text", "overlap", "registry", "results", "prompts", "embedding"},
+        {"core"},
+        {"specs", "registry", "results", "prompts"},
         {"benchmarks", "providers", "judges", "metrics", "stats", "models"},
         {"run", "report"},
         {"claudecode"},

@@ -18,8 +18,8 @@ from threading import Timer
 from benchmarks.peers.install import PEERS, install, peers_home
 from benchmarks.peers.runs import SYSTEMS, Cell, finished, perform, run_context
 from benchmarks.peers.table import tables
-from memeval.calls import Stop
-from memeval.errors import MemevalError, StoppedError
+from memeval.core.calls import Stop
+from memeval.core.errors import MemevalError, StoppedError
 from memeval.report.terminal import stopped_by_signals
 from memeval.results.files import ResultsDir
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from memeval.errors import DependencyError
+from memeval.core.errors import DependencyError
 
 CODE = Path(__file__).parent
 INSTALL_SECONDS = 3600

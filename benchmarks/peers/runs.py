@@ -12,8 +12,9 @@ from pathlib import Path
 from benchmarks.peers.install import CODE, PEERS, is_installed
 from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
-from memeval.calls import Budget, Stop
-from memeval.errors import DependencyError
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import DependencyError
+from memeval.core.types import QuestionType
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
@@ -22,7 +23,6 @@ from memeval.run.plan import RunContext
 from memeval.run.progress import make_progress
 from memeval.run.provider_subject import check, subject_of
 from memeval.run.settings import Selection, Settings
-from memeval.types import QuestionType
 
 OWN = ("memoryd-maxsim", "memoryd-hybrid", "bm25-process")
 SYSTEMS = (*OWN, *PEERS)

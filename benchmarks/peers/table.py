@@ -7,12 +7,12 @@ from typing import Any
 
 from benchmarks.peers.runs import run_name
 from memeval import stats
+from memeval.core.types import Phase
 from memeval.report.compare import row
 from memeval.report.runs import RunResult, load_run
 from memeval.report.table import p_value
 from memeval.results.files import ResultsDir
 from memeval.results.store import Status
-from memeval.types import Phase
 
 QUALITY = {
     "locomo": {

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 from memeval.benchmarks import reading
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.tables import csv_records, parquet_records
-from memeval.errors import ConfigError, DataError
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.types import EMPTY, Case, QuestionType, Session, Turn
 from memeval.specs import BenchmarkSpec
-from memeval.types import EMPTY, Case, QuestionType, Session, Turn
 
 
 @dataclass(frozen=True, slots=True)

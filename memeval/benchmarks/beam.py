@@ -17,8 +17,8 @@ from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_rec
 from memeval.benchmarks.dates import read_date
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.reading import load_json
-from memeval.errors import DataError
-from memeval.types import Case, Question, Session
+from memeval.core.errors import DataError
+from memeval.core.types import Case, Question, Session
 
 _MARKER = re.compile(r"\s*->->\s*[\w.,/\s-]*\Z")
 _GOLD = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")

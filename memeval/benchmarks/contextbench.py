@@ -15,8 +15,8 @@ from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.swe import TASK, task_question
-from memeval.errors import DataError
-from memeval.types import Case, Session
+from memeval.core.errors import DataError
+from memeval.core.types import Case, Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from memeval.protocols import Benchmark
+from memeval.core.protocols import Benchmark
+from memeval.core.types import Case, Question
 from memeval.specs import BenchmarkSpec, SourceSpec
-from memeval.types import Case, Question
 
 _ORDER = ("cases", "sessions", "turns", "questions")
 

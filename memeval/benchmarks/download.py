@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from memeval.benchmarks.reading import file_sha256
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 
 CHUNK = 1 << 18
 Progress = Callable[[str, int, int | None], None]

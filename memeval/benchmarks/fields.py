@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 
 
 class _Missing:

@@ -15,7 +15,7 @@ from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
 from memeval.benchmarks.dates import read_date
 from memeval.benchmarks.fields import Field
-from memeval.types import Case, Question, Session
+from memeval.core.types import Case, Question, Session
 
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")

@@ -14,7 +14,7 @@ from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
 from memeval.benchmarks.dates import read_date
 from memeval.benchmarks.fields import Field
-from memeval.types import Case, Question, QuestionType, Session
+from memeval.core.types import Case, Question, QuestionType, Session
 
 
 @dataclass(frozen=True, slots=True)

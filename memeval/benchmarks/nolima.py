@@ -15,8 +15,8 @@ from random import Random
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, data_files, document_sessions, file_records, passages
 from memeval.benchmarks.fields import Field
-from memeval.errors import DataError
-from memeval.types import Case, Question, Session
+from memeval.core.errors import DataError
+from memeval.core.types import Case, Question, Session
 
 _SLOT = re.compile(r"\{(CHAR|\d+)\}")
 

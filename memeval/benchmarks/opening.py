@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from memeval import registry
 from memeval.benchmarks.source import Sources
-from memeval.protocols import Benchmark
+from memeval.core.protocols import Benchmark
+from memeval.core.types import EMPTY
 from memeval.specs import BenchmarkSpec
-from memeval.types import EMPTY
 
 
 def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:

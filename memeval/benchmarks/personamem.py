@@ -14,8 +14,8 @@ from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.reading import DATA_SUFFIXES
-from memeval.errors import DataError
-from memeval.types import Case, Question, Session
+from memeval.core.errors import DataError
+from memeval.core.types import Case, Question, Session
 
 
 @registry.benchmark_loader("personamem")

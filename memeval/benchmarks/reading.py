@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 
 CHUNK = 1 << 20
 MAX_RECORD = 1 << 29

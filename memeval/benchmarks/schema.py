@@ -19,9 +19,9 @@ from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_rec
 from memeval.benchmarks.dates import read_date
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.paths import JsonPath
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.types import EMPTY, Case, Question, QuestionType, Session
 from memeval.specs import BenchmarkSpec, SchemaSpec, key_of
-from memeval.types import EMPTY, Case, Question, QuestionType, Session
 
 _FORMATS = ("json", "jsonl", "csv", "parquet")
 _UNTYPED = "default"

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memeval.benchmarks.download import Download, Downloader
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 from memeval.specs import BenchmarkSpec, FileSpec, SourceType
 
 HUB = "https://huggingface.co"

@@ -9,7 +9,7 @@ from typing import Any
 from memeval.benchmarks.base import Said
 from memeval.benchmarks.dates import read_date
 from memeval.benchmarks.fields import Field
-from memeval.types import EMPTY, Question, QuestionType
+from memeval.core.types import EMPTY, Question, QuestionType
 
 _KEPT = ("repo", "base_commit", "version", "environment_setup_commit", "difficulty", "language")
 TASK = "task"

@@ -13,7 +13,7 @@ from memeval.benchmarks.base import FileBenchmark, build_session
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.reading import load_json
 from memeval.benchmarks.swe import TASK, created, solved, task_question
-from memeval.types import Case
+from memeval.core.types import Case
 
 _PARTS = ("metadata", "task", "evaluation")
 

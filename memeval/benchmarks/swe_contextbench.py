@@ -15,8 +15,8 @@ from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
 from memeval.benchmarks.fields import Field
 from memeval.benchmarks.swe import TASK, task_question
-from memeval.errors import ConfigError, DataError
-from memeval.types import Case
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.types import Case
 
 CONDITIONS = ("none", "free-full", "free-summary", "oracle-full", "oracle-summary")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memeval.benchmarks.fields import MISSING, Field
 from memeval.benchmarks.reading import open_data
-from memeval.errors import DataError, DependencyError
+from memeval.core.errors import DataError, DependencyError
 
 _LONGEST_CELL = 1 << 28
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.contract import Arm
-from memeval.errors import ConfigError
-from memeval.types import EMPTY
+from memeval.core.errors import ConfigError
+from memeval.core.types import EMPTY
 
 MODES: dict[str, tuple[Arm, ...]] = {
     "off": (Arm.OFF,),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 
 API = "https://api.anthropic.com"
 CONNECT_SECONDS = 4.0

@@ -22,8 +22,8 @@ from memeval.claudecode.arms import AUTO_MEMORY_OFF
 from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, ToolCall
 from memeval.claudecode.processes import Finished, Processes
 from memeval.claudecode.sandbox import State
-from memeval.errors import ConfigError, DependencyError
-from memeval.types import EMPTY
+from memeval.core.errors import ConfigError, DependencyError
+from memeval.core.types import EMPTY
 from memoryd.core.types import Usage
 from memoryd.llm.claude import usage_of
 

@@ -17,19 +17,19 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from memeval.calls import Budget
 from memeval.claudecode import families
 from memeval.claudecode.arms import Conditions, arms_of, setting_value
 from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.daemon import check_settings
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.seeding import make_primer, source_cell
-from memeval.errors import ConfigError, UnknownRunError
+from memeval.core.calls import Budget
+from memeval.core.errors import ConfigError, UnknownRunError
+from memeval.core.types import EMPTY
 from memeval.results.files import ResultsDir
 from memeval.run.engine import count_spent
 from memeval.run.settings import Selection, Shard
 from memeval.specs import parse_yaml
-from memeval.types import EMPTY
 from memoryd.core.files import write_atomic
 
 GRID_MODELS = ("claude-haiku-4-5", "claude-sonnet-5-5", "claude-opus-5-5")

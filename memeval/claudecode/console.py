@@ -18,10 +18,10 @@ from memeval.claudecode.contract import Arm, Family, Step, StepKind, StepSequenc
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import lines_of
 from memeval.claudecode.subject import history_of
+from memeval.core.text import estimate_tokens
 from memeval.models.prices import load_prices
 from memeval.report.terminal import print_json, print_table
 from memeval.results.files import ResultsDir
-from memeval.text import estimate_tokens
 
 
 def list_benchmarks(options: FamilyOptions, *, as_json: bool) -> None:

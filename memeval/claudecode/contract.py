@@ -15,8 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from memeval.core.types import EMPTY, Question, Score, Session
 from memeval.run.settings import Selection
-from memeval.types import EMPTY, Question, Score, Session
 from memoryd.core.types import Usage
 
 

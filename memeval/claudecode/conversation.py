@@ -16,13 +16,13 @@ from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepK
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.sandbox import came_upon
 from memeval.claudecode.seeding import CLOSING
-from memeval.errors import ConfigError, DataError, ModelError
-from memeval.protocols import Benchmark, Judge
+from memeval.core.errors import ConfigError, DataError, ModelError
+from memeval.core.protocols import Benchmark, Judge
+from memeval.core.types import EMPTY, Answer, Case, Question, Score, Session, Turn
 from memeval.run import plan as plans
 from memeval.run.plan import Plan, make_plan, question_payload
 from memeval.run.settings import Ref, Selection, Settings, select
 from memeval.specs import SourceType, to_plain
-from memeval.types import EMPTY, Answer, Case, Question, Score, Session, Turn
 
 TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--allowedTools", "mcp__plugin_memoryd_memoryd__*")
 """The same in every arm: the built-in memory is read and written with the file tools; what isn't there can be allowed."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.sandbox import State
-from memeval.errors import ConfigError, ProviderError
-from memeval.types import EMPTY
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.types import EMPTY
 from memoryd.client import Client
 from memoryd.core.config import HOME, Settings, check_name, daemon_environment, parse_value
 from memoryd.core.errors import ConfigError as SettingError

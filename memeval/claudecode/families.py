@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from memeval import registry
-from memeval.calls import Budget
 from memeval.claudecode.contract import Family
-from memeval.errors import ConfigError, MemevalError
+from memeval.core.calls import Budget
+from memeval.core.errors import ConfigError, MemevalError
+from memeval.core.types import EMPTY
 from memeval.registry import unknown_name
 from memeval.run.plan import RunContext
 from memeval.run.settings import Selection
-from memeval.types import EMPTY
 
 GROUP = "memeval.families"
 FETCHED = "(can be fetched)"

@@ -11,8 +11,8 @@ from typing import Any
 from memeval.claudecode.client import Stream
 from memeval.claudecode.contract import SessionResult, StepSequence, ToolCall
 from memeval.claudecode.seeding import stable_id
-from memeval.text import content_stems, estimate_tokens
-from memeval.types import Retrieved
+from memeval.core.text import content_stems, estimate_tokens
+from memeval.core.types import Retrieved
 
 MEMORY_ID = re.compile(r"\bmem_[0-9a-f]{12}\b")
 _LINE = re.compile(r"\[?(mem_[0-9a-f]{12})\]?(?: \([^)\n]*\))? ?(.*)")

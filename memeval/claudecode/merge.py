@@ -17,7 +17,8 @@ from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import write_summary
 from memeval.claudecode.result import CellReport, step_records
 from memeval.claudecode.sandbox import short_hash
-from memeval.errors import ConfigError, RunError, UnknownRunError
+from memeval.core.errors import ConfigError, RunError, UnknownRunError
+from memeval.core.types import Phase
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
@@ -26,7 +27,6 @@ from memeval.run.engine import report
 from memeval.run.merge import check_judged, check_several, check_shards, create_merged, difference
 from memeval.run.plan import RunContext
 from memeval.run.settings import Settings, Shard
-from memeval.types import Phase
 from memoryd.core.types import Usage
 
 _FREE = ("data", "cache")

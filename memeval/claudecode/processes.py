@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memeval.errors import DependencyError
+from memeval.core.errors import DependencyError
 
 GRACE_SECONDS = 3.0
 """How long a client has to end after SIGTERM, so that its SessionEnd hooks run."""

@@ -20,16 +20,16 @@ from memeval import registry
 from memeval.claudecode import memories
 from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, Step, StepRecord, StepSequence, ToolCall
 from memeval.claudecode.sessions import Outcome, trajectories
-from memeval.embedding import RememberingEmbedder
+from memeval.core.embedding import RememberingEmbedder
+from memeval.core.protocols import RetrievalMetric
+from memeval.core.types import Phase, Retrieved, Score
 from memeval.metrics import efficiency, relevancy
-from memeval.protocols import RetrievalMetric
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json
 from memeval.results.store import Key, Record
 from memeval.run import phases
 from memeval.run.checkpoint import Run
 from memeval.run.plan import make_embedder
 from memeval.run.result import about_run, interval_of, result_of
-from memeval.types import Phase, Retrieved, Score
 
 EFFICIENCY_TARGET = 0.10
 RELEVANCY_TARGET = 0.7

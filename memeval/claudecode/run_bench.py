@@ -15,7 +15,6 @@ import click
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
-from memeval.calls import Budget, Stop
 from memeval.claudecode import console
 from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
 from memeval.claudecode.auth import Auth, make_auth
@@ -42,7 +41,8 @@ from memeval.claudecode.result import check_embedder
 from memeval.claudecode.sandbox import check_apart, check_root, default_root, interpreter, outside_path, stage
 from memeval.claudecode.sessions import SessionCache
 from memeval.claudecode.subject import Machine
-from memeval.errors import ConfigError
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import ConfigError
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.report.terminal import faults_reported, note, stopped_by_signals

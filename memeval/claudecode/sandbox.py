@@ -28,7 +28,7 @@ from pathlib import Path
 
 import memoryd
 from memeval.claudecode.contract import SessionResult
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 
 _NOT_KEPT = shutil.ignore_patterns("run", "*.sock", "*.lock", "daemon.out", "tmp", ".cache", "statsig", "shell-snapshots")
 MARK = "steps.json"

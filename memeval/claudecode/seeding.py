@@ -19,10 +19,10 @@ from typing import Any
 
 from memeval.claudecode.contract import Arm, StepSequence
 from memeval.claudecode.sandbox import State
-from memeval.errors import ConfigError, RunError
+from memeval.core.errors import ConfigError, RunError
+from memeval.core.types import Session, Turn
 from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
-from memeval.types import Session, Turn
 from memoryd.core.paths import Paths
 from memoryd.core.project import ProjectRegistry
 

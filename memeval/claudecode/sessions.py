@@ -26,7 +26,6 @@ from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Any
 
-from memeval.calls import Budget, RetryPolicy, Stop
 from memeval.claudecode import memories
 from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
 from memeval.claudecode.client import FIXES, ClaudeCode, Stream
@@ -34,11 +33,12 @@ from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, S
 from memeval.claudecode.daemon import MemoryDaemon
 from memeval.claudecode.memories import MEMORY_ID, Given
 from memeval.claudecode.sandbox import State
-from memeval.errors import BudgetError, ModelError, ProviderError
+from memeval.core.calls import Budget, RetryPolicy, Stop
+from memeval.core.errors import BudgetError, ModelError, ProviderError
+from memeval.core.text import estimate_tokens
+from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
 from memeval.results.store import RunStore
-from memeval.text import estimate_tokens
-from memeval.types import EMPTY, Phase, Retrieved, Score
 from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.types import Usage

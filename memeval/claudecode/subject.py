@@ -16,7 +16,6 @@ from pathlib import Path
 from threading import Semaphore
 from typing import Any
 
-from memeval.calls import Budget, Stop
 from memeval.claudecode import memories
 from memeval.claudecode.arms import TRANSCRIPTS, ArmSetup, Conditions
 from memeval.claudecode.client import ClaudeCode
@@ -38,7 +37,9 @@ from memeval.claudecode.result import CellReport, family_scores, headline, memor
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
 from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id, write_log
 from memeval.claudecode.sessions import Outage, Outcome, Place, SessionCache, SessionRunner, remembered, session_key, trajectory
-from memeval.errors import ConfigError, DataError, DependencyError
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import ConfigError, DataError, DependencyError
+from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import question_to_json, retrieved_to_json, usage_to_json
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Status
@@ -48,7 +49,6 @@ from memeval.run.plan import RunContext
 from memeval.run.progress import Ended, Progress
 from memeval.run.result import without_secrets
 from memeval.run.settings import Selection, Settings
-from memeval.types import EMPTY, Phase, Retrieved, Score
 from memoryd.core.types import Usage
 
 IMPORTED = "history"

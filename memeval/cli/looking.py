@@ -11,8 +11,9 @@ import click
 
 from memeval import registry
 from memeval.cli.root import Context, pass_context
-from memeval.errors import ConfigError, DataError, RunError
-from memeval.protocols import Benchmark
+from memeval.core.errors import ConfigError, DataError, RunError
+from memeval.core.protocols import Benchmark
+from memeval.core.types import Case, Phase, Question
 from memeval.report.table import cost_so_far
 from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
@@ -20,7 +21,6 @@ from memeval.run.checkpoint import is_running
 from memeval.run.plan import OF_RUNS, open_data
 from memeval.run.provider_subject import bare_plan
 from memeval.specs import to_plain
-from memeval.types import Case, Phase, Question
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
 """How the names of models are written, where it is not `<name>/<model>`."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from memeval.metrics.targets import VARIANTS
 from memeval.run.settings import GRANULARITIES, OPTIONS, READERS, Selection, Settings, Shard
 from memeval.specs import parse_yaml

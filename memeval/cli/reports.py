@@ -8,7 +8,7 @@ import click
 
 from memeval import stats
 from memeval.cli.root import Context, pass_context
-from memeval.errors import MemevalError
+from memeval.core.errors import MemevalError
 from memeval.report.boards import boards
 from memeval.report.compare import (
     ALPHA,

@@ -11,8 +11,8 @@ import click
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import CACHE, Sources
 from memeval.benchmarks.told import DownloadLines
-from memeval.calls import Budget, Stop
-from memeval.errors import ConfigError
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import ConfigError
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.report.terminal import faults_reported, note

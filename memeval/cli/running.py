@@ -13,7 +13,8 @@ from memeval.claudecode import console
 from memeval.claudecode import merge as client_merge
 from memeval.cli import options
 from memeval.cli.root import Context, pass_context
-from memeval.errors import BudgetError, MemevalError, RunError, StoppedError
+from memeval.core.errors import BudgetError, MemevalError, RunError, StoppedError
+from memeval.core.types import Phase
 from memeval.report.compare import few_clusters
 from memeval.report.terminal import print_table, stopped_by_signals, tell, with_interval
 from memeval.results.files import read_result
@@ -26,7 +27,6 @@ from memeval.run.progress import make_progress
 from memeval.run.provider_subject import ProviderSubject, check, refuse_client_run, subject_of
 from memeval.run.reuse import Source, inherited
 from memeval.run.settings import GRANULARITIES, Settings
-from memeval.types import Phase
 
 PHASES = click.Choice([str(phase) for phase in Phase])
 

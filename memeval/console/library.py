@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import RLock
 
 from memeval.console.live import Progress, progress
-from memeval.errors import RunError, UnknownRunError
+from memeval.core.errors import RunError, UnknownRunError
 from memeval.report.compare import QuestionPair, RunComparison, compare, question_pairs
 from memeval.report.export import result_files
 from memeval.report.html.run_bench_page import CellView, cell_view, grouped

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from memeval.core.types import Phase
 from memeval.report.table import cost_so_far
 from memeval.results.store import RunStore, Status
 from memeval.run.checkpoint import is_running
 from memeval.run.progress import Ended, Tally
-from memeval.types import Phase
 
 PHASES = (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"

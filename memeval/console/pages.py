@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from memeval.console.library import Library
 from memeval.console.live import RUNNING, Progress
-from memeval.errors import MemevalError, UnknownRunError
+from memeval.core.errors import MemevalError, UnknownRunError
 from memeval.report.compare import OUTCOMES, comparison_table
 from memeval.report.export import ledger_table
 from memeval.report.html.run_bench_page import read_summary, sections

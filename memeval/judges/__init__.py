@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memeval import registry
-from memeval.protocols import Judge, Model
-from memeval.types import EMPTY
+from memeval.core.protocols import Judge, Model
+from memeval.core.types import EMPTY
 
 
 def open_judge(name: str, model: Model | None = None, options: Mapping[str, Any] = EMPTY) -> Judge:

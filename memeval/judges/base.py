@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memeval.errors import ConfigError
-from memeval.overlap import says_nothing_known
-from memeval.protocols import Judge, Model
-from memeval.types import Answer, Question, Score
+from memeval.core.errors import ConfigError
+from memeval.core.overlap import says_nothing_known
+from memeval.core.protocols import Judge, Model
+from memeval.core.types import Answer, Question, Score
 
 NO_GOLD = "skipped: the question has no gold answer"
 

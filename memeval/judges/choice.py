@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from memeval import registry
+from memeval.core.types import Question
 from memeval.judges.base import TextJudge
-from memeval.types import Question
 
 _MARKED = re.compile(r"\(([a-zA-Z])\)")
 _ALONE = re.compile(r"\s*(?:answer|option)?\s*:?\s*\**([a-zA-Z])\**[.)]?\s*", re.IGNORECASE)

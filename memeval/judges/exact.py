@@ -1,10 +1,11 @@
-"""`exact`, `contains` and `substring`: equality and containment (see `memeval.overlap.exact`)."""
+"""`exact`, `contains` and `substring`: equality and containment (see `memeval.core.overlap`)."""
 
 from __future__ import annotations
 
-from memeval import overlap, registry
+from memeval import registry
+from memeval.core import overlap
+from memeval.core.types import Question
 from memeval.judges.base import TextJudge
-from memeval.types import Question
 
 
 @registry.judge("exact")

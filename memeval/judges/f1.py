@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from memeval import overlap, registry
+from memeval import registry
+from memeval.core import overlap
+from memeval.core.overlap import CATEGORIES
+from memeval.core.types import Answer, Question, Score
 from memeval.judges.base import NO_GOLD, TextJudge, protocol_of
-from memeval.overlap.locomo import CATEGORIES
-from memeval.types import Answer, Question, Score
 
 
 @registry.judge("f1")

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.protocols import Model
+from memeval.core.types import Answer, Question, QuestionType, Score
 from memeval.judges.base import NO_GOLD, check_names, protocol_of
 from memeval.judges.verdict import yes_or_no
 from memeval.prompts import Prompt, find_prompt
-from memeval.protocols import Model
-from memeval.types import Answer, Question, QuestionType, Score
 from memoryd.core.types import Completion
 
 MAX_TOKENS = 512

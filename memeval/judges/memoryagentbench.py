@@ -1,4 +1,4 @@
-"""`memoryagentbench`: the scores of a question's sub-dataset (see `memeval.overlap.memoryagentbench`).
+"""`memoryagentbench`: the scores of a question's sub-dataset (see `memeval.core.overlap`).
 
 The main one, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. Option `entities`: the
 file `entity2id.json` of Recsys_Redial; without it recommendations are unscored.
@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 
 from memeval import registry
-from memeval.errors import ConfigError
+from memeval.core import overlap as official
+from memeval.core.errors import ConfigError
+from memeval.core.types import Answer, Question, Score
 from memeval.judges.base import NO_GOLD, TextJudge
-from memeval.overlap import memoryagentbench as official
-from memeval.types import Answer, Question, Score
 
 MAIN = "memoryagentbench_score"
 NO_TITLES = "skipped: needs entity2id.json (benchmark option entities)"

@@ -1,10 +1,11 @@
-"""`rouge_l`: longest common subsequence against the best gold (see `memeval.overlap.rouge_l`)."""
+"""`rouge_l`: longest common subsequence against the best gold (see `memeval.core.overlap`)."""
 
 from __future__ import annotations
 
-from memeval import overlap, registry
+from memeval import registry
+from memeval.core import overlap
+from memeval.core.types import Question
 from memeval.judges.base import TextJudge
-from memeval.types import Question
 
 
 @registry.judge("rouge_l")

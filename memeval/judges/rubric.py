@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from memeval import overlap, registry
+from memeval import registry
+from memeval.core import overlap
+from memeval.core.types import Answer, Question, QuestionType, Score
 from memeval.judges.base import NO_GOLD
 from memeval.judges.llm import PromptedJudge
 from memeval.judges.verdict import grade, json_score
 from memeval.prompts import Prompt, find_prompt
-from memeval.types import Answer, Question, QuestionType, Score
 from memoryd.core.types import Usage
 
 ORDERED = "event_ordering"

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memeval import registry
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.overlap import cosine
+from memeval.core.protocols import Model
+from memeval.core.types import Question
 from memeval.judges.base import TextJudge
-from memeval.overlap import cosine
-from memeval.protocols import Model
-from memeval.types import Question
 
 Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from memeval.types import Score
+from memeval.core.types import Score
 
 Block = tuple[str, int, int]
 """Lines of a file, both ends included, from 1."""

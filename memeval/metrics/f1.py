@@ -5,7 +5,7 @@
 with the ids of the first k pieces as found.
 
 Source: van Rijsbergen 1979, chapter 7; ContextBench reports it for retrieved files, blocks and lines.
-The F1 of answers is another thing: `memeval.overlap.f1`.
+The F1 of answers is another thing: `memeval.core.overlap`.
 """
 
 from __future__ import annotations

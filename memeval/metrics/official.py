@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from memeval.core.protocols import RetrievalMetric
+from memeval.core.types import Retrieved
 from memeval.metrics.ranking import rank_by
 from memeval.metrics.targets import Targets, document, session_of
-from memeval.protocols import RetrievalMetric
-from memeval.types import Retrieved
 
 Scorer = Callable[[RetrievalMetric, int], float | None]
 _REST = "#rest"

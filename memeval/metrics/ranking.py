@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memeval import registry
-from memeval.types import Retrieved
+from memeval.core.types import Retrieved
 
 CUT_OFFS = (1, 3, 5, 10, 30, 50)
 """LongMemEval's cut-offs, used for every benchmark."""

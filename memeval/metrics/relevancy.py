@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from memeval.overlap.cosine import Vector, cosine
+from memeval.core.overlap import Vector, cosine
 
 
 def relevancy(query: Vector, items: Sequence[Vector]) -> float | None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from memeval.types import EMPTY, Case, Question, Session
+from memeval.core.types import EMPTY, Case, Question, Session
 
 
 @dataclass(frozen=True, slots=True)

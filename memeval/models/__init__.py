@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from memeval import registry
-from memeval.errors import ConfigError
-from memeval.protocols import Model
-from memeval.types import EMPTY
+from memeval.core.errors import ConfigError
+from memeval.core.protocols import Model
+from memeval.core.types import EMPTY
 
 
 def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
@@ -26,7 +26,8 @@ def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
     model = registry.model.get(name.split("/", 1)[0])(name, options)
     if not isinstance(model, Model):
         raise ConfigError(
-            f"{type(model).__name__} is no model: it lacks a member of memeval.protocols.Model.", fix="Let it inherit from that."
+            f"{type(model).__name__} is no model: it lacks a member of memeval.core.protocols.Model.",
+            fix="Let it inherit from that.",
         )
     return model
 

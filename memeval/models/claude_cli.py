@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memeval import registry
-from memeval.errors import DependencyError, ModelError
+from memeval.core.errors import DependencyError, ModelError
+from memeval.core.protocols import Model
 from memeval.models.options import check_options
-from memeval.protocols import Model
 from memoryd.core.types import Completion, Message
 from memoryd.llm.claude import usage_of
 

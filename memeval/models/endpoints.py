@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from memeval.models.openai_compatible import Endpoint, OpenAICompatible
 from memeval.models.options import check_options
 from memeval.models.prices import Price, load_prices

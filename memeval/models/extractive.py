@@ -19,10 +19,10 @@ from datetime import date, timedelta
 from typing import Any
 
 from memeval import registry
+from memeval.core.protocols import Model
+from memeval.core.text import content_stems, estimate_tokens, sentences
 from memeval.models.options import check_options
 from memeval.prompts import MEMORIES, QUESTION, tagged
-from memeval.protocols import Model
-from memeval.text import content_stems, estimate_tokens, sentences
 from memoryd.core.types import Completion, Message, Usage
 
 REFUSAL = "No information available"

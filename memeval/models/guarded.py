@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from memeval.calls import Budget, RetryPolicy, Stop, with_retries
-from memeval.protocols import Model
+from memeval.core.calls import Budget, RetryPolicy, Stop, with_retries
+from memeval.core.protocols import Model
 from memoryd.core.files import write_atomic
 from memoryd.core.types import Completion, Message, Usage
 

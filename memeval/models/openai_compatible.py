@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memeval.errors import ModelError
+from memeval.core.errors import ModelError
+from memeval.core.protocols import Model
+from memeval.core.text import estimate_tokens
+from memeval.core.types import EMPTY
 from memeval.models.prices import Price
-from memeval.protocols import Model
-from memeval.text import estimate_tokens
-from memeval.types import EMPTY
 from memoryd.core import errors as product
 from memoryd.core import openai_api
 from memoryd.core.types import Completion, Message, Usage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 
 
 def check_options(model: str, options: Mapping[str, Any], known: Mapping[str, type | tuple[type, ...]]) -> None:

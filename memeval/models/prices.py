@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 
 TABLE = Path(__file__).with_name("prices.toml")
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")

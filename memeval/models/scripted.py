@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.errors import ConfigError, ModelError
-from memeval.protocols import Model
-from memeval.text import estimate_tokens
+from memeval.core.errors import ConfigError, ModelError
+from memeval.core.protocols import Model
+from memeval.core.text import estimate_tokens
 from memoryd.core.types import Completion, Message, Usage
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from memoryd.core.types import Message
 
 FOLDER = Path(__file__).parent

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from memeval.types import Retrieved
+from memeval.core.types import Retrieved
 
 MEMORIES = "memories"
 QUESTION = "question"

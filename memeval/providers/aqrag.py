@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memeval import registry
+from memeval.core.text import STOP_WORDS, sentences, words
+from memeval.core.types import SearchRequest, Session
 from memeval.providers.hybrid import EmbeddingProvider, MixedIndex, nearest
 from memeval.providers.local import ModelAided, Notes, Options, ask_list, postgres_notes, sqlite_notes
 from memeval.providers.retrieval import Piece, Scores, cut, z_scores
-from memeval.text import STOP_WORDS, sentences, words
-from memeval.types import SearchRequest, Session
 
 QUESTIONS = 2
 SUBJECT_WORDS = 7

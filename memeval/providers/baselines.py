@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memeval import registry
-from memeval.protocols import Capabilities
+from memeval.core.protocols import Capabilities
+from memeval.core.text import estimate_tokens
+from memeval.core.types import Case, Question, Retrieved, SearchRequest
 from memeval.providers.local import LocalProvider, Options
 from memeval.providers.retrieval import Piece, cut
-from memeval.text import estimate_tokens
-from memeval.types import Case, Question, Retrieved, SearchRequest
 
 
 @registry.provider("none")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.protocols import Capabilities, Model, Provider
+from memeval.core.protocols import Capabilities, Model, Provider
+from memeval.core.types import Case, Retrieved, SearchRequest, Session
 from memeval.providers.local import Options
 from memeval.specs import ProviderSpec, ProviderType
-from memeval.types import Case, Retrieved, SearchRequest, Session
 
 DEFAULT = (
     {"provider": "working-memory", "share": 1},

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 from memeval import registry
+from memeval.core.text import STOP_WORDS, words
+from memeval.core.types import Session
 from memeval.providers.hybrid import HybridProvider, MixedIndex
 from memeval.providers.local import INDEXES_KEPT, ModelAided, ask, sqlite_notes
 from memeval.providers.retrieval import Bm25, Piece, cut
 from memeval.specs import ProviderSpec
-from memeval.text import STOP_WORDS, words
-from memeval.types import Session
 
 TOPIC_WORDS = 6
 BEFORE_CHARACTERS = 120

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 
-from memeval.errors import DependencyError, ProviderError
+from memeval.core.errors import DependencyError, ProviderError
 from memeval.specs import ProviderSpec
 
 START_SECONDS = 600.0

@@ -24,16 +24,16 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.calls import Stop
-from memeval.errors import ConfigError, ProviderError
-from memeval.protocols import Capabilities, Provider
+from memeval.core.calls import Stop
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.protocols import Capabilities, Provider
+from memeval.core.types import Retrieved, SearchRequest, Session
 from memeval.providers.docker import ComposeService
 from memeval.providers.http_client import JsonClient, SentLog, fill, find, find_all, mentioned, roots, texts_of
 from memeval.providers.local import Options
 from memeval.providers.memoryd import text_embedder
 from memeval.providers.retrieval import Piece, cut, render
 from memeval.specs import AddUnit, EndpointSpec, EndpointsSpec, ProviderSpec, ScopeType, key_of
-from memeval.types import Retrieved, SearchRequest, Session
 
 EVERYWHERE = frozenset({"runTag", "setup"})
 UNIT = frozenset({"id", "content", "messages", "session", "turns", "at", "timestamp", "metadata"})

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from memeval.calls import RetryPolicy, Stop, with_retries
-from memeval.errors import ConfigError, ProviderError
+from memeval.core.calls import RetryPolicy, Stop, with_retries
+from memeval.core.errors import ConfigError, ProviderError
 from memeval.specs import AuthType, ConnectionSpec, ProviderSpec
 
 EXCERPT = 300

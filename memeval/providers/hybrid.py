@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from memeval import registry
+from memeval.core.types import SearchRequest, Session
 from memeval.providers.local import IndexedProvider, Options
 from memeval.providers.memoryd import text_embedder
 from memeval.providers.retrieval import K1, B, Bm25, Piece, Scores, VectorCache, Vectors, z_scores
-from memeval.types import SearchRequest, Session
 
 
 @registry.provider("bm25")

@@ -16,11 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from memeval.errors import ConfigError, DependencyError, ProviderError
-from memeval.protocols import Capabilities, Model, Provider
+from memeval.core.errors import ConfigError, DependencyError, ProviderError
+from memeval.core.protocols import Capabilities, Model, Provider
+from memeval.core.types import Retrieved, SearchRequest, Session, Turn
 from memeval.providers.retrieval import CONTEXT_CHARACTERS, Piece, Scores, best, cut, in_context, with_times
 from memeval.specs import ProviderSpec
-from memeval.types import Retrieved, SearchRequest, Session, Turn
 from memoryd.core.types import Message
 
 

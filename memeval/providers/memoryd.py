@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from memeval import registry
-from memeval.errors import ProviderError
-from memeval.protocols import Capabilities
+from memeval.core.errors import ProviderError
+from memeval.core.protocols import Capabilities
+from memeval.core.types import Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options
 from memeval.providers.retrieval import (
     CONTEXT_CHARACTERS,
@@ -37,7 +38,6 @@ from memeval.providers.retrieval import (
     in_context,
     with_times,
 )
-from memeval.types import Retrieved, SearchRequest, Session
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings, setting_names, with_flags
 from memoryd.core.errors import MemorydError

@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from memeval import registry
-from memeval.errors import DependencyError, ProviderError
-from memeval.protocols import Capabilities
+from memeval.core.errors import DependencyError, ProviderError
+from memeval.core.protocols import Capabilities
+from memeval.core.types import Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options
 from memeval.providers.retrieval import CONTEXT_CHARACTERS, Piece, cut, in_context
-from memeval.types import Retrieved, SearchRequest, Session
 
 START_SECONDS = 120.0
 CALL_SECONDS = 900.0

@@ -18,9 +18,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memeval.errors import ConfigError, ProviderError
-from memeval.text import content_stems, stems
-from memeval.types import Retrieved, Session, Turn
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.text import content_stems, stems
+from memeval.core.types import Retrieved, Session, Turn
 
 GRANULARITIES = ("session", "round", "turn")
 CONTEXT_CHARACTERS = 160

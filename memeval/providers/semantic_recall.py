@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memeval import registry
+from memeval.core.types import Retrieved, SearchRequest
 from memeval.providers.hybrid import EmbeddingProvider
 from memeval.providers.local import Options
 from memeval.providers.retrieval import Piece, best
-from memeval.types import Retrieved, SearchRequest
 
 SCOPES = ("resource", "thread")
 

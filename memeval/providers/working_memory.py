@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from memeval import registry
+from memeval.core.text import content_stems, sentences, stem
+from memeval.core.types import Retrieved, SearchRequest, Session, Turn
 from memeval.providers.local import ModelAided, Options, ask, sqlite_notes
 from memeval.providers.retrieval import cut
-from memeval.text import content_stems, sentences, stem
-from memeval.types import Retrieved, SearchRequest, Session, Turn
 
 TEMPLATE = """\
 # About the user

@@ -7,7 +7,7 @@
     regress(run, load_baseline(results, "main")).exit_code     1 on a significant drop; set_baseline names one
     metrics_table, types_table, leaderboard, ledger_table      tables with .markdown() and .csv()
 
-Raises RunError (see memeval.errors) wherever a file, run, metric or format is not there.
+Raises RunError (see memeval.core.errors) wherever a file, run, metric or format is not there.
 """
 
 from memeval.report.compare import (

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from memeval import stats
-from memeval.errors import ConfigError, RunError, UnknownRunError
+from memeval.core.errors import ConfigError, RunError, UnknownRunError
 from memeval.report.runs import RunResult, ledger_file, load_run, primary_metric
 from memeval.report.table import NONE, Table, interval, p_value, percent, points
 from memeval.results.files import ResultsDir

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
 from memeval.metrics.headline import headline
 from memeval.report.runs import QuestionResult, RunResult, number
 from memeval.report.table import NONE, Table, dollars, percent, write_csv

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import EMPTY
 from memeval.metrics.headline import headline, rank
 from memeval.report.table import is_number
 from memeval.results.files import ResultsDir, read_result
-from memeval.types import EMPTY
 
 
 def primary_metric(runs: Sequence[RunResult]) -> str:

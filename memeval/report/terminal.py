@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from memeval.calls import Stop
-from memeval.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
+from memeval.core.calls import Stop
+from memeval.core.errors import BudgetError, ConfigError, DependencyError, MemevalError, StoppedError, UnknownRunError
 from memoryd.core.errors import StoreError
 
 UNWRAPPED = 20

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memeval.types import Answer, Question, QuestionType, Retrieved, Score
+from memeval.core.types import Answer, Question, QuestionType, Retrieved, Score
 from memoryd.core.types import Usage
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import ConfigError, RunError, UnknownRunError
-from memeval.files import append_line
+from memeval.core.errors import ConfigError, RunError, UnknownRunError
+from memeval.core.files import append_line
 from memoryd.core.files import write_atomic
 from memeval.results.store import RunStore
 

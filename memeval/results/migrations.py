@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
 
 Step = Callable[[sqlite3.Connection], None]
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import MemevalError
+from memeval.core.errors import MemevalError
 
 PACKAGE = "memoryd"
 _SOURCE = Path(__file__).resolve().parents[2]

@@ -18,10 +18,10 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
 from memeval.results.codec import dumps
 from memeval.results.migrations import migrate
-from memeval.types import EMPTY, Phase
+from memeval.core.types import EMPTY, Phase
 
 
 class Status(StrEnum):

@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import RunError
-from memeval.files import RunLock
+from memeval.core.errors import RunError
+from memeval.core.files import RunLock
+from memeval.core.types import EMPTY, Phase
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
 from memeval.run.settings import Settings
-from memeval.types import EMPTY, Phase
 
 ORDER = tuple(Phase)
 

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from memeval.calls import Budget, Stop
+from memeval.core.calls import Budget, Stop
+from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance, version
 from memeval.results.store import RunStore
 from memeval.run.checkpoint import ORDER, Run, now
 from memeval.run.progress import Progress
 from memeval.run.settings import Settings
-from memeval.types import Phase
 from memoryd.core.files import write_atomic
 
 Item = TypeVar("Item")

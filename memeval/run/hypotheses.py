@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memeval.errors import ConfigError, DataError
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.types import Answer, Phase
 from memeval.results.codec import answer_to_json
 from memeval.results.store import Key, QuestionRow, Status
 from memeval.run.checkpoint import Run
 from memeval.run.plan import RunContext, choose_questions, make_judges, make_plan
 from memeval.run.provider_subject import ProviderSubject
 from memeval.run.settings import Settings
-from memeval.types import Answer, Phase
 from memoryd.core.types import Usage
 
 MISSING = "the file has no hypothesis for this question"

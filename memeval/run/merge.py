@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
 from memeval.run.checkpoint import ORDER, Run, is_complete
 from memeval.run.settings import Settings
-from memeval.types import Phase
 
 _KEPT = ("benchmark_spec", "provider_spec", "provenance", "provider_provenance", "judges")
 

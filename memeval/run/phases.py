@@ -21,19 +21,19 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
-from memeval.embedding import RememberingEmbedder
-from memeval.errors import ModelError
+from memeval.core.embedding import RememberingEmbedder
+from memeval.core.errors import ModelError
+from memeval.core.protocols import Judge, Model, Provider, RetrievalMetric
+from memeval.core.text import estimate_tokens
+from memeval.core.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
 from memeval.metrics import Targets, efficiency, recall_all, recall_fraction, recency, relevancy
 from memeval.metrics.context import context_scores, line_sets
 from memeval.metrics.official import ranking, scorer
 from memeval.metrics.targets import user_side
 from memeval.prompts import Prompt, format_memories
 from memeval.prompts.memories import shown_date
-from memeval.protocols import Judge, Model, Provider, RetrievalMetric
 from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_to_json, usage_to_json
 from memeval.specs import IngestionMode
-from memeval.text import estimate_tokens
-from memeval.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
 from memoryd.core.types import Usage
 
 BULK = 50
@@ -154,7 +154,7 @@ def final_answer(text: str) -> str:
 
 
 BUDGETS = (1000, 2000, 4000)
-"""Tokens handed over, by the estimate of `memeval.text`."""
+"""Tokens handed over, by the estimate of `memeval.core.text`."""
 NO_TURNS = "the pieces of this system are not single turns"
 
 

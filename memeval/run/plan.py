@@ -11,25 +11,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from memeval import embedding, registry
+from memeval import registry
 from memeval.benchmarks.opening import open_benchmark
 from memeval.benchmarks.source import Sources
-from memeval.calls import Budget, Stop
-from memeval.embedding import RememberingEmbedder
-from memeval.errors import ConfigError, DataError, ProviderError
+from memeval.core import embedding
+from memeval.core.calls import Budget, Stop
+from memeval.core.embedding import RememberingEmbedder
+from memeval.core.errors import ConfigError, DataError, ProviderError
+from memeval.core.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
+from memeval.core.types import Case, Question, QuestionType
 from memeval.judges import open_judge
 from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
 from memeval.models.guarded import GuardedModel, ModelCache
 from memeval.prompts import Prompt, find_prompt
-from memeval.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
 from memeval.registry import Catalog
 from memeval.results.codec import question_to_json
 from memeval.results.store import QuestionRow
 from memeval.run.checkpoint import Run
 from memeval.run.settings import Ref, Settings, select
 from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType, to_plain
-from memeval.types import Case, Question, QuestionType
 
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
@@ -136,7 +137,7 @@ def capabilities_of(plan: Plan) -> Capabilities:
     except AttributeError:
         raise ConfigError(
             f"The class of provider {name!r} declares no capabilities.",
-            fix="Give it `capabilities = Capabilities(…)` of memeval.protocols; docs/providers.md says which there are.",
+            fix="Give it `capabilities = Capabilities(…)` of memeval.core.protocols; docs/providers.md says which there are.",
         ) from None
 
 

@@ -12,11 +12,11 @@ from typing import Protocol, TextIO
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from memeval.core.types import EMPTY
 from memeval.metrics.headline import headline
 from memeval.report.table import percent
 from memeval.report.terminal import console
 from memeval.results.store import Status
-from memeval.types import EMPTY
 
 EVERY_SECONDS = 10.0
 

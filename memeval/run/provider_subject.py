@@ -11,14 +11,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from memeval import embedding
-from memeval.calls import RetryPolicy, with_retries
-from memeval.embedding import RememberingEmbedder
-from memeval.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
+from memeval.core import embedding
+from memeval.core.calls import RetryPolicy, with_retries
+from memeval.core.embedding import RememberingEmbedder
+from memeval.core.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
+from memeval.core.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
+from memeval.core.types import EMPTY, Case, Phase, Question, Retrieved
 from memeval.metrics import total_usage
 from memeval.models.guarded import paid_by
 from memeval.prompts import format_memories
-from memeval.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.registry import Catalog
 from memeval.results.codec import answer_from_json, answer_to_json, question_from_json, usage_from_json, usage_to_json
 from memeval.results.files import ResultsDir
@@ -32,7 +33,6 @@ from memeval.run.progress import Ended, Progress
 from memeval.run.result import about_run, result_of, without_secrets
 from memeval.run.settings import OPTIONS, Settings
 from memeval.specs import ProviderSpec, ProviderType
-from memeval.types import EMPTY, Case, Phase, Question, Retrieved
 from memoryd.core.types import Usage
 
 BREAK_AFTER = 20

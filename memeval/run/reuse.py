@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.results.store import RunStore
 from memeval.run.checkpoint import ORDER, Run, is_complete, is_running
 from memeval.run.plan import Plan, capabilities_of
-from memeval.types import Phase
 
 DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
     Phase.INGEST: ("benchmark", "provider", "data", "variant", "provider_options", "benchmark_options", "selection"),

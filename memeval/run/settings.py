@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memeval.errors import ConfigError
-from memeval.types import EMPTY, QuestionType
+from memeval.core.errors import ConfigError
+from memeval.core.types import EMPTY, QuestionType
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import install, runs
-from memeval.errors import DependencyError
+from memeval.core.errors import DependencyError
 from memeval.registry import Catalog
 
 ADAPTER = Path(__file__).parents[1] / "memeval" / "providers" / "fake_program.py"

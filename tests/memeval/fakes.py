@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.errors import ModelError, ProviderError
-from memeval.protocols import Capabilities, Model
+from memeval.core.errors import ModelError, ProviderError
+from memeval.core.protocols import Capabilities, Model
+from memeval.core.types import Case, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
 from memeval.run.checkpoint import Run
 from memeval.run.phases import case_tag
 from memeval.specs import BenchmarkSpec, ProviderSpec
-from memeval.types import Case, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
 from memoryd.core.types import Completion, Message, Usage
 
 CONFIGS = {

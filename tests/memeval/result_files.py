@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.result import RunFacts, build_result
-from memeval.types import Phase
 
 
 @dataclass

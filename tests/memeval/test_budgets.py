@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memeval import registry
+from memeval.core.types import Retrieved
 from memeval.metrics import Targets
 from memeval.run.phases import BUDGETS, Gold, budget_scores, ranking_scores, sizes
-from memeval.types import Retrieved
 
 
 def piece(*turns: str, text: str = "") -> Retrieved:

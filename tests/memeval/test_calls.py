@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memeval.calls import Budget, RetryPolicy, Stop, with_retries
-from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
+from memeval.core.calls import Budget, RetryPolicy, Stop, with_retries
+from memeval.core.errors import BudgetError, ModelError, ProviderError, StoppedError
+from memeval.core.protocols import Model
 from memeval.models.guarded import GuardedModel, ModelCache, call_key, paid_by
-from memeval.protocols import Model
 from memeval.run.engine import for_each
 from memoryd.core.types import Completion, Message, Usage
 

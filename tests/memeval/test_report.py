@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from memeval.core.types import Phase
 from memeval.results.files import result_text
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.result import RunFacts, build_result
-from memeval.types import Phase
 
 USAGE = {"calls": 1, "cached_calls": 0, "input_tokens": 10, "output_tokens": 2, "cost_usd": 0.5}
 

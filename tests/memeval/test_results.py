@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import ConfigError, RunError
+from memeval.core.errors import ConfigError, RunError
 from memeval.results.files import SCHEMA_VERSION, ResultsDir, ledger_line, read_result
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.types import QuestionType
 from memeval.run.settings import Ref, Selection, Shard, select
-from memeval.types import QuestionType
 
 TYPES = (QuestionType.FACT_RECALL, QuestionType.TEMPORAL, QuestionType.ABSTENTION)
 

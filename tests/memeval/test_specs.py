@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.types import QuestionType
 from memeval.specs import AuthType, IngestionMode, ProviderType, load_benchmark_spec, load_provider_spec, to_plain
-from memeval.types import QuestionType
 
 HOSTED = """\
 name: demo

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase, Question, QuestionType, Retrieved
 from memeval.results import codec
 from memeval.results.migrations import STEPS, migrate
 from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
-from memeval.types import Phase, Question, QuestionType, Retrieved
 
 
 def store(tmp_path: Path) -> RunStore:

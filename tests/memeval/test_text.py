@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from memeval.text import stem
+from memeval.core.text import stem
 
 WORDS = [
     "".join(parts)

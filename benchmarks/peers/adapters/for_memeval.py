@@ -10,8 +10,8 @@ from typing import Any
 from peer_protocol import Found, Peer, serve
 
 from memeval import registry
+from memeval.core.types import SearchRequest, Session, Turn
 from memeval.specs import ProviderSpec, ProviderType
-from memeval.types import SearchRequest, Session, Turn
 
 TIMEOUT = 3600.0
 

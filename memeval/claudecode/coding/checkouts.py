@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import IO
 
-from memeval.errors import DataError, DependencyError
+from memeval.core.errors import DataError, DependencyError
 
 KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 """Variables that tests may see: no keys, no configuration of the user."""

@@ -39,8 +39,8 @@ from memeval.claudecode.coding.checkouts import (
     touched,
     write_files,
 )
-from memeval.errors import DataError, DependencyError
-from memeval.types import Question
+from memeval.core.errors import DataError, DependencyError
+from memeval.core.types import Question
 
 HIDDEN = "memeval_hidden"
 _RUNNER = """

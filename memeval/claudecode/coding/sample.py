@@ -30,9 +30,9 @@ from memeval.claudecode.coding.checkouts import apply, commit_all, empty, write_
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, family
 from memeval.claudecode.sandbox import came_upon
-from memeval.errors import DataError
+from memeval.core.errors import DataError
+from memeval.core.types import Question, QuestionType, Score
 from memeval.run.settings import Selection
-from memeval.types import Question, QuestionType, Score
 
 DATA = Path(__file__).parents[2] / "data" / "sample_code"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, StepSequence
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.types import Question, Score
 from memeval.run.settings import Ref, Selection, select
-from memeval.types import Question, Score
 
 RESOLVED = "accuracy"
 """The resolve rate is the accuracy of tasks; under this name all reports know it."""

@@ -28,12 +28,12 @@ from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepK
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.sandbox import came_upon
 from memeval.claudecode.seeding import CLOSING
-from memeval.errors import ConfigError, DataError, DependencyError
+from memeval.core.errors import ConfigError, DataError, DependencyError
+from memeval.core.protocols import Benchmark
+from memeval.core.types import Case, Score
 from memeval.metrics.context import Block, context_scores
-from memeval.protocols import Benchmark
 from memeval.run.settings import Selection
 from memeval.specs import BenchmarkSpec, SourceType, to_plain
-from memeval.types import Case, Score
 
 GRADING = ("auto", "docker", "local", "none")
 OPTIONS: Mapping[str, Any] = {

@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from memeval.core.types import Phase
 from memeval.report.failures import evidence_found
 from memeval.report.html.charts import Bar, Line, Span, bars, curves, latencies
 from memeval.report.html.page import Html, asset, card, el, facts, join, page, table, tile
 from memeval.report.runs import Cell, Piece, QuestionResult, RunResult, ScoreEntry, number
 from memeval.report.table import NONE, Table, dollars, interval, is_number, percent, seconds, short
 from memeval.report.tables import PHASES, metrics_table, rankings_table, whole_table
-from memeval.types import Phase
 
 MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import EMPTY
 from memeval.report.boards import Board, boards
 from memeval.report.compare import few_clusters
 from memeval.report.export import result_files
@@ -18,7 +19,6 @@ from memeval.report.html.run_page import run_page, trajectories
 from memeval.report.runs import RunResult, light, read_run, widest_metric
 from memeval.report.tables import leaderboard
 from memeval.results.files import ResultsDir
-from memeval.types import EMPTY
 from memoryd.core.files import write_atomic
 
 SHOWN = 20

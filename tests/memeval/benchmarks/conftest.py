@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memeval.benchmarks.opening import open_benchmark
-from memeval.protocols import Benchmark
+from memeval.core.protocols import Benchmark
 from memeval.registry import BUILT_IN
 from memeval.specs import BenchmarkSpec, load_benchmark_spec
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memeval.benchmarks.opening import open_benchmark
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 
 from . import test_chat_benchmarks as chat
 from . import test_document_benchmarks as documents

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import DataError
+from memeval.core.errors import DataError
+from memeval.core.types import QuestionType
 from memeval.run.phases import asked
-from memeval.types import QuestionType
 
 from .conftest import Open, lines, put
 

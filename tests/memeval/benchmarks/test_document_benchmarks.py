@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import ConfigError, DataError
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.types import QuestionType, Retrieved
 from memeval.run.phases import code_scores
-from memeval.types import QuestionType, Retrieved
 
 from .conftest import Open, lines, put
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import ConfigError, DataError
-from memeval.types import Case, QuestionType
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.types import Case, QuestionType
 
 from .conftest import Open
 

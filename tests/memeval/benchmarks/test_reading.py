@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memeval.benchmarks import reading
 from memeval.benchmarks.reading import iter_records, load_json, sha256
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 
 texts = st.text(alphabet=st.sampled_from('ab"\\{}[],: \n\u00e9\u2028😀'), max_size=8)
 values = st.recursive(

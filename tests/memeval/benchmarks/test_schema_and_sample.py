@@ -10,10 +10,10 @@ import pytest
 from memeval import registry
 from memeval.benchmarks.describe import describe
 from memeval.benchmarks.opening import open_benchmark
-from memeval.errors import ConfigError, DataError
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.types import QuestionType
 from memeval.registry import Catalog
 from memeval.specs import load_benchmark_spec
-from memeval.types import QuestionType
 
 from .conftest import put, shipped
 

@@ -13,7 +13,7 @@ import pytest
 from memeval.benchmarks.download import Downloader
 from memeval.benchmarks.source import Sources
 from memeval.benchmarks.told import DownloadLines
-from memeval.errors import DataError
+from memeval.core.errors import DataError
 from memeval.specs import BenchmarkSpec, FileSpec, Origin, SourceSpec, SourceType
 
 BODY = bytes(range(256)) * 4096  # 1 MiB

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from memeval.claudecode.auth import Auth, AuthKind, make_auth
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 
 USER = {
     "PATH": "/bin",

@@ -11,7 +11,7 @@ import pytest
 from memeval.claudecode.arms import find_plugin
 from memeval.claudecode.contract import SessionResult, ToolCall
 from memeval.claudecode.sandbox import came_upon, check_apart, interpreter, outside_path, stage
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from tests.memeval.claudecode.conftest import ROOT
 
 

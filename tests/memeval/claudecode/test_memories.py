@@ -11,7 +11,7 @@ from memeval.claudecode.client import Stream
 from memeval.claudecode.contract import SessionResult, Step, StepKind, StepSequence, ToolCall
 from memeval.claudecode.memories import Given
 from memeval.claudecode.seeding import stable_id, write_log
-from memeval.types import Session, Turn
+from memeval.core.types import Session, Turn
 
 NOTE = "- [mem_0123456789ab] (fact, 2025-01-14, said by the user) My cat is called Biscuit and eats only salmon."
 AT = datetime(2025, 1, 14, 19, 40, tzinfo=UTC)

@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from memeval.benchmarks.source import Sources
-from memeval.calls import Budget, Stop
 from memeval.claudecode import merge, subject
 from memeval.claudecode.arms import TRANSCRIPTS, Conditions
 from memeval.claudecode.client import ClaudeCode
@@ -27,7 +26,9 @@ from memeval.claudecode.sandbox import Staged
 from memeval.claudecode.seeding import make_primer
 from memeval.claudecode.sessions import Outcome, Place
 from memeval.claudecode.subject import Machine
-from memeval.errors import MemevalError, RunError
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import MemevalError, RunError
+from memeval.core.types import Phase, Score
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
@@ -35,7 +36,6 @@ from memeval.run import engine
 from memeval.run.plan import RunContext
 from memeval.run.progress import Ended
 from memeval.run.settings import Selection, Shard
-from memeval.types import Phase, Score
 from memoryd.core.types import Usage
 from tests.memeval.claudecode.conftest import FakeWorld
 from tests.memeval.claudecode.test_run_bench import lasting

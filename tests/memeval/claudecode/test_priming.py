@@ -8,7 +8,7 @@ import pytest
 
 from memeval.claudecode.contract import Arm
 from memeval.claudecode.seeding import source_cell
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import Run
 from memeval.run.settings import Settings

@@ -12,7 +12,7 @@ import pytest
 
 from memeval.claudecode.processes import Processes, end_leftovers, processes_of
 from memeval.claudecode.sandbox import Sandbox, check_root
-from memeval.errors import ConfigError, DependencyError
+from memeval.core.errors import ConfigError, DependencyError
 from tests.waiting import HANGS_SECONDS, until
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from memeval.core import overlap
+from memeval.core.overlap import event_order, locomo_f1, substring
 from memeval.judges.rubric import means
 from memeval.judges.verdict import right_or_wrong
 from memeval.metrics.context import context_values, line_sets
-from memeval.overlap import event_order, locomo_f1, memoryagentbench, substring
 from tests.memeval.golden.conftest import table
 
 LOCOMO = table("locomo")
@@ -35,8 +36,8 @@ AGENT = table("memoryagentbench")
 
 @pytest.mark.parametrize("row", AGENT["rows"], ids=lambda row: f"{row['sub_dataset']}-{row['output'][:15]}")
 def test_memoryagentbench_equals_the_script_by_sub_dataset(row: Any) -> None:
-    titles = {str(number): memoryagentbench.title_of(name) for name, number in AGENT["entities"].items()}
-    found = memoryagentbench.scores(row["sub_dataset"], row["output"], row["answers"], titles)
+    titles = {str(number): overlap.title_of(name) for name, number in AGENT["entities"].items()}
+    found = overlap.scores(row["sub_dataset"], row["output"], row["answers"], titles)
     assert found == pytest.approx(row["scores"])
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from memeval import registry
 from memeval.benchmarks.opening import open_benchmark
+from memeval.core.overlap import porter_nltk
+from memeval.core.types import Case, Question, Retrieved
 from memeval.metrics import targets
 from memeval.metrics.official import scorer
-from memeval.overlap.porter import porter_nltk
 from memeval.registry import Catalog
-from memeval.types import Case, Question, Retrieved
 from tests.memeval.golden.conftest import table
 
 LONGMEMEVAL = table("longmemeval")

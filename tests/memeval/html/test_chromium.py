@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from memeval.core.types import Phase
 from memeval.report import parse_run
 from memeval.report.html import write_site
 from memeval.report.html.run_page import anchor
 from memeval.results.files import ResultsDir
-from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, write
 
 pytestmark = pytest.mark.slow

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.report import parse_run, read_run
 from memeval.report.html import page_name, write_run, write_site
 from memeval.report.html.run_page import anchor, mark, run_page
 from memeval.report.html.site import index_page
 from memeval.results.files import ResultsDir
-from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, rewritten, write
 
 ATTACKS = (

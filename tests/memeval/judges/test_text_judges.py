@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from memeval import registry
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.types import Answer, Question, QuestionType, Score
 from memeval.judges import open_judge
 from memeval.judges.choice import letter
-from memeval.types import Answer, Question, QuestionType, Score
 
 
 def question(*golds: str, kind: QuestionType = QuestionType.FACT_RECALL) -> Question:

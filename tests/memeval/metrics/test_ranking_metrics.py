@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval import registry
+from memeval.core.protocols import RetrievalMetric
+from memeval.core.types import Retrieved
 from memeval.metrics import CUT_OFFS, rank_by
-from memeval.protocols import RetrievalMetric
-from memeval.types import Retrieved
 
 NAMES = ["f1", "mrr", "ndcg", "ndcg_official", "precision", "recall_all", "recall_any", "recall_fraction"]
 RANKED = [["a"], ["x"], ["b"], ["y"], ["a"]]

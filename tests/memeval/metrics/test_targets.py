@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from memeval.core.types import Case, Question, QuestionType, Session, Turn
 from memeval.metrics import VARIANTS, targets
 from memeval.metrics.targets import user_side
-from memeval.types import Case, Question, QuestionType, Session, Turn
 
 SESSIONS = (
     Session("s1", (Turn("s1:1", "user", "I moved to Oslo."), Turn("s1:2", "assistant", "Nice."))),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import ConfigError, DependencyError, ModelError
+from memeval.core.errors import ConfigError, DependencyError, ModelError
+from memeval.core.protocols import Model
 from memeval.models import open_model
-from memeval.protocols import Model
 from memoryd.core.types import Message, Usage
 from tests.waiting import HANGS_SECONDS, until
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memeval.calls import Budget, RetryPolicy, Stop
-from memeval.errors import BudgetError, ModelError
+from memeval.core.calls import Budget, RetryPolicy, Stop
+from memeval.core.errors import BudgetError, ModelError
 from memeval.models import open_model
 from memeval.models.guarded import GuardedModel, ModelCache
 from memoryd.core.types import Message, Usage

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import ConfigError, ModelError
+from memeval.core.errors import ConfigError, ModelError
+from memeval.core.types import Retrieved
 from memeval.models import open_model
 from memeval.models.extractive import REFUSAL
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import find_prompt, format_memories
-from memeval.types import Retrieved
 from memoryd.core.types import Message, Usage
 
 AT = datetime(2023, 5, 20, 2, 21, tzinfo=UTC)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import ConfigError, ModelError
+from memeval.core.errors import ConfigError, ModelError
+from memeval.core.protocols import Model
 from memeval.models import open_model
 from memeval.models.openai_compatible import OpenAICompatible
 from memeval.models.prices import Price, load_prices
-from memeval.protocols import Model
 from memoryd.core.openai_api import retry_after
 from memoryd.core.types import Message, Usage
 from tests.memeval.model_server import ModelServer, Reply

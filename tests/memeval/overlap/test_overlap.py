@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.overlap import best_f1, best_rouge_l, contains, cosine, exact_match, locomo_f1, rouge_l, says_nothing_known, token_f1
-from memeval.overlap.porter import normal_stems
-from memeval.overlap.rouge_l import longest_common_subsequence
-from memeval.text import content_stems, estimate_tokens, normalize_answer, sentences, stem, words
+from memeval.core.overlap import (
+    best_f1,
+    best_rouge_l,
+    contains,
+    cosine,
+    exact_match,
+    locomo_f1,
+    longest_common_subsequence,
+    normal_stems,
+    rouge_l,
+    says_nothing_known,
+    token_f1,
+)
+from memeval.core.text import content_stems, estimate_tokens, normalize_answer, sentences, stem, words
 
 
 def test_the_normal_form_of_locomo() -> None:

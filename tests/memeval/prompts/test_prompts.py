@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
+from memeval.core.types import QuestionType, Retrieved
 from memeval.prompts import MEMORIES, QUESTION, builtin_names, find_prompt, format_memories, load_prompt, shown_date, tagged
-from memeval.types import QuestionType, Retrieved
 from memoryd.core.types import Message
 
 AT = datetime(2023, 5, 20, 2, 21, tzinfo=UTC)

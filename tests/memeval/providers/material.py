@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memeval import registry
-from memeval.protocols import Provider
+from memeval.core.protocols import Provider
+from memeval.core.types import Session, Turn
 from memeval.specs import ProviderSpec, ProviderType
-from memeval.types import Session, Turn
 
 START = datetime(2023, 5, 1, 9, 0)  # noqa: DTZ001 - data sets tell local times
 EMBEDDING = {"embedder": "hash"}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memeval.protocols import Provider
+from memeval.core.protocols import Provider
+from memeval.core.types import Case, Question, QuestionType, SearchRequest, Session
 from memeval.providers.http import HttpProvider
 from memeval.registry import BUILT_IN
 from memeval.specs import load_provider_spec
-from memeval.types import Case, Question, QuestionType, SearchRequest, Session
 from tests.memeval.providers.fake_api import FakeApi, serving
 from tests.memeval.providers.material import LOCAL_OPTIONS, attic, garden, make
 from tests.memeval.providers.vendors import KEY, VENDORS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import DependencyError, ProviderError
+from memeval.core.errors import DependencyError, ProviderError
 from memeval.providers.docker import ComposeService
 from memeval.registry import BUILT_IN
 from memeval.specs import ProviderSpec, load_provider_spec

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from memeval.calls import Stop
-from memeval.errors import ConfigError, ProviderError, StoppedError
+from memeval.core.calls import Stop
+from memeval.core.errors import ConfigError, ProviderError, StoppedError
+from memeval.core.types import SearchRequest
 from memeval.providers.http import HttpProvider
 from memeval.providers.http_client import retry_after
 from memeval.registry import BUILT_IN
 from memeval.specs import EndpointSpec, PagingSpec, ProviderSpec, load_provider_spec
-from memeval.types import SearchRequest
 from tests.memeval.providers.fake_api import Asked, Behaviour, FakeApi, Reply, serving
 from tests.memeval.providers.material import garden, session
 from tests.memeval.providers.vendors import KEY, VENDORS, Chroma, Mem0, Supermemory, Zep, guarded

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import ConfigError, ProviderError
-from memeval.protocols import Model
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.protocols import Model
+from memeval.core.types import Case, Question, QuestionType, SearchRequest, Session, Turn
 from memeval.providers import memoryd as memoryd_provider
 from memeval.providers.aqrag import AqragProvider, anticipate
 from memeval.providers.contextual_retrieval import ContextualRetrievalProvider
@@ -19,7 +20,6 @@ from memeval.providers.local import SessionStore
 from memeval.providers.memoryd import MemorydProvider
 from memeval.providers.retrieval import Bm25, best, cut, z_scores
 from memeval.providers.working_memory import WorkingMemoryProvider
-from memeval.types import Case, Question, QuestionType, SearchRequest, Session, Turn
 from memoryd.core.types import USER_TAG, Completion, Message
 from memoryd.core.types import Completion as Written
 from tests.memeval.providers.material import EMBEDDING, START, garden, make, session

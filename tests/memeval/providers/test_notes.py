@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import DependencyError, ProviderError
+from memeval.core.errors import DependencyError, ProviderError
+from memeval.core.types import SearchRequest
 from memeval.providers.local import Notes, postgres_notes, sqlite_notes
-from memeval.types import SearchRequest
 from tests.memeval.providers.material import EMBEDDING, garden, make
 
 

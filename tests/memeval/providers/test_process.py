@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from memeval.errors import ConfigError, DependencyError, ProviderError
-from memeval.protocols import Provider
-from memeval.types import SearchRequest
+from memeval.core.errors import ConfigError, DependencyError, ProviderError
+from memeval.core.protocols import Provider
+from memeval.core.types import SearchRequest
 from tests.memeval.providers.material import attic, garden, make
 
 PROGRAM = Path(__file__).with_name("fake_program.py")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import ProviderError
+from memeval.core.errors import ProviderError
+from memeval.core.types import SearchRequest, Session, Turn
 from memeval.providers.local import OPEN_FILES, SessionStore
-from memeval.types import SearchRequest, Session, Turn
 from tests.memeval.providers.material import attic, garden, make
 
 
@@ -52,7 +52,7 @@ def test_a_folder_can_be_copied_after_close(tmp_path: Path) -> None:
 def test_what_was_added_survives_a_kill(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path; from memeval.providers.local import SessionStore;"
-        "from memeval.types import Session, Turn; store = SessionStore(Path(sys.argv[1]));"
+        "from memeval.core.types import Session, Turn; store = SessionStore(Path(sys.argv[1]));"
         "[store.add('one', [Session(f's{n}', (Turn(f't{n}', 'user', 'x'),))]) for n in range(20)];"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import ConfigError
+from memeval.core.errors import ConfigError
 from memeval.providers.http_client import fill, find, find_all, is_path
 
 DATA = {"a": {"b": [1, {"c": "x"}, {"c": "y"}]}, "n": None, "f": 0.5, "it's": 1, "no": False}

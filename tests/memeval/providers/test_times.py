@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memeval.core.types import SearchRequest
 from memeval.providers.retrieval import asked_range
-from memeval.types import SearchRequest
 from tests.memeval.providers.material import EMBEDDING, make, session
 
 NOW = datetime(2023, 6, 15, 12)  # noqa: DTZ001 - data sets tell local times

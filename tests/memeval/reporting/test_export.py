@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.report import FORMATS, RunResult, Table, export, parse_run
-from memeval.types import Phase
 from tests.memeval.result_files import Asked, result
 
 ASKED = [

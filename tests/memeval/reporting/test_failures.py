@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.report import failures, failures_table, parse_run
-from memeval.types import Phase
 from tests.memeval.result_files import Asked, result
 
 ASKED = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import ConfigError, RunError
+from memeval.core.errors import ConfigError, RunError
 from memeval.report import baselines, load_baseline, parse_run, regress, set_baseline
 from memeval.results.files import ResultsDir
 from tests.memeval.result_files import Asked, many, result, write

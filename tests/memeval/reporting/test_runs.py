@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.report import load_run, load_runs, parse_run, read_run
 from memeval.results.files import ResultsDir
-from memeval.types import Phase
 from tests.memeval.result_files import Asked, result, rewritten, write
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "results_v1.json"

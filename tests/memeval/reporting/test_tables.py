@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
 from memeval.report import leaderboard, ledger_table, metrics_table, parse_run, primary_metric, types_table, widest_metric
 from memeval.report.boards import boards
 from memeval.report.export import export
@@ -12,7 +13,6 @@ from memeval.report.runs import RunResult
 from memeval.report.table import dollars, interval, p_value, percent, points, seconds
 from memeval.report.tables import phases_table, rankings_table, whole_table
 from memeval.results.files import ResultsDir
-from memeval.types import Phase
 from tests.memeval.result_files import Asked, many, result, write
 
 

@@ -12,11 +12,11 @@ from console_client import Console
 from memeval.console.library import Library
 from memeval.console.live import progress
 from memeval.console.pages import PAGE, stream
+from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.checkpoint import Run
 from memeval.run.settings import Settings
-from memeval.types import Phase
 from memoryd.console import pages, plugins
 from memoryd.core.errors import NotFoundError
 from tests.memeval.result_files import Asked, many, result, write

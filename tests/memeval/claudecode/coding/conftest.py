@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memeval.benchmarks.source import Sources
-from memeval.calls import Budget, Stop
 from memeval.claudecode.families import FamilyOptions
+from memeval.core.calls import Budget, Stop
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.run.plan import RunContext

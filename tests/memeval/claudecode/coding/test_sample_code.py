@@ -11,7 +11,7 @@ import pytest
 from memeval.claudecode.coding import learning, sample
 from memeval.claudecode.coding.sample import SampleCode
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepRecord, ToolCall
-from memeval.errors import ConfigError, DataError
+from memeval.core.errors import ConfigError, DataError
 from memeval.run.settings import Selection, Shard
 from tests.memeval.claudecode.coding.conftest import OptionsOf, git
 from tests.memeval.claudecode.coding.solver import Solver, play

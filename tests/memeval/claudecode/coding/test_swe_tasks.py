@@ -16,7 +16,7 @@ from memeval.claudecode.coding.checkouts import Finished, Repositories, change
 from memeval.claudecode.coding.grading import Docker, Grader, LocalVenv, SweTask, command_for, judge, passed
 from memeval.claudecode.coding.swe import SweTasks
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, ToolCall
-from memeval.errors import ConfigError, DataError
+from memeval.core.errors import ConfigError, DataError
 from memeval.run.settings import Selection
 from tests.memeval.claudecode.coding.conftest import OptionsOf, git, write
 

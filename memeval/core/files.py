@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from memeval.errors import RunError
+from memeval.core.errors import RunError
 from memoryd.core.files import try_lock
 
 RETRY_SECONDS = 0.02

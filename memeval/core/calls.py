@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TypeVar
 
-from memeval.errors import BudgetError, ModelError, ProviderError, StoppedError
+from memeval.core.errors import BudgetError, ModelError, ProviderError, StoppedError
 
 Result = TypeVar("Result")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from memeval.calls import Stop
-from memeval.types import EMPTY, Answer, Case, Question, Retrieved, Score, SearchRequest, Session
+from memeval.core.calls import Stop
+from memeval.core.types import EMPTY, Answer, Case, Question, Retrieved, Score, SearchRequest, Session
 from memoryd.core.types import Completion, Message
 
 
