@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from memeval.benchmarks import reading
-from memeval.benchmarks.fields import Field
-from memeval.benchmarks.tables import csv_records, parquet_records
+from memeval.benchmarks.reading import Field, csv_records, parquet_records
 from memeval.core.errors import ConfigError, DataError
 from memeval.core.types import EMPTY, Case, QuestionType, Session, Turn
 from memeval.specs import BenchmarkSpec

@@ -14,9 +14,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
-from memeval.benchmarks.dates import read_date
-from memeval.benchmarks.fields import Field
-from memeval.benchmarks.reading import load_json
+from memeval.benchmarks.reading import Field, load_json, read_date
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Question, Session
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
-from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import Field
 from memeval.benchmarks.swe import TASK, task_question
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Session

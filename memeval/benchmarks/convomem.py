@@ -12,8 +12,7 @@ from random import Random
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
-from memeval.benchmarks.fields import Field
-from memeval.benchmarks.reading import load_json
+from memeval.benchmarks.reading import Field, load_json
 from memeval.core.types import Case, Question, QuestionType, Session
 
 

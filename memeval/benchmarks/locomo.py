@@ -13,8 +13,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
-from memeval.benchmarks.dates import read_date
-from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import Case, Question, Session
 
 _SESSION = re.compile(r"session_(\d+)")

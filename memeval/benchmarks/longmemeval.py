@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
-from memeval.benchmarks.dates import read_date
-from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import Case, Question, QuestionType, Session
 
 

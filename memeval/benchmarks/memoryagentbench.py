@@ -12,7 +12,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, document_sessions, file_records, passages
-from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import Field
 from memeval.core.types import Case, Question
 
 _RENAMED = {"selective_forgetting": "conflict_resolution"}

@@ -14,7 +14,7 @@ from random import Random
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, data_files, document_sessions, file_records, passages
-from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import Field
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Question, Session
 

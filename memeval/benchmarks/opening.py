@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -9,8 +10,8 @@ from typing import Any, cast
 from memeval import registry
 from memeval.benchmarks.source import Sources
 from memeval.core.protocols import Benchmark
-from memeval.core.types import EMPTY
-from memeval.specs import BenchmarkSpec
+from memeval.core.types import EMPTY, Case, Question
+from memeval.specs import BenchmarkSpec, SourceSpec
 
 
 def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
@@ -25,3 +26,84 @@ def open_benchmark(
     """Find or fetch the data (`data`: the user's own copy) and give it to the loader. Raises DataError, ConfigError."""
     source = (sources or Sources()).resolve(spec, data)
     return cast(Benchmark, registry.benchmark_loader.get(spec.effective_loader)(spec, source, options))
+
+
+_ORDER = ("cases", "sessions", "turns", "questions")
+
+
+def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[str, Any]:
+    """Facts of the YAML file and, with the data at hand, counts of it (which reads all of it once). Plain JSON values.
+
+    `categories` says what the benchmark's own categories (such as LoCoMo's numbers) mean, with the unified type of each.
+    """
+    meanings = spec.metadata.get("categories", {})
+    facts: dict[str, Any] = {
+        "name": spec.name,
+        "display_name": spec.display_name or spec.name,
+        "description": spec.description,
+        "licence": spec.licence,
+        "citation": spec.citation,
+        "homepage": spec.homepage,
+        "source": _source(spec.source),
+        "loader": spec.effective_loader,
+        "options": dict(spec.options),
+        "ingestion": str(spec.ingestion),
+        "judge": spec.judge.name,
+        "metrics": list(spec.metrics),
+        "retrieval": {"k": list(spec.retrieval.k), "levels": list(spec.retrieval.levels), "variant": spec.retrieval.variant},
+        "categories": {
+            name: {"type": str(kind), "meaning": str(meanings.get(name, ""))} for name, kind in spec.question_types.items()
+        },
+        "notes": [str(note) for note in spec.metadata.get("notes", ())],
+        "published": {key: spec.metadata[key] for key in _ORDER if key in spec.metadata},
+    }
+    if benchmark is not None:
+        facts["counts"] = count(benchmark)
+        facts["data_hash"] = benchmark.data_hash()
+    return facts
+
+
+def count(benchmark: Benchmark) -> dict[str, Any]:
+    """Counts over all cases: sizes, questions by unified type and by category, and what evidence there is."""
+    sizes: Counter[str] = Counter(dict.fromkeys(_ORDER, 0))
+    kinds: Counter[str] = Counter()
+    categories: Counter[str] = Counter()
+    evidence: Counter[str] = Counter(dict.fromkeys(("with_sessions", "with_turns", "unresolved_entries", "without_answer"), 0))
+    for case in benchmark.cases():
+        sizes.update(_sizes(case))
+        for question in case.questions:
+            kinds[question.type.value] += 1
+            categories[question.category] += 1
+            evidence.update(_evidence(question))
+    return {
+        **sizes,
+        "by_type": dict(sorted(kinds.items())),
+        "by_category": dict(sorted(categories.items())),
+        "evidence": dict(evidence),
+    }
+
+
+def _sizes(case: Case) -> dict[str, int]:
+    turns = sum(len(session.turns) for session in case.sessions)
+    return {"cases": 1, "sessions": len(case.sessions), "turns": turns, "questions": len(case.questions)}
+
+
+def _evidence(question: Question) -> dict[str, int]:
+    return {
+        "with_sessions": int(bool(question.evidence_sessions)),
+        "with_turns": int(bool(question.evidence_turns)),
+        "unresolved_entries": len(question.metadata.get("unresolved_evidence", ())),
+        "without_answer": int(not question.answers),
+    }
+
+
+def _source(source: SourceSpec) -> dict[str, Any]:
+    files = [{"path": file.path, "url": file.url, "sha256": file.sha256} for file in source.files]
+    return {
+        "type": str(source.type),
+        "dataset": source.dataset,
+        "revision": source.revision if source.dataset else "",
+        "path": source.path,
+        "files": files,
+        "instructions": source.instructions,
+    }

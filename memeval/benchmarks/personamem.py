@@ -12,8 +12,7 @@ from pathlib import Path
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
-from memeval.benchmarks.fields import Field
-from memeval.benchmarks.reading import DATA_SUFFIXES
+from memeval.benchmarks.reading import DATA_SUFFIXES, Field
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Question, Session
 

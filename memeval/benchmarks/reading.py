@@ -6,20 +6,268 @@ The cut is a regular expression that steps over strings in C. Why not ijson: doc
 
 from __future__ import annotations
 
+import ast
+import csv
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Final, cast
 
 import orjson
 
-from memeval.core.errors import DataError
+from memeval.core.errors import DataError, DependencyError
+
+_STEP = re.compile(r"\.(?P<name>[\w-]+)|\.(?P<any>\*)|\[(?P<index>-?\d+|\*)\]|\['(?P<quoted>[^']*)'\]")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """A path, as steps: a name, a number, or None for all elements."""
+
+    text: str
+    steps: tuple[str | int | None, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> JsonPath:
+        """ValueError says what is wrong."""
+        if not text.startswith("$"):
+            raise ValueError(f"{text!r} is no path: it must begin with $")
+        steps: list[str | int | None] = []
+        at = 1
+        while at < len(text):
+            match = _STEP.match(text, at)
+            if match is None:
+                raise ValueError(f"{text!r} is no path: {text[at:]!r} is not understood")
+            steps.append(_step(match))
+            at = match.end()
+        return cls(text, tuple(steps))
+
+    def all(self, field: Field) -> list[Field]:
+        """Everything it leads to; nothing where a name is not there. DataError where a value has another form."""
+        found = [field]
+        for step in self.steps:
+            found = [inner for outer in found for inner in _inner(outer, step)]
+        return found
+
+    def one(self, field: Field) -> Field | None:
+        """The first that it leads to and that is not null."""
+        return next((found for found in self.all(field) if found.present), None)
+
+    def elements(self, field: Field) -> list[Field]:
+        """Like `all`; a single list counts as its elements."""
+        found = [item for item in self.all(field) if item.present]
+        return found[0].items() if len(found) == 1 and isinstance(found[0].value, list) else found
+
+
+def _step(match: re.Match[str]) -> str | int | None:
+    name = match["name"] if match["name"] is not None else match["quoted"]
+    if name is not None:
+        return name
+    return None if match["any"] or match["index"] == "*" else int(match["index"])
+
+
+def _inner(field: Field, step: str | int | None) -> Iterator[Field]:
+    if isinstance(step, str):
+        inner = field[step]
+        if inner.present:
+            yield inner
+    elif isinstance(step, int):
+        yield from field.items()[step:][:1]
+    elif isinstance(field.value, dict):
+        yield from (inner for _, inner in field.fields())
+    else:
+        yield from field.items()
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING: Final = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value and where it comes from. `path` is empty for the record itself, else like `qa[3].evidence`."""
+
+    value: Any
+    file: str
+    record: str
+    path: str = ""
+
+    def __getitem__(self, key: str) -> Field:
+        """The field of that name; a missing one has value MISSING and is refused when it is read."""
+        return Field(self.mapping().get(key, MISSING), self.file, self.record, f"{self.path}.{key}" if self.path else key)
+
+    @property
+    def present(self) -> bool:
+        """Whether it is there and not null."""
+        return self.value is not MISSING and self.value is not None
+
+    def mapping(self) -> Mapping[str, Any]:
+        """As an object."""
+        if not isinstance(self.value, dict):
+            raise self.error("an object")
+        return self.value
+
+    def items(self) -> list[Field]:
+        """The elements of a list."""
+        if not isinstance(self.value, list):
+            raise self.error("a list")
+        return [Field(item, self.file, self.record, f"{self.path}[{index}]") for index, item in enumerate(self.value)]
+
+    def fields(self) -> Iterator[tuple[str, Field]]:
+        """Names and values of an object, in order."""
+        for key in self.mapping():
+            yield key, self[key]
+
+    def text(self) -> str:
+        """A string."""
+        if not isinstance(self.value, str):
+            raise self.error("a string")
+        return self.value
+
+    def filled(self) -> str:
+        """A string that is not blank."""
+        text = self.text().strip()
+        if not text:
+            raise self.error("a string that is not blank")
+        return text
+
+    def scalar(self) -> str:
+        """A string or number, as a string; data sets write answers in both ways."""
+        if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
+            raise self.error("a string or a number")
+        return str(self.value)
+
+    def integer(self) -> int:
+        """A whole number; digits in a string will do."""
+        if isinstance(self.value, int) and not isinstance(self.value, bool):
+            return self.value
+        if isinstance(self.value, str) and self.value.strip().removeprefix("-").isdecimal():
+            return int(self.value)
+        raise self.error("a whole number")
+
+    def decoded(self) -> Field:
+        """The value itself, or what is written in a string as JSON or as a Python literal (both occur)."""
+        if not isinstance(self.value, str):
+            return self
+        return Field(self._decode(self.value), self.file, self.record, self.path)
+
+    def _decode(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass  # not JSON: Python's notation is next
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise self.error("a value in JSON or Python notation") from None
+
+    def error(self, expected: str) -> DataError:
+        """The error that says what was expected and what there is."""
+        found = repr(self.value)
+        found = found if len(found) <= 60 else found[:57] + "..."
+        return DataError(
+            f"{self.file}: record {self.record}: field {self.path or '(the record)'}: expected {expected}, found {found}.",
+            fix="Repair that record, or download the file again.",
+        )
+
+
+_MONTHS = {
+    name: number
+    for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)
+}  # fmt: skip
+_LOCOMO = re.compile(r"(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})", re.IGNORECASE)
+_SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\(\w+\))?(?:\s+(\d{1,2}):(\d{2})(?::\d{2})?)?")
+_MONTH_FIRST = re.compile(r"([a-z]{3,9})[- ](\d{1,2})(?:st|nd|rd|th)?[-, ]+(\d{4})", re.IGNORECASE)
+
+
+def read_date(field: Field) -> datetime:
+    """The date in a field. Raises DataError if it is in no known notation."""
+    text = field.text().strip()
+    try:
+        found = parse_date(text)
+    except ValueError:
+        found = None
+    if found is None:
+        raise field.error("a date such as '1:56 pm on 8 May, 2023', '2023/05/30 (Tue) 23:40', 'March-15-2024' or ISO 8601")
+    return found
+
+
+def parse_date(text: str) -> datetime | None:
+    """The date, None if the notation is unknown; ValueError for a day that does not exist."""
+    if match := _LOCOMO.fullmatch(text):
+        hour, minute, half, day, month, year = match.groups()
+        return datetime(int(year), _month(month), int(day), int(hour) % 12 + 12 * (half.lower() == "p"), int(minute), tzinfo=UTC)
+    if match := _SLASHED.fullmatch(text):
+        return datetime(*(int(part or 0) for part in match.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
+    if match := _MONTH_FIRST.fullmatch(text):
+        month, day, year = match.groups()
+        return datetime(int(year), _month(month), int(day), tzinfo=UTC)
+    return _iso(text)
+
+
+def _month(name: str) -> int:
+    number = _MONTHS.get(name[:3].lower())
+    if number is None:
+        raise ValueError(name)
+    return number
+
+
+def _iso(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+_LONGEST_CELL = 1 << 28
+
+
+def csv_records(path: Path) -> Iterator[Field]:
+    """The rows of a CSV file with a header (.csv or .csv.gz), numbered from 1. Raises DataError."""
+    csv.field_size_limit(_LONGEST_CELL)
+    with open_data(path) as file:
+        reader = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+        try:
+            for number, row in enumerate(reader, start=1):
+                named = {key: MISSING if value is None else value for key, value in row.items() if key}
+                yield Field(named, str(path), str(number))
+        except (csv.Error, UnicodeDecodeError, EOFError, OSError) as error:
+            raise DataError(f"{path}: line {reader.line_num}: no valid CSV: {error}.", fix="Download the file again.") from error
+
+
+def parquet_records(path: Path) -> Iterator[Field]:
+    """The rows, a few at a time, numbered from 1. Raises DependencyError without pyarrow, DataError for a broken file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DependencyError(
+            f"{path} is a Parquet file, which needs pyarrow.", fix="pip install pyarrow, or convert the file to .jsonl."
+        ) from None
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=16):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield Field(row, str(path), str(number))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path}: row {number + 1} can't be read: {error}.", fix="Download the file again.") from error
+
 
 CHUNK = 1 << 20
 MAX_RECORD = 1 << 29

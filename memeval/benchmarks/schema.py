@@ -16,9 +16,7 @@ from typing import Any
 from memeval import registry
 from memeval.benchmarks import reading
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
-from memeval.benchmarks.dates import read_date
-from memeval.benchmarks.fields import Field
-from memeval.benchmarks.paths import JsonPath
+from memeval.benchmarks.reading import Field, JsonPath, read_date
 from memeval.core.errors import ConfigError
 from memeval.core.types import EMPTY, Case, Question, QuestionType, Session
 from memeval.specs import BenchmarkSpec, SchemaSpec, key_of

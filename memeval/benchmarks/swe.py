@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memeval.benchmarks.base import Said
-from memeval.benchmarks.dates import read_date
-from memeval.benchmarks.fields import Field
+from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import EMPTY, Question, QuestionType
 
 _KEPT = ("repo", "base_commit", "version", "environment_setup_commit", "difficulty", "language")

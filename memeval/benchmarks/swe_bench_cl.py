@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, build_session
-from memeval.benchmarks.fields import Field
-from memeval.benchmarks.reading import load_json
+from memeval.benchmarks.reading import Field, load_json
 from memeval.benchmarks.swe import TASK, created, solved, task_question
 from memeval.core.types import Case
 

@@ -12,9 +12,7 @@ from typing import Any
 
 import click
 
-from memeval.benchmarks.download import Downloader
-from memeval.benchmarks.source import CACHE, Sources
-from memeval.benchmarks.told import DownloadLines
+from memeval.benchmarks.source import CACHE, Downloader, DownloadLines, Sources
 from memeval.claudecode import console
 from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
 from memeval.claudecode.auth import Auth, make_auth

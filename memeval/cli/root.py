@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from memeval.benchmarks.download import Downloader
-from memeval.benchmarks.source import CACHE, Sources
-from memeval.benchmarks.told import DownloadLines
+from memeval.benchmarks.source import CACHE, Downloader, DownloadLines, Sources
 from memeval.core.calls import Budget, Stop
 from memeval.core.errors import ConfigError
 from memeval.models.guarded import ModelCache

@@ -1,29 +1,21 @@
-"""`llm`: a model says yes or no, by the prompt of the benchmark and of the question's type.
-
-    LongMemEval  longmemeval_accuracy           strict: the reply is yes or no, anything else is unscored
-                 longmemeval_accuracy_official  the official label: "yes" occurs in the reply
-    LoCoMo       locomo_llm_accuracy            the vendors' accuracy, over categories 1 to 4; category 5 is unscored
-    others       llm_accuracy
-
-Sources: src/evaluation/evaluate_qa.py of LongMemEval (Wu et al. 2025); for LoCoMo the judge that vendors publish with.
-The temperature is 0. The limit of output tokens is 512 where LongMemEval has 10: a model that thinks first would be cut.
-"""
+"""Judges that ask a model: yes or no with the prompt of the question's type, or each point of a rubric."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from memeval import registry
+from memeval.core import overlap
 from memeval.core.errors import ConfigError
 from memeval.core.protocols import Model
 from memeval.core.types import Answer, Question, QuestionType, Score
-from memeval.judges.base import NO_GOLD, check_names, protocol_of
-from memeval.judges.verdict import yes_or_no
+from memeval.judges.base import NO_GOLD, check_names, grade, json_score, protocol_of, yes_or_no
 from memeval.prompts import Prompt, find_prompt
-from memoryd.core.types import Completion
+from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
 _METRICS = {"longmemeval": "longmemeval_accuracy", "locomo": "locomo_llm_accuracy"}
@@ -94,3 +86,75 @@ class LLMJudge(PromptedJudge):
             label = float("yes" in reply.text.lower())
             scores.append(Score(f"{metric}_official", label, "", judge))  # the usage is counted once
         return scores
+
+
+ORDERED = "event_ordering"
+MOST_LINES = 100
+"""Lines of an answer that are matched: each costs a call for every point that is still free."""
+UNDEFINED = "skipped: tau is undefined, a list has a single rank"
+
+
+@registry.judge("rubric")
+class RubricJudge(PromptedJudge):
+    """One call for each point. Raises ModelError when the model fails."""
+
+    kind = "rubric"
+
+    def score(self, question: Question, answer: Answer) -> list[Score]:
+        """Both readings of the grades with the verdicts as the reason, and the order of events where it is asked for."""
+        points = [str(point) for point in question.metadata.get("rubric", ())] or list(question.answers)
+        if not points:
+            return [Score("rubric", None, NO_GOLD, self.name)]
+        replies = [self.ask(question, point, answer) for point in points]
+        usage = sum((reply.usage for reply, _ in replies), Usage())
+        judge = replies[0][1]
+        kept, cut = means([reply.text for reply, _ in replies])
+        told = "; ".join(reply.text[:60] for reply, _ in replies)
+        scores = [Score("rubric", kept, told, judge, usage), Score("rubric_cut", cut, told, judge)]
+        return [*scores, *(self._order(points, answer) if question.category == ORDERED else ())]
+
+    def _order(self, points: Sequence[str], answer: Answer) -> list[Score]:
+        lines = answer.text.split("\n")[:MOST_LINES]
+        used: set[int] = set()
+        matched = []
+        usage = Usage()
+        for line in lines:
+            place, spent = self._match(points, line, used)
+            usage += spent
+            used |= set() if place is None else {place}
+            matched.append(line if place is None else points[place])
+        found = overlap.event_order(points, matched)
+        reason = UNDEFINED if found.tau_norm is None else ""
+        return [
+            Score("event_order_tau", found.tau_norm, reason, self.name, usage),
+            Score("event_order_f1", found.f1, "", self.name),
+            Score("event_order_score", found.score, reason, self.name),
+        ]
+
+    def _match(self, points: Sequence[str], line: str, used: set[int]) -> tuple[int | None, Usage]:
+        """The first free point that the model calls the same as the line."""
+        usage = Usage()
+        for place, point in enumerate(points):
+            if place in used:
+                continue
+            reply = self._model.complete(self._same().render({"answer": point, "response": line}), max_tokens=self._limit)
+            usage += reply.usage
+            if "yes" in reply.text.lower():
+                return place, usage
+        return None, usage
+
+    def _same(self) -> Prompt:
+        return find_prompt("same", "beam", base=self._base)
+
+    def _find(self, kind: QuestionType) -> Prompt:
+        given = self._by_type.get(kind.value) or self._override
+        return find_prompt("judge", "beam", override=given, base=self._base)
+
+
+def means(replies: Sequence[str]) -> tuple[float | None, float | None]:
+    """Mean grade with halves, and with halves cut to 0; both None when a reply can't be read."""
+    read = [grade(reply) if json_score(reply) is None else json_score(reply) for reply in replies]
+    grades = [value for value in read if value is not None]
+    if not replies or len(grades) < len(replies):
+        return None, None
+    return math.fsum(grades) / len(grades), math.fsum(map(int, grades)) / len(grades)

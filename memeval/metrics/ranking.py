@@ -1,11 +1,14 @@
-"""What all ranking metrics share: when they are unscored, and how retrieved pieces become a ranking of ids."""
+"""Metrics of rankings: what was retrieved, in order, against what was needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memeval import registry
+from memeval.core.overlap import Vector, cosine
 from memeval.core.types import Retrieved
 
 CUT_OFFS = (1, 3, 5, 10, 30, 50)
@@ -72,3 +75,88 @@ def rank_by(retrieved: Sequence[Retrieved], level: str) -> list[tuple[str, ...]]
             out.append(())
         out.extend((session,) for session in new)
     return out
+
+
+def _found(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*top) & relevant
+
+
+@ranking_metric("recall_any")
+def recall_any(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """Whether anything relevant was found."""
+    return float(bool(_found(top, relevant)))
+
+
+@ranking_metric("recall_all")
+def recall_all(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """Whether everything relevant was found."""
+    return float(_found(top, relevant) == relevant)
+
+
+@ranking_metric("recall_fraction")
+def recall_fraction(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """How much of what is relevant was found."""
+    return len(_found(top, relevant)) / len(relevant)
+
+
+@ranking_metric("precision")
+def precision(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """Share of retrieved pieces that are relevant; a repeated relevant piece counts each time."""
+    return sum(bool(piece & relevant) for piece in top) / len(top) if top else 0.0
+
+
+@ranking_metric("f1")
+def f1(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """F1 between 0 and 1; 0 when nothing relevant was found."""
+    found: frozenset[str] = frozenset().union(*top)
+    common = len(found & relevant)
+    return 2 * common / (len(found) + len(relevant)) if common else 0.0
+
+
+@ranking_metric("mrr")
+def mrr(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """Reciprocal rank for one question."""
+    return next((1 / rank for rank, piece in enumerate(top, start=1) if piece & relevant), 0.0)
+
+
+Discount = Callable[[int], float]
+
+
+@ranking_metric("ndcg")
+def ndcg(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """The standard form."""
+    return _normalised(top, relevant, k, lambda rank: math.log2(rank + 1))
+
+
+@ranking_metric("ndcg_official")
+def ndcg_official(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
+    """LongMemEval's form: ranks 1 and 2 weigh the same."""
+    return _normalised(top, relevant, k, lambda rank: math.log2(max(rank, 2)))
+
+
+def _normalised(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int, discount: Discount) -> float:
+    ideal = _dcg([True] * min(k, len(relevant)), discount)
+    return _dcg(gains(top, relevant), discount) / ideal
+
+
+def _dcg(relevances: Iterable[bool], discount: Discount) -> float:
+    return math.fsum(1 / discount(rank) for rank, gain in enumerate(relevances, start=1) if gain)
+
+
+def recency(ranked: Sequence[Sequence[str]], relevant: Sequence[str], dates: Mapping[str, datetime]) -> float | None:
+    """Value for one question. `dates` holds when each id was said; of several freshest ids any one counts.
+
+    Unscored when nothing is relevant, a relevant id has no date, or no piece says where it comes from.
+    """
+    if not relevant or any(item not in dates for item in relevant) or (ranked and not any(ranked)):
+        return None
+    newest = max(dates[item] for item in relevant)
+    freshest = {item for item in relevant if dates[item] == newest}
+    return float(bool(ranked) and not freshest.isdisjoint(ranked[0]))
+
+
+def relevancy(query: Vector, items: Sequence[Vector]) -> float | None:
+    """Value for one question, between -1 and 1; unscored when nothing was retrieved."""
+    if not items:
+        return None
+    return math.fsum(cosine(query, item) for item in items) / len(items)

@@ -1,13 +1,10 @@
-"""Tokens and cost: plain sums.
-
-    tokens = Σ input + Σ output; cost = Σ cost in US dollars, unknown as soon as one call's cost is unknown
-
-Answers from the cache count as calls that were saved (`cached_calls`), with no tokens and no cost in this run.
-"""
+"""What answers took: tokens and dollars, time, and the share of tokens that memory has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from memoryd.core.types import Usage
 
@@ -18,3 +15,44 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
     for usage in usages:
         total += usage
     return total
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds, over `count` measured calls."""
+
+    count: int
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+
+
+def latency(seconds: Iterable[float]) -> Latency | None:
+    """Percentiles; None without a measurement. Answers from the cache are the caller's to leave out."""
+    ordered = sorted(seconds)
+    if not ordered:
+        return None
+    p50, p95, p99 = (percentile(ordered, share) for share in (0.50, 0.95, 0.99))
+    return Latency(len(ordered), math.fsum(ordered) / len(ordered), p50, p95, p99)
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """Percentile of values in ascending order; `share` between 0 and 1. Raises ValueError for no values or a wrong share."""
+    if not ordered or not 0 <= share <= 1:
+        raise ValueError("percentile needs values and a share between 0 and 1")
+    position = (len(ordered) - 1) * share
+    lower = math.floor(position)
+    upper = min(lower + 1, len(ordered) - 1)
+    low, high = ordered[lower], ordered[upper]
+    return min(high, low + (position - lower) * (high - low))
+
+
+def efficiency(memory_tokens: int, total_tokens: int) -> float | None:
+    """Value for one question, between 0 and 1; unscored when the total is unknown (0).
+
+    Memory tokens are an estimate where the model reports only its own total, so the value is cut at 1.
+    """
+    if total_tokens <= 0:
+        return None
+    return min(1.0, max(0, memory_tokens) / total_tokens)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.core.errors import RunError
-from memeval.metrics.headline import headline
+from memeval.metrics.answers import headline
 from memeval.report.runs import QuestionResult, RunResult, number
 from memeval.report.table import NONE, Table, dollars, percent, write_csv
 from memeval.report.tables import metrics_table, phases_table, run_heading, types_table, whole_table

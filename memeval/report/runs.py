@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from memeval.core.errors import RunError
 from memeval.core.types import EMPTY
-from memeval.metrics.headline import headline, rank
+from memeval.metrics.answers import headline, rank
 from memeval.report.table import is_number
 from memeval.results.files import ResultsDir, read_result
 

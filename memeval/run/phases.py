@@ -28,8 +28,7 @@ from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
 from memeval.metrics import Targets, efficiency, recall_all, recall_fraction, recency, relevancy
 from memeval.metrics.context import context_scores, line_sets
-from memeval.metrics.official import ranking, scorer
-from memeval.metrics.targets import user_side
+from memeval.metrics.targets import ranking, scorer, user_side
 from memeval.prompts import Prompt, format_memories
 from memeval.prompts.memories import shown_date
 from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_to_json, usage_to_json

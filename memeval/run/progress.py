@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 from memeval.core.types import EMPTY
-from memeval.metrics.headline import headline
+from memeval.metrics.answers import headline
 from memeval.report.table import percent
 from memeval.report.terminal import console
 from memeval.results.store import Status

@@ -15,8 +15,7 @@ from memeval import stats
 from memeval.core.overlap import says_nothing_known
 from memeval.core.types import EMPTY, Phase, QuestionType
 from memeval.metrics import Outcome, abstention, accuracy, latency
-from memeval.metrics.accuracy import Cell
-from memeval.metrics.headline import headline
+from memeval.metrics.answers import Cell, headline
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.checkpoint import Run

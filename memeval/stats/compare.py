@@ -1,21 +1,71 @@
-"""Two runs on the same questions: wins, losses, ties, the difference with its interval, and p-values.
-
-Where several questions share a cluster (a conversation, a sequence of tasks, a repository), the interval is that of
-`stats.clusters`, and the permutation test turns the sign of whole clusters. McNemar's test, which takes questions for
-independent, is left out then. With so few clusters that turned signs can't give a small p, the t test of clusters decides.
-"""
+"""Whether two systems differ: McNemar's exact test, the paired permutation test, Holm's correction, and all of it at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
 
-from memeval.stats.bootstrap import RESAMPLES, bootstrap_difference
-from memeval.stats.clusters import cluster_mean, cluster_p, cluster_sums
-from memeval.stats.interval import Interval
-from memeval.stats.mcnemar import mcnemar_exact
-from memeval.stats.permutation import paired_permutation
+import numpy as np
+import numpy.typing as npt
+
+from memeval.stats.intervals import RESAMPLES, Interval, bootstrap_difference, cluster_mean, cluster_p, cluster_sums
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Adjusted p-values under the same names, in the same order. A value outside 0 to 1 is a ValueError."""
+    if wrong := [name for name, value in p_values.items() if not 0 <= value <= 1]:
+        raise ValueError(f"the p-value of {wrong[0]!r} is not between 0 and 1")
+    adjusted: dict[str, float] = {}
+    running = 0.0
+    for position, name in enumerate(sorted(p_values, key=lambda key: p_values[key])):
+        running = max(running, min(1.0, (len(p_values) - position) * p_values[name]))
+        adjusted[name] = running
+    return {name: adjusted[name] for name in p_values}
+
+
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """The p-value; 1 when no question tells the systems apart. Negative counts are a ValueError."""
+    if only_first < 0 or only_second < 0:
+        raise ValueError("counts can't be negative")
+    total = only_first + only_second
+    tail = sum(comb(total, wins) for wins in range(min(only_first, only_second) + 1))
+    return min(1.0, float(Fraction(2 * tail, 2**total)))
+
+
+_EXACT = 14  # differences: 16,384 patterns
+_AT_ONCE = 2_000_000
+
+
+def paired_permutation(first: Sequence[float], second: Sequence[float], *, seed: int, resamples: int = 20_000) -> float:
+    """The p-value; 1 when nothing differs. Lengths that differ are a ValueError."""
+    pairs = np.array(list(zip(first, second, strict=True)), dtype=np.float64).reshape(-1, 2)
+    differences = pairs[:, 0] - pairs[:, 1]
+    differences = differences[differences != 0]  # zeros change no pattern
+    if not differences.size:
+        return 1.0
+    seen = abs(differences.sum()) - 1e-9 * np.abs(differences).sum()  # sums of other signs differ by rounding
+    if differences.size <= _EXACT:
+        return float(np.mean(np.abs(_all_signs(differences.size) @ differences) >= seen))
+    extreme = _count_extreme(differences, float(seen), np.random.default_rng(seed), resamples)
+    return (1 + extreme) / (1 + resamples)
+
+
+def _all_signs(size: int) -> npt.NDArray[np.float64]:
+    patterns = np.arange(2**size)[:, None] >> np.arange(size) & 1
+    return np.where(patterns == 1, 1.0, -1.0)
+
+
+def _count_extreme(differences: npt.NDArray[np.float64], seen: float, random: np.random.Generator, resamples: int) -> int:
+    step = max(1, _AT_ONCE // differences.size)
+    extreme = 0
+    for start in range(0, resamples, step):
+        signs = random.integers(0, 2, size=(min(step, resamples - start), differences.size)) * 2.0 - 1.0
+        extreme += int(np.sum(np.abs(signs @ differences) >= seen))
+    return extreme
+
 
 LEAST_FOR_SIGNS = 8
 """Clusters below which turned signs can't give a p under 2/2^7: a test that could never find anything."""

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from memeval.core.errors import RunError
 from memeval.core.types import Phase, Question, QuestionType, Retrieved
 from memeval.results import codec
-from memeval.results.migrations import STEPS, migrate
-from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
+from memeval.results.store import STEPS, Key, QuestionRow, Record, RunStore, Status, migrate
 
 
 def store(tmp_path: Path) -> RunStore:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memeval import registry
-from memeval.benchmarks.describe import describe
-from memeval.benchmarks.opening import open_benchmark
+from memeval.benchmarks.opening import describe, open_benchmark
 from memeval.core.errors import ConfigError, DataError
 from memeval.core.types import QuestionType
 from memeval.registry import Catalog

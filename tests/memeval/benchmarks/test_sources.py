@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.benchmarks.download import Downloader
-from memeval.benchmarks.source import Sources
-from memeval.benchmarks.told import DownloadLines
+from memeval.benchmarks.source import Downloader, DownloadLines, Sources
 from memeval.core.errors import DataError
 from memeval.specs import BenchmarkSpec, FileSpec, Origin, SourceSpec, SourceType
 

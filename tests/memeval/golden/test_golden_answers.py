@@ -8,8 +8,8 @@ import pytest
 
 from memeval.core import overlap
 from memeval.core.overlap import event_order, locomo_f1, substring
-from memeval.judges.rubric import means
-from memeval.judges.verdict import right_or_wrong
+from memeval.judges.base import right_or_wrong
+from memeval.judges.llm import means
 from memeval.metrics.context import context_values, line_sets
 from tests.memeval.golden.conftest import table
 

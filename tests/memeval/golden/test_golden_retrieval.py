@@ -13,7 +13,7 @@ from memeval.benchmarks.opening import open_benchmark
 from memeval.core.overlap import porter_nltk
 from memeval.core.types import Case, Question, Retrieved
 from memeval.metrics import targets
-from memeval.metrics.official import scorer
+from memeval.metrics.targets import scorer
 from memeval.registry import Catalog
 from tests.memeval.golden.conftest import table
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from memeval.core.errors import ConfigError, ModelError
 from memeval.core.types import Answer, Question, QuestionType, Score
 from memeval.judges import open_judge
+from memeval.judges.base import grade, yes_or_no
 from memeval.judges.llm import LLMJudge
-from memeval.judges.verdict import grade, yes_or_no
 from memeval.models import open_model
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import load_prompt

@@ -9,7 +9,7 @@ from memeval import registry
 from memeval.core.errors import ConfigError
 from memeval.core.types import Answer, Question, QuestionType, Score
 from memeval.judges import open_judge
-from memeval.judges.choice import letter
+from memeval.judges.text import letter
 
 
 def question(*golds: str, kind: QuestionType = QuestionType.FACT_RECALL) -> Question:

@@ -1,0 +1,160 @@
+"""Metrics of answers: right or not, said to be unknown or not, and the one that heads a run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one question. `value` None: not scored; then `status` is failed, unscored or skipped."""
+
+    question_id: str
+    group: str
+    value: float | None
+    status: str = "scored"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A row of a table: how many questions, and what they add up to."""
+
+    total: int
+    scored: int
+    failed: int
+    unscored: int
+    skipped: int
+    sum: float
+
+    @property
+    def accuracy(self) -> float | None:
+        """Over all questions but skipped ones; None if there are none."""
+        return self.sum / self.total if self.total else None
+
+    @property
+    def accuracy_scored(self) -> float | None:
+        """Over scored questions; None if there are none."""
+        return self.sum / self.scored if self.scored else None
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Overall and per group. `task_averaged` is over groups that have a question."""
+
+    overall: Cell
+    groups: Mapping[str, Cell]
+    task_averaged: float | None
+
+
+def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
+    """Accuracy of a run; groups in alphabetical order. A status that is unknown is a ValueError."""
+    grouped: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        grouped[outcome.group].append(outcome)
+    groups = {name: cell(grouped[name]) for name in sorted(grouped)}
+    means = [one.accuracy for one in groups.values() if one.accuracy is not None]
+    everything = cell([outcome for name in sorted(grouped) for outcome in grouped[name]])
+    return Accuracy(everything, groups, math.fsum(means) / len(means) if means else None)
+
+
+def cell(outcomes: Sequence[Outcome]) -> Cell:
+    """Counts and sum of some outcomes."""
+    counts = dict.fromkeys(("scored", "failed", "unscored", "skipped"), 0)
+    for outcome in outcomes:
+        status = _status(outcome)
+        counts[status] += 1
+    values = [outcome.value for outcome in outcomes if outcome.value is not None and _status(outcome) == "scored"]
+    return Cell(total=len(outcomes) - counts["skipped"], sum=math.fsum(values), **counts)
+
+
+def _status(outcome: Outcome) -> str:
+    if outcome.status not in ("scored", "failed", "unscored", "skipped"):
+        raise ValueError(f"question {outcome.question_id}: unknown status {outcome.status!r}")
+    if outcome.status == "scored" and outcome.value is None:
+        return "unscored"
+    return outcome.status
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Means of both runs over `questions` common ones, and how many either run has alone."""
+
+    questions: int
+    on: float
+    off: float
+    gain: float
+    left_out: int
+
+
+def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> Gain | None:
+    """Gain from values by question id; None if no question is scored in both."""
+    both = sorted(question for question, value in on.items() if value is not None and off.get(question) is not None)
+    if not both:
+        return None
+    with_memory = math.fsum(on[question] or 0.0 for question in both) / len(both)
+    without = math.fsum(off[question] or 0.0 for question in both) / len(both)
+    return Gain(len(both), with_memory, without, with_memory - without, len(on.keys() | off.keys()) - len(both))
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """Counts and both ratios; a ratio without a denominator is None."""
+
+    abstained: int
+    unanswerable: int
+    both: int
+
+    @property
+    def precision(self) -> float | None:
+        """Of the abstentions, how many were right."""
+        return self.both / self.abstained if self.abstained else None
+
+    @property
+    def recall(self) -> float | None:
+        """Of the unanswerable questions, how many were left unanswered."""
+        return self.both / self.unanswerable if self.unanswerable else None
+
+
+def abstention(decisions: Iterable[tuple[bool, bool]]) -> Abstention:
+    """From (abstained, unanswerable) for each question."""
+    pairs = list(decisions)
+    return Abstention(
+        abstained=sum(said for said, _ in pairs),
+        unanswerable=sum(right for _, right in pairs),
+        both=sum(said and right for said, right in pairs),
+    )
+
+
+_PREFERRED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(longmemeval_|llm_)accuracy",
+        r"\w*llm_accuracy",
+        r"accuracy",
+        r"\w*accuracy",
+        r"beam_score",
+        r"memoryagentbench_score",
+        r"rubric",
+        r"locomo_f1",
+        r"f1",
+        r"exact",
+        r"(?!efficiency$|relevancy$)[^.@]+",
+        r"session\.recall_all@5",
+        r"turn\.recall_fraction@10",
+        r"\w+\.recall_\w+@\d+",
+    )
+)
+
+
+def rank(name: str) -> int:
+    """The place of a metric among those that can stand for a run, from 0."""
+    return next((place for place, pattern in enumerate(_PREFERRED) if pattern.fullmatch(name)), len(_PREFERRED))
+
+
+def headline(names: Iterable[str]) -> str | None:
+    """The metric that stands for the others; None for no names."""
+    return min(names, key=lambda name: (rank(name), name), default=None)

@@ -1,0 +1,233 @@
+"""Intervals: Wilson's for shares, the bootstrap for means, and those that count questions of one case as alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Both ends, the confidence (0.95), how it was made, the seed if chance had a part, and the number of clusters if any."""
+
+    low: float
+    high: float
+    confidence: float
+    method: str
+    seed: int | None = None
+    clusters: int | None = None
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises ValueError unless the confidence lies between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+
+
+_TINY = 1e-300
+_STEPS = 500
+
+
+def two_sided_p(t: float, degrees: float) -> float:
+    """The chance of a value at least as far from 0; 0 for an infinite t. Degrees of freedom must be positive."""
+    if degrees <= 0:
+        raise ValueError(f"degrees of freedom must be positive, not {degrees}")
+    if math.isinf(t):
+        return 0.0
+    return incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(confidence: float, degrees: float) -> float:
+    """The t that a value stays within with this confidence, on both sides."""
+    low, high = 0.0, 1.0
+    while two_sided_p(high, degrees) > 1 - confidence and high < 1e12:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if two_sided_p(middle, degrees) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def incomplete_beta(x: float, a: float, b: float) -> float:
+    """I_x(a, b) for x from 0 to 1."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(x, a, b) / a
+    return 1 - front * _fraction(1 - x, b, a) / b
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    ratio, inverse = 1.0, 1 / _kept(1 - (a + b) * x / (a + 1))
+    value = inverse
+    for step in range(1, _STEPS):
+        for factor in (
+            step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step)),
+            -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1)),
+        ):
+            inverse = 1 / _kept(1 + factor * inverse)
+            ratio = _kept(1 + factor / ratio)
+            change = ratio * inverse
+            value *= change
+        if abs(change - 1) < 1e-14:
+            break
+    return value
+
+
+def _kept(value: float) -> float:
+    """Away from 0, so that it can be divided by."""
+    return value if abs(value) > _TINY else _TINY
+
+
+def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval | None:
+    """Interval of successes / total; None for no questions. Raises ValueError if successes are not between 0 and total."""
+    check_confidence(confidence)
+    if total == 0:
+        return None
+    if not 0 <= successes <= total:
+        raise ValueError(f"{successes} successes of {total} are impossible")
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    share = successes / total
+    scale = 1 + z * z / total
+    centre = (share + z * z / (2 * total)) / scale
+    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / scale
+    # the ends are exact there, but for rounding
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == total else min(1.0, centre + half)
+    return Interval(low, high, confidence, "wilson")
+
+
+Floats = npt.NDArray[np.float64]
+RESAMPLES = 10_000
+_AT_ONCE = 2_000_000  # drawn values in memory
+
+
+def bootstrap_mean(
+    values: Sequence[float],
+    *,
+    seed: int,
+    clusters: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> Interval | None:
+    """Interval of the mean of any values; None for no values. The same seed gives the same interval."""
+    check_confidence(confidence)
+    if not values:
+        return None
+    sums, counts = _grouped(np.asarray(values, dtype=np.float64), clusters)
+    means = _resampled_means(sums, counts, np.random.default_rng(seed), resamples)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    method = "bootstrap" if clusters is None else "cluster bootstrap"
+    return Interval(float(low), float(high), confidence, method, seed)
+
+
+def bootstrap_difference(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    seed: int,
+    clusters: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> Interval | None:
+    """Interval of mean(first) - mean(second), paired by position."""
+    differences = [a - b for a, b in zip(first, second, strict=True)]
+    return bootstrap_mean(differences, seed=seed, clusters=clusters, confidence=confidence, resamples=resamples)
+
+
+def _grouped(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Floats]:
+    """Sum and count of each unit that is drawn."""
+    if clusters is None:
+        return values, np.ones_like(values)
+    if len(clusters) != len(values):
+        raise ValueError(f"{len(clusters)} clusters for {len(values)} values")
+    number = {name: position for position, name in enumerate(dict.fromkeys(clusters))}
+    units = np.array([number[name] for name in clusters])
+    return np.bincount(units, weights=values).astype(np.float64), np.bincount(units).astype(np.float64)
+
+
+def _resampled_means(sums: Floats, counts: Floats, random: np.random.Generator, resamples: int) -> Floats:
+    units = len(sums)
+    step = max(1, _AT_ONCE // units)
+    parts = []
+    for start in range(0, resamples, step):
+        drawn = random.integers(0, units, size=(min(step, resamples - start), units))
+        parts.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+    return np.concatenate(parts)
+
+
+FEW = 20
+"""Clusters below which a reader is warned."""
+
+
+def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[Floats, Floats]:
+    """Sum and number of the values of each cluster, in order of appearance. Lengths that differ are a ValueError."""
+    if len(clusters) != len(values):
+        raise ValueError(f"{len(clusters)} clusters for {len(values)} values")
+    number = {name: position for position, name in enumerate(dict.fromkeys(clusters))}
+    places = np.array([number[name] for name in clusters], dtype=np.int64)
+    data = np.asarray(values, dtype=np.float64)
+    return np.bincount(places, weights=data).astype(np.float64), np.bincount(places).astype(np.float64)
+
+
+def cluster_mean(
+    values: Sequence[float], clusters: Sequence[str], confidence: float = 0.95, *, graded: bool = False
+) -> Interval | None:
+    """Interval of the mean; None for no values or a single cluster, of which nothing can be said.
+
+    `Interval.clusters` is G, which a reader should see. `graded`: values that are no yes or no even where all are 0 or 1.
+    """
+    check_confidence(confidence)
+    sums, counts = cluster_sums(values, clusters) if len(values) else (np.zeros(0), np.zeros(0))
+    size = len(sums)
+    if size < 2:
+        return None
+    mean, error = _mean_and_error(sums, counts)
+    reach = t_quantile(confidence, _degrees(counts))
+    if not graded and all(value in (0.0, 1.0) for value in values):
+        return _share(mean, error, len(values), reach, confidence, size)
+    return Interval(mean - reach * error, mean + reach * error, confidence, "cluster t", clusters=size)
+
+
+def cluster_p(differences: Sequence[float], clusters: Sequence[str]) -> float | None:
+    """Two-sided p of a mean of 0 by t with G - 1; None for a single cluster. 1 when nothing differs."""
+    sums, counts = cluster_sums(differences, clusters) if len(differences) else (np.zeros(0), np.zeros(0))
+    if len(sums) < 2:
+        return None
+    mean, error = _mean_and_error(sums, counts)
+    if abs(mean) < 1e-12:
+        return 1.0
+    return two_sided_p(mean / error if error else math.inf, _degrees(counts))
+
+
+def _mean_and_error(sums: Floats, counts: Floats) -> tuple[float, float]:
+    total, asked = float(sums.sum()), float(counts.sum())
+    mean = total / asked
+    without = (total - sums) / (asked - counts)
+    size = len(sums)
+    return mean, math.sqrt((size - 1) / size * float(((without - mean) ** 2).sum()))
+
+
+def _degrees(counts: Floats) -> float:
+    """G* - 1, at least 1."""
+    return max(1.0, float(counts.sum() ** 2 / (counts**2).sum()) - 1)
+
+
+def _share(mean: float, error: float, asked: int, reach: float, confidence: float, size: int) -> Interval:
+    normal = NormalDist().inv_cdf(0.5 + confidence / 2)
+    free = mean * (1 - mean) / error**2 if error else math.inf
+    effective = min(free, asked) * (normal / reach) ** 2
+    found = wilson(mean * effective, effective, confidence)
+    assert found is not None  # there are at least two clusters, so effective is above 0
+    return Interval(found.low, found.high, confidence, "cluster wilson", clusters=size)
