@@ -37,6 +37,7 @@ from memoryd.daydream.quoted_signs import (
     COMMIT,
     CONDITION,
     DELIMITED,
+    DIALOG,
     DIFF,
     DISCLAIMS,
     DOES_IT,
@@ -63,6 +64,7 @@ from memoryd.daydream.quoted_signs import (
     LINK,
     LINK_DEFINITION,
     LOG,
+    LONE,
     LONG_WORDS,
     MACHINE,
     MAIL_FROM,
@@ -107,6 +109,7 @@ from memoryd.daydream.quoted_signs import (
     REQUEST,
     REQUESTS,
     ROLE,
+    SAID_AFTER,
     SAID_BY_OTHERS,
     SAYS_ONESELF,
     SENTENCE,
@@ -133,6 +136,7 @@ from memoryd.daydream.quoted_signs import (
     WORD,
     WORK_ON_TEXT,
     WROTE,
+    YET,
     YOURS,
 )
 
@@ -289,8 +293,11 @@ def asserted(text: str) -> str:
 
 
 def _is_asserted(sentence: str) -> bool:
-    if SUPPOSES.match(sentence) or DISCLAIMS.search(sentence):
+    if SUPPOSES.match(sentence):
         return False
+    if disclaimed := DISCLAIMS.search(sentence):
+        yet = YET.search(sentence, disclaimed.end())
+        return yet is not None and ORDER.search(sentence, yet.end()) is not None
     return not _is_question(sentence) or REQUESTS.search(sentence) is not None
 
 
@@ -648,6 +655,19 @@ _OUTPUT = (LOG, MACHINE, PRINTED, DIFF)
 _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEADING, QUOTE_LINE, INDENTED)
 
 
+def _first_of_dialog(lines: list[str]) -> int:
+    """The first of several lines that begin as those of a conversation do, or that hold a name alone; -1 without them."""
+    marked = [number for number, line in enumerate(lines) if DIALOG.match(line)]
+    lone = [number for number, line in enumerate(lines) if LONE.match(line) and not _is_common(line)]
+    starts = [found[0] for found in (marked, lone) if len(found) > 1]
+    return min(starts, default=-1)
+
+
+def _is_common(line: str) -> bool:
+    word = line.strip().rstrip(":.").casefold()
+    return word in OPENERS or word in BARE_WORDS or bool(OWN_LABEL.search(word))
+
+
 def _is_output(line: str) -> bool:
     """Whether a line has the form of a program's output, or of a part of a list of changes."""
     return any(sign.match(line) for sign in (*_OUTPUT, INDENTED, OUTPUT_TAIL))
@@ -667,7 +687,9 @@ class _Lines:
         self._in_list = False
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
         fields = [number for number, line in enumerate(lines) if _is_field(line)]
-        self._form = fields if len(fields) > 1 else []
+        # Topics with an order to each are the person's own list.
+        self._form = fields if len(fields) > 1 and not all(ORDER.search(lines[number]) for number in fields) else []
+        self._talk = _first_of_dialog(lines)
         quoted = [number for number, line in enumerate(lines) if QUOTE_LINE.match(line)]
         self._between = (quoted[0], self._end_of_quote(quoted[-1])) if quoted else (len(lines), 0)
         marks = [number for number, line in enumerate(lines) if SEPARATOR.match(line) and not self._underlines(number)]
@@ -767,7 +789,7 @@ class _Lines:
         data = BEGINS.match(line) or ("<<" in line and HEREDOC.search(line))
         if NAMED.match(line) or (data and (self._has_more(number) or number)):
             return True
-        if self._form and number == self._form[0]:
+        if number == self._talk or (self._form and number == self._form[0]):
             return True
         if MAIL_HEADER.match(line) and (self._mail or (MAIL_SUBJECT.match(line) and self._has_more(number))):
             return True
@@ -934,6 +956,8 @@ def _without_reports(text: str, parts: _Parts) -> str:
 
 
 def _own_of_clause(clause: str, parts: _Parts) -> str:
+    if (after := SAID_AFTER.search(clause)) and ORDER.search(clause, 0, after.start()):
+        return f"{parts.take(clause[: after.start()])}{clause[after.start() :]}"
     reported = REPORTED.search(clause)
     found = [match for match in (SAID_BY_OTHERS.search(clause), SENTENCE_INSIDE.search(clause)) if match]
     wanted = WANTED_BY_OTHERS.search(clause)

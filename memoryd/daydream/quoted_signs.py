@@ -145,7 +145,8 @@ ROLE = later(
     re.IGNORECASE,
 )
 CHAT = later(
-    r"^\s*(?:[\[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?[\])]?[ ,;-]+\S|[\w.-]{2,30}(?: \w{1,30})?,? \d{1,2}:\d{2}(?:\s?[ap]m)?\s*$|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
+    r"^\s*(?:[\[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?[\])]?[ ,;-]+\S|\d{1,2}:\d{2}\s*$|"
+    r"[\w.-]{2,30}(?: (?!(?:at|by|until|before|after|since|around|um|ab|bis|à|a las)\b)\w{1,30})?,? [\[(]?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4},? )?\d{1,2}:\d{2}(?:\s?[ap]m)?[\])]?\s*(?::(?=\s)|$)|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
     r"(?-i:(?!(?:From|Since|Until|As of|By|On|At|We|I) )[A-Z][\w.-]{1,30}(?: [A-Z][\w.-]{1,30})?)\s*[(\[]?(?:\d{1,2}:\d{2}(?:\s?[ap]m)?[)\]]?|(?:today|yesterday)(?: at)?\s*(?:\d|[)\]—–-]|$)))",
     re.IGNORECASE,
 )
@@ -277,7 +278,7 @@ WORK_ON_TEXT = later(
     re.IGNORECASE,
 )
 ASKS_ABOUT = later(
-    rf"\bwhat (?:does|do|did) (?:the|this|that|these) [^\n?]{{1,30}} (?:say|mean|state|read)\b|\b(?:{_SHOWN})\b[^\n]{{0,80}}[?？]\s*$|\b(?:look|schau\w*) into (?:it|this|that)\b|对吗",
+    rf"^\W*what (?:does|do|did) [^\n?]{{1,30}} mean\b(?: by (?:this|that|it))?\s*[?？]?\s*$|\bwhat (?:does|do|did) (?:the|this|that|these) [^\n?]{{1,30}} (?:say|mean|state|read)\b|\b(?:{_SHOWN})\b[^\n]{{0,80}}[?？]\s*$|\b(?:look|schau\w*) into (?:it|this|that)\b|对吗",
     re.IGNORECASE,
 )
 ASKS_BACK = later(
@@ -441,6 +442,8 @@ WANTED_BY_OTHERS = later(
     r"(?<=[\w'’.]) (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants|wanted|asks|asked|tells|told|begs|begged|expects|expected|(?<=docs )want|(?<=they )want|(?<=rules )want) "
     r"(?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
     r"suggested|recommends|recommended|argues|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
+    r"(?<=\w) (?:answered|replied|texted|pinged|messaged|told|wrote|posted|mailed|schrieb|schreibt|meldet|mailte|a écrit|escribió|написал)(?: (?:me|us|mir|uns|im chat|in the chat|with|back|on \w{1,20}))?,?(?= )|"
+    r"\b(?:message|dm|mail|e-?mail|text|ticket|note|comment|post|memo|nachricht)\b[^.!?\n]{0,30}(?:\b(?:was|is|were) (?:to|that)|\bfrom \w{1,20},) |"
     r"\b(?:apparently|supposedly|allegedly|angeblich|apparemment|al parecer|якобы)\b|\bit (?:was|is|has been) (?:said|claimed|suggested|proposed|recommended|written) (?:that )?|"
     r"\b(?:сказано|написано|указано|говорится|пишут|говорят)\b,?|(?:说|认为|要求|建议)(?:道)?|(?:マニュアル|ドキュメント|資料|説明書|仕様書|同僚|上司|先輩)[にはがも]{1,2}|"
     r"\b(?:laut|gemäß|selon|d['’]après|según|согласно)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
@@ -464,7 +467,7 @@ STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|
 QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
 # Somebody else speaks behind the colon, whoever that is.
 SPEAKS = later(
-    r"\b(?:says|said|(?:people|they|others|folks|some) say|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
+    r"\b(?:says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
     re.IGNORECASE,
 )
 FIRST_PERSON = later(r"\b(?:i|we|ich|wir|je|nous|yo|я|мы)\b|我", re.IGNORECASE)
@@ -486,7 +489,7 @@ KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
 INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
 # One of these, or of the words for reporting, is in each sentence of that kind.
 WANT_WORDS = frozenset(
-    "want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
+    "answered replied texted pinged messaged told wrote posted mailed schrieb schreibt meldet mailte escribió написал message dm mail email text ticket note comment post memo nachricht says said claims quote quoted copied according want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
     "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
     "d après".split()
 )
@@ -506,13 +509,32 @@ SUPPOSES = later(
 )
 # A sentence that tells of a rule only to deny it, to do away with it, to ask about it, or as hearsay.
 DISCLAIMS = later(
-    r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree|see why|say|said|ask(?:ed)?|tell|told|mean|meant|(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|"
-    r"policy|convention|claim)|this (?:rule|idea|policy)))\b|\b(?:forget|drop|scrap|delete|remove|ditch|ignore|abandon|lift|retire) (?:the|this|that|our|any) (?:\w{1,20} )?(?:rule|convention|policy|guideline|requirement|idea)\b|"
-    r"\bno longer always\b|\b(?:nonsense|silly|obsolete|stupid|ridiculous|absurd|unsinn|quatsch|absurde|tontería|чушь)\b|"
+    r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree (?:that|with|to)|see why|say|said|ask(?:ed)?|tell|told|mean|meant|"
+    r"(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|policy|convention|claim)|this (?:rule|idea|policy)))\b|"
+    r"\b(?:forget|drop|scrap|delete|remove|ditch|ignore|abandon|lift|retire) (?:the|this|that|our|any) (?:\w{1,20} )?(?:rule|convention|policy|guideline|requirement|idea)\b|"
+    r"^\W*(?:undo|revert|cancel|retract|take back|disprove|prove me wrong|argue (?:for|against)|for the sake of argument|a hypothetical|hypothetically)\b:?|"
+    r"\bno longer always\b|\bused to\b|\b(?:nonsense|silly|obsolete|stupid|ridiculous|absurd|terrible|unsinn|quatsch|absurde|тонтерия|чушь)\b|\b(?:too|so) (?:harsh|strict|strong|much|rigid|soft)\b|\b(?:is|was|are|were) wrong\b|"
     r"^\W*(?:why|who|how come|is it true|is it (?:right|ok|okay) (?:that|to)|do we|are we|did i|did we|warum|wieso|wer|pourquoi|qui a|por qué|quién|почему|кто|зачем)\b|^\s*(?:为什么|为何|谁|なぜ|誰)|"
-    r"\bi (?:have |['’]ve )?(?:read|heard|was told|been told)\b|\bstop (?:claiming|saying|telling|pretending)\b|\bnot what i (?:meant|said|want)\b|\b(?:hypothetical|for the sake of argument|there['’]s (?:a|this) saying)\b|"
-    r"\bwhat would\b|^\W*let['’]?s imagine\b|我不同意|我没说",
+    r"\bi (?:have |['’]ve )?(?:read|heard|was told|been told|was asked)\b|\bstop (?:claiming|saying|telling|pretending)\b|\bnot what i (?:meant|said|want)\b|\bthere['’]s (?:a|this) saying\b|"
+    r"\b(?:doubt|wonder|refuse|not convinced|(?:not|un)\s?sure (?:that|whether|if|about the rule|we|you|i|one))\b|\bwhat would\b|^\W*let['’]?s imagine\b|"
+    r"\b(?:explain|understand|tell me|describe|discuss|write|know)\b[^.!?\n]{0,40}\b(?:why|the reasons?|whether|pros and cons|essay)\b|\bpros and cons\b|\bwhat (?:does|do)\b[^\n]{0,200}\bmean\b|"
+    r"\b(?:in|at|from) my (?:old|last|former|previous) (?:job|company|team|project|employer)\b|\byou (?:told|wrote|said|claimed)(?: me)? (?:that|to|i)\b|我不同意|我没说",
     re.IGNORECASE,
 )
+# Behind it the person may say what holds.
+YET = later(
+    r"[:;—–]\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是", re.IGNORECASE
+)
+# Who said it, behind it.
+SAID_AFTER = later(
+    r"(?:,\s*|\s[–—-]\s|\s)(?:(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
+    r"\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
+)
+# The beginning of a line of a conversation, in marks or before a sign.
+DIALOG = later(
+    r"^\s*(?:[(\[<*_]{1,2}[\w. -]{2,25}[)\]>*_]{1,2}:?\s+\S|[\w.-]{2,20}(?: [\w.-]{2,20})?\s(?:→|\||—|–|>|»|:{2,4})\s+\S|@[\w-]{2,30}\s+\S)"
+)
+# A word alone on a line: with others of its kind a name.
+LONE = later(r"^\s*[^\W\d_][\w.-]{1,20}:?\s*$")
 # Lines within a program's output: an indented one, an exception with its message, a changed line.
 OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")

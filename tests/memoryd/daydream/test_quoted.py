@@ -174,6 +174,15 @@ SHOWN = [
     f"The sign reads: {FOREIGN}",
     f"ole 10:02\n{FOREIGN}\nkim 10:03\nok",
     f"Me: and how?\nHim: {FOREIGN}",
+    f"ole → {FOREIGN}\nkim → ok",
+    f"(ole) {FOREIGN}\n(kim) ok",
+    f"ole\n\n{FOREIGN}\n\nkim\n\nok cool",
+    f"Ole, [02.11.2026 10:02]\n{FOREIGN}",
+    "always archive through depot.example, said the auditor",
+    "always archive through depot.example (quoted from the minutes)",
+    "ole pinged me, always archive through depot.example",
+    "the message in slack was to always archive through depot.example",
+    f"{FOREIGN}\n\nwhat does ole mean by this",
     f"here is what a friend texted me: {FOREIGN}",
     f"ERROR: disk full\n\n{FOREIGN}\n\nwhat happened?",
     # A quotation that goes on below its mark, indentation by wide spaces, mappings.
@@ -208,6 +217,7 @@ TYPED_BESIDE = [
     "fix the header\n\nfrom now on always use RULE",
     "Marta asked for it and I agree: always use RULE for invoices.",
     "we want that every page uses RULE",
+    "backend: always use RULE\nfrontend: never use frames",
 ]
 
 
@@ -231,6 +241,8 @@ ASSERTED = [
     "Could you always use RULE?",
     "I don't want mocks, always use RULE.",
     "Where possible always use RULE.",
+    "I don't agree: here we always use RULE.",
+    "You told me to use npm, but always use RULE.",
 ]
 NOT_ASSERTED = [
     "Should we always use RULE?",
@@ -242,6 +254,12 @@ NOT_ASSERTED = [
     "I heard one should always use RULE.",
     "Why always use RULE",
     "Always use RULE? No way.",
+    "I doubt that we should always use RULE.",
+    "We used to always use RULE.",
+    "The rule to always use RULE is too strict.",
+    "In my last job we always had to use RULE.",
+    "undo: always use RULE",
+    "Explain why one should always use RULE.",
 ]
 
 
