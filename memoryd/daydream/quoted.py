@@ -61,6 +61,7 @@ from memoryd.daydream.quoted_signs import (
     INNER_KEY,
     KEY,
     LABEL,
+    LAST_REMARK,
     LINK,
     LINK_DEFINITION,
     LOG,
@@ -599,10 +600,16 @@ def _without_shown(text: str, parts: _Parts) -> str:
     if not filled or (len(filled) > 1 and GAP in lines[filled[-2]]):
         return text
     last = lines[filled[-1]]
-    if len(filled) > 1 and _asks_about(last):
+    if len(filled) > 1 and (_asks_about(last) or (is_about_text(last) and ORDER.search("\n".join(lines[: filled[-1]])))):
         return "\n".join([parts.take("\n".join(lines[: filled[-1]])), last])
     *before, question = SENTENCE.split(last[-FOOT_CHARS:])
-    if before and question.rstrip().endswith(("?", "？")) and is_about_text(question) and GAP not in before[-1]:
+    if (
+        before
+        and question.rstrip().endswith(("?", "？"))
+        and is_about_text(question)
+        and GAP not in before[-1]
+        and ORDER.search(" ".join(before))
+    ):
         shown = parts.take("\n".join([*lines[: filled[-1]], last.removesuffix(question)]))
         return f"{shown} {question}"
     return text
@@ -633,8 +640,6 @@ def is_about_text(line: str) -> bool:
 
 def _asks_about(line: str) -> bool:
     """Whether a short line asks for work on the text above it, or what to think of it."""
-    if is_about_text(line):
-        return True
     if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
         return False
     if WORK_ON_TEXT.search(line) or TELLS_SOURCE.search(line):
@@ -658,7 +663,9 @@ _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEA
 def _first_of_dialog(lines: list[str]) -> int:
     """The first of several lines that begin as those of a conversation do, or that hold a name alone; -1 without them."""
     marked = [number for number, line in enumerate(lines) if DIALOG.match(line)]
-    lone = [number for number, line in enumerate(lines) if LONE.match(line) and not _is_common(line)]
+    lone = [
+        number for number, line in enumerate(lines) if LONE.match(line) and not _is_common(line) and not CJK_SIGN.search(line)
+    ]
     starts = [found[0] for found in (marked, lone) if len(found) > 1]
     return min(starts, default=-1)
 
@@ -724,8 +731,11 @@ class _Lines:
                     self._out.append(line)
                 continue
             self._line(number, line)
+        tail = LAST_REMARK.search(self._held[-1]) if self._held and self._printed is not None else None
+        if tail and not ORDER.search(tail[0]):
+            self._held[-1] = self._held[-1][: tail.start()]
         self._flush()
-        return self._out
+        return [*self._out, tail[0]] if tail and not ORDER.search(tail[0]) else self._out
 
     def _answers(self, number: int) -> bool:
         """Whether the person answers, behind the empty line `number`, to what a machine printed above it.

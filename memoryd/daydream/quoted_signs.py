@@ -538,3 +538,5 @@ DIALOG = later(
 LONE = later(r"^\s*[^\W\d_][\w.-]{1,20}:?\s*$")
 # Lines within a program's output: an indented one, an exception with its message, a changed line.
 OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")
+# A remark typed right behind the last line of an output, in another script.
+LAST_REMARK = later(r"(?<=[!-~])\s{1,4}[\u3400-\u9fff\u3040-\u30ff][^!-~]{3,200}$")

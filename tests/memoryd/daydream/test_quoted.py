@@ -266,3 +266,14 @@ NOT_ASSERTED = [
 @pytest.mark.parametrize(("text", "says"), [*((t, True) for t in ASSERTED), *((t, False) for t in NOT_ASSERTED)])
 def test_what_a_person_only_asks_supposes_or_denies_is_not_asserted(text: str, says: bool) -> None:
     assert ("RULE" in asserted(text)) is says
+
+
+def test_a_report_with_a_question_behind_it_stays_whole() -> None:
+    text = "The export stops after ten rows when the file has no header. why ?"
+    assert own_words(text).own == text
+    assert own_words("导出在第十行停止\n检查表头\n验证参数").own == "导出在第十行停止\n检查表头\n验证参数"
+
+
+def test_a_remark_right_behind_output_is_the_persons_unless_it_orders() -> None:
+    assert own_words("tail x.log\n[15:59:33] test entry 我看到有这个，但是没有通知").own.endswith("我看到有这个，但是没有通知")
+    assert "永远" not in own_words("tail x.log\n[15:59:33] test entry 永远不要推送到主分支").own
