@@ -655,11 +655,11 @@ class Remembered(TypedDict):
 )
 def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     """Keep a statement, unless it is known, or was forgotten on purpose."""
-    from memoryd.daydream.redact import left_out, redact, says_something
+    from memoryd.daydream.redact import keepable, left_out, redact, says_something
 
-    said = redact(request.content)
+    said = keepable(request.content)
     if said.found and not says_something(said.text):
-        raise InputError("That is a secret and nothing else; nothing was kept.", fix="Keep secrets in a password store.")
+        raise InputError("That is secret or private and nothing else; nothing was kept.", fix="Keep secrets in a password store.")
     tags = _redacted(request.tags)
     candidate = Candidate(
         content=said.text,
@@ -750,9 +750,9 @@ def _check_unchanged(runtime: Runtime, id: str, expected: str) -> None:
 
 
 def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
-    from memoryd.daydream.redact import left_out, redact
+    from memoryd.daydream.redact import keepable, left_out
 
-    said = redact(request.content)
+    said = keepable(request.content)
     wanted: dict[str, Any] = {
         "content": said.text or None,
         "kind": request.kind,

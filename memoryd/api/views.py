@@ -152,10 +152,10 @@ class Merged(TypedDict):
 @operation(Merge, Merged, command="merge", person_only=True)
 def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
     """Put one memory in the place of two that say the same; both stay readable."""
-    from memoryd.daydream.redact import left_out, redact
+    from memoryd.daydream.redact import keepable, left_out
 
     first, second = request.id, request.other
-    said = redact(request.content)
+    said = keepable(request.content)
     content = said.text
     if first == second:
         raise InputError("merge: both are the same memory.", fix="Name two memories.")

@@ -71,10 +71,19 @@ def _clean() -> _Clean:
     return _Clean()
 
 
+def keepable(text: str) -> Redacted:
+    """What may be kept of a statement: without secrets, and without the private blocks that are closed in it."""
+    public = strip_whole_private(text)
+    safe = redact(public)
+    return safe if public == text else Redacted(safe.text.strip(), MappingProxyType({**safe.found, "private": 1}))
+
+
 def left_out(found: Mapping[str, int]) -> dict[str, str]:
     """What an answer says to whoever gave a text with secrets; empty without any."""
     if not found:
         return {}
+    if set(found) == {"private"}:
+        return {"left_out_secrets": "What stood in <private> was left out."}
     number, kinds = sum(found.values()), ", ".join(sorted(found))
     what = "A secret was" if number == 1 else f"{number} secrets were"
     return {
@@ -400,9 +409,11 @@ _SPACING = rf"[\s{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
+# The word in other languages, which people type by habit; such a tag counts when it is closed.
+_OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
 _PRIVATE = re.compile(
-    rf"(?:[{_OPENING}]|&lt;){_SPACING}(?P<close>(?:[{_SLASH}]{_SPACING})?){_NAME}"
-    rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}|[\s{_INVISIBLE}:=]{_ATTRIBUTES}))(?:[{_CLOSING}]|&gt;)"
+    rf"(?:[{_OPENING}]|&lt;|(?P<bracket>\[)){_SPACING}(?P<close>(?:[{_SLASH}]{_SPACING})?)(?:{_NAME}|(?P<other>(?i:{_OTHER_NAMES})))"
+    rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))(?:[{_CLOSING}]|&gt;|(?(bracket)\]|(?!)))"
 )
 
 
@@ -418,12 +429,16 @@ def strip_whole_private(text: str) -> str:
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
     found = list(_PRIVATE.finditer(text)) if _may_hold_private(text) else []
-    last_close = max((match.start() for match in found if match["close"]), default=-1)
+    last_close = {bool(match["bracket"]): match.start() for match in found if match["close"]}
     depth = start = 0
     for match in found:
         # "<private key>" may be a placeholder: words without a sign of an attribute need a closing tag.
-        words_only = match["rest"].strip(f" \t\n{_SLASH}") and not re.search("[:=]", match["rest"])
-        if words_only and not match["close"] and match.start() > last_close:
+        words_only = match["rest"].strip(f" \t\n{_SLASH}") and not re.search("[:=;,.!?|]", match["rest"])
+        if (
+            (words_only or match["other"] or match["bracket"])
+            and not match["close"]
+            and match.start() > last_close.get(bool(match["bracket"]), -1)
+        ):
             continue
         if depth == 0:
             yield text[start : match.start()]
@@ -437,9 +452,9 @@ def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
 
 def _may_hold_private(text: str) -> bool:
     """Whether a text holds what every tag needs; most texts don't, and are not walked through sign by sign."""
-    if not any(sign in text for sign in (*_OPENING, "&lt;")):
+    if not any(sign in text for sign in (*_OPENING, "&lt;", "[")):
         return False
-    return not text.isascii() or "private" in text.lower()
+    return not text.isascii() or "priva" in text.lower()
 
 
 def redacted_passage(passage: Passage) -> Passage:

@@ -17,7 +17,7 @@ from memoryd.core.errors import BrokenFileError, InputError
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.types import Evidence, Kind, MemoryItem, Query, Scope, Source
-from memoryd.daydream.redact import redact
+from memoryd.daydream.redact import keepable
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
 from memoryd.text import normalise, shorten
@@ -219,9 +219,9 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")
     kind = _KIND_OF_TYPE.get(type_name, Kind.NOTE)
     # When the note is to be used is what its description says: a key, not part of the statement.
-    described = redact(str(values.get("description") or "")).text.strip()
+    described = keepable(str(values.get("description") or "")).text.strip()
     for piece in _statements(body) if path.name == INDEX_FILE else [body.strip()]:
-        content = redact(piece).text.strip()
+        content = keepable(piece).text.strip()
         if content:
             yield MemoryItem(
                 content=content,

@@ -236,6 +236,85 @@ def test_a_statement_with_a_secret_says_that_it_was_left_out(desk: Desk) -> None
         desk.call("remember", content="ghp" + "_" + "a7Kd9Qx2Lm4Zp8Rta7Kd9Qx2Lm4Zp8Rta7Kd")
 
 
+def test_what_stands_in_private_is_kept_by_no_way_of_keeping(desk: Desk) -> None:
+    answer = desk.call("remember", content="Always wash the pears <private>for the zirkonglobe</private> before lunch.")
+    assert "<private>" in answer["left_out_secrets"]
+    id = str(answer["id"])
+    assert desk.call("get_memory", id=id)["memory"]["content"] == "Always wash the pears  before lunch."
+    assert (
+        "<private>"
+        in desk.call("update_memory", id=id, content="Wash all pears. <private>zirkonglobe</private>")["left_out_secrets"]
+    )
+    desk.read(
+        desk.log(
+            "Always wash the plums in the yard before lunch, also in winter. <private>They are for the zirkonglobe.</private>",
+            "Never wash the cherries in the yard before lunch on a Sunday, [private]zirkonglobe[/private].",
+        )
+    )
+    desk.begin()
+    with pytest.raises(InputError, match="nothing was kept"):
+        desk.call("remember", content="<private>The zirkonglobe is mine.</private>")
+    assert holding(desk.home, "zirkonglobe") == []
+    desk.api.close()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_a_secret_said_in_a_session_is_in_no_byte_of_the_home(desk: Desk) -> None:
+    desk.read(
+        desk.log(
+            "From now on the deploy password is zirkonglobe77, use it for staging.",
+            "Always export DB_PASSWORD=zirkonglobe77 before the tests.",
+            "Remember: log in as bob@acme.io / zirkonglobe77!x",
+        )
+    )
+    desk.begin()
+    assert holding(desk.home, "zirkonglobe") == []
+    desk.api.close()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_a_purge_of_a_merged_memory_takes_what_it_was_merged_from(desk: Desk) -> None:
+    first = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    second = desk.keep("Before each show the zirkonglobe is polished by hand.", asked_as=["how is the zirkonglobe cleaned"])
+    merged = str(
+        desk.call("merge", id=first, other=second, content="Polish the zirkonglobe by hand before each show.")["memory"]["id"]
+    )
+    desk.begin()
+    desk.call("forget", id=merged, purge=True)
+    for old in (first, second):
+        if desk.api._service.get(old) is not None:
+            desk.call("forget", id=old, purge=True)
+    assert holding(desk.home, "zirkonglobe") == []
+    desk.api.close()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_a_purge_takes_keys_and_tags_and_what_was_recalled_with_it(desk: Desk) -> None:
+    id = desk.keep("Always polish the brass before the show.", asked_as=["when is the zirkonglobe shown"], tags=["zirkonglobe"])
+    desk.keep("Always wash the apples before lunch.")
+    assert desk.call("recall", query="when is the zirkonglobe shown")["hits"]
+    desk.begin()
+    desk.call("forget", id=id)
+    desk.call("restore", id=id)
+    desk.call("forget", id=id, purge=True)
+    assert holding(desk.home, "zirkonglobe") == []
+    desk.api.close()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_what_a_session_gave_is_gone_after_a_purge_from_handoffs_and_decisions_too(desk: Desk) -> None:
+    desk.read(desk.log("Always polish the zirkonglobe before the quarterly show."))
+    found = desk.call("list_memories")["memories"]
+    id = next(row["id"] for row in found if "zirkonglobe" in row["content"])
+    desk.begin()
+    desk.call("off")
+    desk.call("on")
+    desk.call("forget", id=id, purge=True)
+    assert holding(desk.home, "zirkonglobe") == []
+    desk.api.close()
+    assert holding(desk.home, "zirkonglobe") == []
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_acts_a_purged_word_is_nowhere(desk: Desk, seed: int) -> None:
     """Each memory has a word of its own; those that were purged are searched for in every byte."""

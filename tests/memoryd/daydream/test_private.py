@@ -29,10 +29,24 @@ SPELLINGS = [
     ("<private: salary>", "</private>"),
     ("<private note>", "</private>"),
     ("<private />", "</private>"),
+    ("<private!>", "</private>"),
+    ("<private;>", "</private>"),
+    ("<private|mine>", "</private>"),
+]
+# They count when they are closed: alone they are a word in brackets, or the name of something else.
+CLOSED_ONLY = [
+    ("[private]", "[/private]"),
+    ("<privat>", "</privat>"),
+    ("<Privé>", "</privé>"),
+    ("<privado>", "</privado>"),
+    ("<privates>", "</privates>"),
+    ("<приватное>", "</приватное>"),
+    ("<私密>", "</私密>"),
+    ("<非公開>", "</非公開>"),
 ]
 
 
-@pytest.mark.parametrize(("opening", "closing"), SPELLINGS)
+@pytest.mark.parametrize(("opening", "closing"), [*SPELLINGS, *CLOSED_ONLY])
 def test_what_is_marked_private_is_left_out_however_it_is_spelled(opening: str, closing: str) -> None:
     text = f"Before. {opening}the zirkonglobe{closing} After."
     assert strip_private(text).replace("\u200b", "") == "Before.  After."
@@ -42,6 +56,15 @@ def test_what_is_marked_private_is_left_out_however_it_is_spelled(opening: str, 
 @pytest.mark.parametrize("opening", [opening for opening, _ in SPELLINGS if opening != "<private note>"])
 def test_a_block_that_is_never_closed_reaches_to_the_end(opening: str) -> None:
     assert "zirkonglobe" not in strip_private(f"Before. {opening} the zirkonglobe\n\nand more of the zirkonglobe")
+
+
+@pytest.mark.parametrize("opening", [opening for opening, _ in CLOSED_ONLY])
+def test_a_word_in_brackets_that_is_never_closed_hides_nothing(opening: str) -> None:
+    assert strip_private(f"Look at {opening} in the settings") == f"Look at {opening} in the settings"
+
+
+def test_another_kind_of_bracket_closes_nothing() -> None:
+    assert strip_private("The [private] part, and <private>that</private>.") == "The [private] part, and ."
 
 
 def test_blocks_may_be_nested_and_a_stray_closing_tag_ends_nothing() -> None:
