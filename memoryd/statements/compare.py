@@ -187,19 +187,17 @@ def _deny_the_same(a: Reading, b: Reading) -> bool:
     """Whether both say no as often, or each denies something that the other denies and nothing that the other affirms."""
     if permits(a.statement.text) != permits(b.statement.text) and (a.statement.negations or b.statement.negations):
         return False
-    if _denials(a) % 2 == _denials(b) % 2:
+    if any(_denials(a, contrasted=kept) % 2 == _denials(b, contrasted=kept) % 2 for kept in (False, True)):
         return True
     no_a, no_b = _denied(a), _denied(b)
     yes_a, yes_b = a.spoken_for - no_a, b.spoken_for - no_b
     if no_a & yes_b or no_b & yes_a:
         return False
-    if _denials(a, contrasted=True) % 2 == _denials(b, contrasted=True) % 2:
-        return True
     shared = strong(yes_a & yes_b) or not strong(yes_a) or not strong(yes_b)
     return bool(strong(no_a & no_b)) and bool(shared)
 
 
-def _denials(statement: Reading, *, contrasted: bool = False) -> int:
+def _denials(statement: Reading, *, contrasted: bool) -> int:
     text = statement.statement.text
     return (negations(text) if contrasted else statement.statement.negations) + other_denials(text)
 

@@ -33,14 +33,14 @@ MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
 # Statements that share neither meaning nor words are not the same, whatever the classifier makes of their form.
 NEAR_COSINE = 0.75
-NEAR_WORDS = 0.25
+NEAR_WORDS = 0.4
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
 ASKED = 0.2
 # How many times likelier the same must be: else a detail would be lost, or an opposite.
-MORE_THAN_REFINES = 4.0
-MORE_THAN_CONFLICT = 3.0
+MORE_THAN_REFINES = 3.0
+MORE_THAN_CONFLICT = 2.5
 
 
 class Comparer:
