@@ -1,1 +1,108 @@
-"""Benchmarks for memory systems. The platform itself comes with a later release; see the changelog."""
+"""Benchmarks for memory systems: any provider on any benchmark, in phases that can be resumed, with numbers that can be trusted.
+
+    memeval eval --benchmarks sample --providers memoryd bm25      a run of each; see `memeval --help`
+    python -m memeval.claudecode.run_bench                         whether memory helps Claude Code
+
+To add a system, a benchmark, a judge, a metric or a model, register it in `registry` and implement the protocol of its kind;
+to run one from a program, make a subject with `run.provider_subject.check` and hand it to `run.engine`. The names below are
+public: they stay between releases. They are imported when they are first used, so the command line starts fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memeval.core.errors import (
+        BudgetError,
+        ConfigError,
+        DataError,
+        DependencyError,
+        MemevalError,
+        ModelError,
+        ProviderError,
+        RunError,
+        StoppedError,
+    )
+    from memeval.core.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
+    from memeval.core.types import Answer, Case, Phase, Question, QuestionType, Retrieved, Score, SearchRequest, Session, Turn
+    from memeval.registry import Catalog
+    from memeval.report.runs import RunResult, load_run
+    from memeval.results.files import ResultsDir
+    from memeval.run.engine import Subject, Work
+    from memeval.run.plan import RunContext
+    from memeval.run.settings import Selection, Settings
+    from memeval.specs import BenchmarkSpec, ProviderSpec
+    from memoryd.core.types import Completion, Message, Usage
+
+_PLACES = {
+    "memeval.core.errors": (
+        "BudgetError ConfigError DataError DependencyError MemevalError ModelError ProviderError RunError StoppedError"
+    ),
+    "memeval.core.protocols": "Benchmark Capabilities Judge Model Provider RetrievalMetric",
+    "memeval.core.types": "Answer Case Phase Question QuestionType Retrieved Score SearchRequest Session Turn",
+    "memeval.registry": "Catalog",
+    "memeval.report.runs": "RunResult load_run",
+    "memeval.results.files": "ResultsDir",
+    "memeval.run.engine": "Subject Work",
+    "memeval.run.plan": "RunContext",
+    "memeval.run.settings": "Selection Settings",
+    "memeval.specs": "BenchmarkSpec ProviderSpec",
+    "memoryd.core.types": "Completion Message Usage",
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
+
+__all__ = [
+    "Answer",
+    "Benchmark",
+    "BenchmarkSpec",
+    "BudgetError",
+    "Capabilities",
+    "Case",
+    "Catalog",
+    "Completion",
+    "ConfigError",
+    "DataError",
+    "DependencyError",
+    "Judge",
+    "MemevalError",
+    "Message",
+    "Model",
+    "ModelError",
+    "Phase",
+    "Provider",
+    "ProviderError",
+    "ProviderSpec",
+    "Question",
+    "QuestionType",
+    "ResultsDir",
+    "Retrieved",
+    "RetrievalMetric",
+    "RunContext",
+    "RunError",
+    "RunResult",
+    "Score",
+    "SearchRequest",
+    "Selection",
+    "Session",
+    "Settings",
+    "StoppedError",
+    "Subject",
+    "Turn",
+    "Usage",
+    "Work",
+    "load_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from where it is defined."""
+    try:
+        return getattr(importlib.import_module(_PLACE_OF[name]), name)
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -30,6 +30,7 @@ LAYERS = {
         {"run", "report"},
         {"claudecode"},
         {"cli", "console"},
+        {"__main__"},
     ],
 }  # fmt: skip
 SEPARATE = {
