@@ -3,6 +3,7 @@
 - `registry`   what an operation is, and all of them; who may run it, and how each interface offers it
 - `parameters` kinds of parameters, and the parsing of requests
 - `dispatch`   runs operations and hooks in the daemon · `runtime` what handlers work with
+- `shared`     parameters and parts of answers that several operations share
 - `hooks`      answers to hook events · `limits` what a model may do to memories
 - all others   the operations themselves
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from memoryd.api.memories import project_parameter
 from memoryd.api.parameters import choices, count, request, text
 from memoryd.api.registry import Caller, operation
+from memoryd.api.shared import project_parameter
 from memoryd.core.codec import item_to_dict
 from memoryd.core.types import LinkType, Query, Status
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
 
-from memoryd.api.memories import Memory, brief, project_parameter
 from memoryd.api.parameters import count, flag, ids, moment, request
 from memoryd.api.registry import Caller, operation
 from memoryd.api.sessions import is_closed
+from memoryd.api.shared import Memory, brief, project_parameter
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.errors import InputError
 from memoryd.core.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from memoryd.api.memories import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.api.parameters import count, flag, objects, parse, request, share, text
 from memoryd.api.registry import Caller, Shown, Tool, operation
+from memoryd.api.shared import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.errors import InputError
 from memoryd.core.types import Kind, Polarity

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from memoryd.api.memories import Memory, project_parameter
 from memoryd.api.parameters import Nothing, count, flag, memory_id, request, text
 from memoryd.api.registry import Caller, operation
+from memoryd.api.shared import Memory, project_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import InputError, TranscriptError

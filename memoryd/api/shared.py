@@ -1,0 +1,134 @@
+"""What several operations share: their parameters, and the parts of their answers that show a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from memoryd.api.parameters import choice, choices, moment, text, texts
+from memoryd.api.registry import Shown
+from memoryd.core.codec import item_to_dict
+from memoryd.core.errors import InputError
+from memoryd.core.types import Kind, MemoryItem, Polarity, Scope, Source
+from memoryd.recall.prompt_block import harmless, who_said
+from memoryd.text import one_line
+
+MOST_KEYS = 6
+MAX_KEY = 200
+MAX_TAG = 100
+
+Memory = dict[str, Any]
+MEMORY: dict[str, Any] = {
+    "type": "object",
+    "description": "A memory. relevancy and confidence are 0..1; trust says who vouches for it.",
+    "properties": {
+        "id": {"type": "string"},
+        "content": {"type": "string"},
+        "kind": {"type": "string"},
+        "polarity": {"type": "string"},
+        "created_at": {"type": "string"},
+    },
+    "required": ["id", "content"],
+}
+MEMORIES = {"type": "array", "items": MEMORY}
+LeftOut = Annotated[int, Shown("How many more there are.")]
+
+
+def brief(item: MemoryItem) -> Memory:
+    """What a reader needs to judge a memory, without the bookkeeping."""
+    values = item_to_dict(item)
+    names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
+    times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
+    extras = {name: values[name] for name in ("tags", "pinned", "supersedes") if values[name]}
+    return {name: values[name] for name in names} | {"who": who_said(item)} | times | extras
+
+
+def project_parameter(**about: Any) -> Any:
+    """The project that an operation is about."""
+    return text(
+        "Id or name of another project, or 'all'; default: the project of the working folder.",
+        **{"help": "Project id or name; 'all' for every project (default: this folder's).", **about},
+    )
+
+
+def kinds_parameter() -> Any:
+    """Only memories of these kinds."""
+    return choices(Kind, "Only these kinds.", "A kind.", flags=("--kind",), help="Only this kind; may be repeated.")
+
+
+def sources_parameter() -> Any:
+    """Only memories from these sources."""
+    return choices(Source, flags=("--source",), help="Only from this source; may be repeated.", in_tool=False)
+
+
+def session_parameter() -> Any:
+    """Only memories of one session."""
+    return text("Only memories of this session id.", help="Only from this session.")
+
+
+def after_parameter(**about: Any) -> Any:
+    """Only from this time on."""
+    description = "Only from this time on: 2026-11-27 or 2026-11-27T09:30:00Z."
+    return moment(description, help="Recorded at or after this time.", **about)
+
+
+def before_parameter(**about: Any) -> Any:
+    """Only before this time."""
+    return moment("Only before this time.", help="Recorded before this time.", **about)
+
+
+def scope_filter() -> Any:
+    """Only memories of one scope."""
+    return choice(
+        Scope,
+        "Only memories of this scope. user: this person, everywhere. project: this project. team: its team.",
+        help="Only of this scope.",
+    )
+
+
+def kind_parameter(**about: Any) -> Any:
+    """What kind of memory it is."""
+    return choice(
+        Kind,
+        "preference: how the user likes it. rule: must always or never be done. decision: what was chosen and why. fact: what is "
+        "so. fix: root cause and remedy. dead_end: what was tried and failed. environment: machines, tools, versions, paths. "
+        "todo. note.",
+        **{"help": "What it is.", **about},
+    )
+
+
+def polarity_parameter(**about: Any) -> Any:
+    """Whether it informs, commands or forbids."""
+    description = "know: information. do: should be done. dont: must not be done."
+    return choice(Polarity, description, **{"help": "Show it under know, do or don't.", **about})
+
+
+def asked_as_parameter(**about: Any) -> Any:
+    """Keys: other words to find it by."""
+    return texts(
+        "About four questions or tasks, in other words than the statement, for which it will matter: two in the user's language, "
+        "two in English. It is found by them later.",
+        "A question or task.",
+        model_limit=MAX_KEY,
+        flags=("--asked-as",),
+        help="A question for which it matters, in other words; may be repeated.",
+        **about,
+    )
+
+
+def tags_parameter(**about: Any) -> Any:
+    """Tags."""
+    description = "Tags: a few lower-case words."
+    return texts(
+        description, "A tag.", model_limit=MAX_TAG, flags=("--tag",), **{"help": "Only with this tag; may be repeated.", **about}
+    )
+
+
+def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
+    """Keys of a memory: a few short questions or tasks, on one line each, without secrets. Raises InputError."""
+    from memoryd.daydream.redact import redact
+
+    if len(entries) > MOST_KEYS:
+        raise InputError(f"asked_as: {len(entries)} entries are too many.", fix=f"Give about four, at most {MOST_KEYS}.")
+    keys = [harmless(redact(one_line(entry)[: 4 * MAX_KEY]).text[:MAX_KEY]) for entry in entries]
+    return tuple(dict.fromkeys(key for key in keys if key))
