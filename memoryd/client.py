@@ -220,15 +220,17 @@ def _disk_is_full(home: Path) -> bool:
         return False
 
 
-def start_daemon(settings: Settings, command: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start a daemon in a session of its own and don't wait for it."""
+def start_daemon(
+    settings: Settings, command: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a daemon in a session of its own and don't wait for it. It inherits what it may of the environment."""
     with _output(settings.paths) as output:
         child = subprocess.Popen(
             list(command) or [sys.executable, "-P", "-m", "memoryd.daemon"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=daemon_environment(settings),
+            env=daemon_environment(settings, environment),
             cwd=settings.home,
             close_fds=True,
             **_detached(),

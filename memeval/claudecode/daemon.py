@@ -6,7 +6,6 @@ A user's daemon runs already when a session starts; a hook that finds none gives
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,8 @@ from typing import Any
 from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, ProviderError
 from memeval.core.types import EMPTY
-from memoryd.client import Client
-from memoryd.core.config import HOME, Settings, check_name, daemon_environment, parse_value
+from memoryd.client import Client, start_daemon
+from memoryd.core.config import HOME, Settings, check_name, parse_value
 from memoryd.core.errors import ConfigError as SettingError
 from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.core.paths import Paths
@@ -55,22 +54,14 @@ class MemoryDaemon:
         self._settings = Settings(home=state.memory_home)
         self._paths = Paths(state.memory_home)
         self._client = Client(self._paths)
-        self._environment = daemon_environment(self._settings, environment)
+        self._environment = environment
         self._pause = pause
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Return when it runs and has its embedder at hand."""
         if not self._client.is_running():
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "memoryd.daemon"],
-                cwd=self._settings.home,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self._process = start_daemon(self._settings, environment=self._environment)
         self._until(lambda status: bool(status["daemon"]["warm"]) and _is_indexed(status), WARM_SECONDS, "start")
 
     def settle(self, timeout: float) -> Written:
