@@ -8,42 +8,58 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows: wall time only
+    resource = None  # type: ignore[assignment]
 
 ROUNDS = 30
+SCRIPT = Path(sys.executable).with_name("memoryd")
+PROGRAM = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "memoryd"]
 CALLS: dict[str, Sequence[str]] = {
-    "python -c pass": ("-c", "pass"),
-    "memoryd --version": ("-m", "memoryd", "--version"),
-    "memoryd --help": ("-m", "memoryd", "--help"),
-    "memoryd list --help": ("-m", "memoryd", "list", "--help"),
+    "python -c pass": (sys.executable, "-c", "pass"),
+    "memoryd --version": (*PROGRAM, "--version"),
+    "memoryd --help": (*PROGRAM, "--help"),
+    "memoryd list --help": (*PROGRAM, "list", "--help"),
 }
 
 
-def seconds(arguments: Sequence[str]) -> float:
-    """One start, from the call to the end of the process."""
-    begun = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - begun
+def used() -> float:
+    """CPU seconds of all processes that have ended; wall time where the system does not count them."""
+    if resource is None:
+        return time.perf_counter()
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
-def measure(rounds: int) -> dict[str, list[float]]:
-    """Seconds by call. The calls take turns, so that a busy machine slows all of them alike."""
-    found: dict[str, list[float]] = {name: [] for name in CALLS}
+def seconds(command: Sequence[str]) -> tuple[float, float]:
+    """CPU and wall time of one start, from the call to the end of the process."""
+    begun, before = time.perf_counter(), used()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return used() - before, time.perf_counter() - begun
+
+
+def measure(rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Times by call. The calls take turns, so that a busy machine slows all of them alike."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in CALLS}
     for _ in range(rounds):
-        for name, arguments in CALLS.items():
-            found[name].append(seconds(arguments))
+        for name, command in CALLS.items():
+            found[name].append(seconds(command))
     return found
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table of medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    found = measure(parser.parse_args().rounds)
-    bare = statistics.median(next(iter(found.values())))
-    print(f"| call | median of {len(next(iter(found.values())))} | times a bare Python |\n|---|---|---|")
-    for name, times in found.items():
-        middle = statistics.median(times)
-        print(f"| `{name}` | {1000 * middle:.1f} ms | {middle / bare:.2f} |")
+    rounds = parser.parse_args().rounds
+    medians = {name: [statistics.median(part) for part in zip(*times, strict=True)] for name, times in measure(rounds).items()}
+    bare = next(iter(medians.values()))[0]
+    print(f"| call, median of {rounds} | CPU | wall time | CPU, times a bare Python |\n|---|---|---|---|")
+    for name, (cpu, wall) in medians.items():
+        print(f"| `{name}` | {1000 * cpu:.1f} ms | {1000 * wall:.1f} ms | {cpu / bare:.2f} |")
 
 
 if __name__ == "__main__":
