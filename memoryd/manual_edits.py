@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from memoryd.core.codec import item_digest
 from memoryd.core.ledger import Ledger
-from memoryd.core.types import LinkType, MemoryItem, Status
+from memoryd.core.types import MemoryItem
 from memoryd.stores.markdown import SyncReport
 from memoryd.text import words
 
@@ -50,16 +50,6 @@ class HandWork:
         scored = [(_overlap(wanted, set(words(item.content))), item) for item in self._ledger.deleted(project)]
         close = sorted(((score, item) for score, item in scored if score >= OVERLAP), key=lambda pair: (-pair[0], pair[1].id))
         return [item for _, item in close[:MOST_FORBIDDEN]]
-
-
-def merged_from(item: MemoryItem, get: Callable[[str], MemoryItem | None]) -> list[MemoryItem]:
-    """The memories that were merged into this one.
-
-    A merged memory has the date of its earliest source; one that it replaced by a correction is older than itself.
-    """
-    targets = dict.fromkeys(link.target for link in item.links if link.type is LinkType.SUPERSEDES)
-    found = [old for target in targets if (old := get(target)) is not None]
-    return [old for old in found if old.status is not Status.ACTIVE and old.created_at >= item.created_at]
 
 
 def _differs(old: MemoryItem | None, new: MemoryItem) -> bool:

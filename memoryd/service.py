@@ -27,7 +27,8 @@ from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
-from memoryd.manual_edits import HandWork, merged_from
+from memoryd.lineage import earlier_wordings, merged_from, with_merges
+from memoryd.manual_edits import HandWork
 from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.statements import RULES, Comparer, Comparison, Said
 from memoryd.stores.fulltext import key_of, parse_key
@@ -39,6 +40,7 @@ from memoryd.stores.vector import VectorStore
 log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
 HEAL_NEWEST = 50
+MERGE_LINKS = "links of merges"  # the name of the conversion in the ledger
 # A batch of more than these is answered for when it is durable and found by words; links follow in the background.
 LINKED_AT_ONCE = 100
 # How long a purge waits for vectors that are being made, which may be those of the memory.
@@ -63,6 +65,7 @@ class Orchestrator:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder if settings.rank != "bm25" else None
+        self._ledger = ledger
         self._hand_work = HandWork(ledger)
         self._writing = threading.RLock()
         self._unlinked: dict[str, None] = {}
@@ -106,6 +109,7 @@ class Orchestrator:
         remove_stale_temporaries(self.folder)
         report = self.sync()
         self._heal_supersessions()
+        self._migrate_merges()
         self._graph.use(self._refill_graph)
         if self._vector is not None:
             self._vector.use(self._refill_vector)
@@ -123,6 +127,17 @@ class Orchestrator:
             old = self._markdown.get(hit.item.supersedes) if hit.item.supersedes else None
             if old is not None and old.status is Status.ACTIVE:
                 self._close_old(old, hit.item)
+
+    def _migrate_merges(self) -> None:
+        """Give merges of older versions their own type of link, once."""
+        if self._ledger is None or self._ledger.is_done(MERGE_LINKS):
+            return
+        with self._writing:
+            old = self._markdown.all()
+            changed = [new for item in old if (new := with_merges(item, self._markdown.get)) is not item]
+            if changed:
+                self.write_many(changed)
+            self._ledger.set_done(MERGE_LINKS)
 
     def warm(self) -> None:
         """Load the embedder now, so that the first recall need not wait for it."""
@@ -360,15 +375,7 @@ class Orchestrator:
         item = self.get(id)
         if item is None:
             return []
-        found = {old.id: None for old in merged_from(item, self.get)}
-        version = item
-        while version.supersedes and version.supersedes not in found:
-            old = self.get(version.supersedes)
-            if old is None or (old.session, old.source, old.evidence) != (item.session, item.source, item.evidence):
-                break
-            found[old.id] = None
-            version = old
-        return list(found)
+        return earlier_wordings(item, self.get)
 
     def scrub(self) -> None:
         """Overwrite what the indexes still hold of texts that were deleted or replaced."""

@@ -15,7 +15,8 @@ from memoryd.api.shared import Memory, project_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import InputError, TranscriptError
-from memoryd.core.types import Evidence, Link, LinkType, MemoryItem, Query, Status, Turn
+from memoryd.core.types import Evidence, MemoryItem, Query, Status, Turn
+from memoryd.lineage import merge_links
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -176,7 +177,7 @@ def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
     from memoryd.dream.stages import united
 
     best, now = pair[0], runtime.clock.now()
-    links = tuple(Link(LinkType.SUPERSEDES, item.id) for item in pair)
+    links = merge_links(item.id for item in pair)
     whole = united(best, pair)
     pinned = any(item.pinned for item in pair)
     new = replace(whole, id="", content=content or best.content, links=(*whole.links, *links), pinned=pinned)

@@ -149,6 +149,15 @@ class Ledger:
 
     # Anchors
 
+    def is_done(self, task: str) -> bool:
+        """Whether a task that is done once, such as converting files, was done."""
+        return self._db.value("SELECT 1 FROM note WHERE name = ?", (task,)) is not None
+
+    def set_done(self, task: str) -> None:
+        """Record that a task is done."""
+        with self._db.transaction():
+            self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (task, self._now()))
+
     def anchors(self) -> dict[str, dict[str, Print]]:
         """The known prints by memory and path."""
         out: dict[str, dict[str, Print]] = {}

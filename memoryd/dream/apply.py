@@ -22,6 +22,7 @@ from memoryd.core.protocols import Clock
 from memoryd.core.types import MemoryItem
 from memoryd.dream.journal import SEE_JOURNAL, Head, Journal, Kind, Place, Record, Step
 from memoryd.dream.plan import Change
+from memoryd.lineage import as_before_merged
 from memoryd.service import Orchestrator
 from memoryd.stores import memory_file
 from memoryd.stores.layout import canonical_path
@@ -206,7 +207,7 @@ class Applier:
         self._run(out.entry, lambda: self._put(_targets(records, target), records))
 
     def _problem(self, record: Record, now: _Now, place: Place) -> str:
-        if now.sha != place.sha:
+        if now.sha != place.sha and (now.data is None or _sha(as_before_merged(now.data)) != place.sha):
             return "it was edited since" if now.path else "it was deleted since"
         other = self._service.folder / record.before_path
         if record.before_path and record.before_path != now.path and other.exists():

@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Scope, Status
+from memoryd.lineage import merge_links, merged_ids
 from memoryd.text import digest
 
 # The numbers of a dream in one place.
@@ -182,10 +183,7 @@ class Board:
 
     def merged_into(self, item: MemoryItem) -> Iterator[MemoryItem]:
         """The memories whose place this one took because they said the same; not those that lost against it."""
-        lost = {link.target for link in item.links if link.type is LinkType.CONTRADICTS}
-        for link in item.links:
-            if link.type is LinkType.SUPERSEDES and link.target not in lost and link.target in self._items:
-                yield self._items[link.target]
+        return (self._items[id] for id in merged_ids(item) if id in self._items)
 
     def last_said(self, item: MemoryItem) -> datetime:
         """When it was said last, by itself or by what was merged into it (a merged memory keeps the earliest time)."""
@@ -276,7 +274,7 @@ class Board:
         groups = {f"merge:{id}"}
         for item in sources:
             groups |= self._drafts[item.id].groups if item.id in self._drafts else set()
-        links = dict.fromkeys((*after.links, *(Link(LinkType.SUPERSEDES, origin) for origin in origins)))
+        links = dict.fromkeys((*after.links, *merge_links(origins)))
         made = {item.id for item in sources if self.is_new(item.id)}
         new = replace(
             after,

@@ -8,8 +8,9 @@ from typing import Any
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.ledger import How, Ledger, Use
-from memoryd.core.types import LinkType, MemoryItem, Status
+from memoryd.core.types import MemoryItem, Status
 from memoryd.dream.journal import Head, Journal, Record
+from memoryd.lineage import SUCCESSION, replaced_ids
 from memoryd.service import Orchestrator
 
 SHOWN_USES = 50
@@ -82,12 +83,11 @@ def differences(before: MemoryItem | None, after: MemoryItem | None) -> dict[str
 
 
 def _replaced(item: MemoryItem) -> list[str]:
-    linked = [link.target for link in item.links if link.type is LinkType.SUPERSEDES]
-    return sorted({*linked, *([item.supersedes] if item.supersedes else [])})
+    return sorted(replaced_ids(item))
 
 
 def _successors(item: MemoryItem, service: Orchestrator) -> list[MemoryItem]:
     if item.status is Status.ACTIVE or service.get(item.id) is None:
         return []
-    near = (entry.item for entry in service.related(item.id, depth=1, types=[LinkType.SUPERSEDES], k=50))
+    near = (entry.item for entry in service.related(item.id, depth=1, types=SUCCESSION, k=50))
     return [other for other in near if item.id in _replaced(other)]

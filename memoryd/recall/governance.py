@@ -20,6 +20,7 @@ from memoryd.core.clock import from_iso
 from memoryd.core.ledger import How, Use
 from memoryd.core.state import Handoff, State
 from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, MemoryItem, Polarity, Query, Source, Status, Trust
+from memoryd.lineage import SUCCESSION, merged_ids
 from memoryd.recall.prompt_block import fence, fit, item_line, overhead
 from memoryd.retrieval import EVER, asks_question, span_of_handoffs, within
 from memoryd.service import Orchestrator
@@ -41,7 +42,7 @@ def undoubted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
 def _opposed(item: MemoryItem) -> Iterable[str]:
     """What a memory speaks against. A candidate speaks against nothing yet."""
     links = item.links if item.status is Status.ACTIVE else ()
-    replaced = {link.target for link in links if link.type is LinkType.SUPERSEDES}
+    replaced = {link.target for link in links if link.type in SUCCESSION}
     # What it replaced and the user brought back is given beside it.
     return [link.target for link in links if link.type is LinkType.CONTRADICTS and link.target not in replaced]
 
@@ -109,11 +110,10 @@ def count_uses(uses: Iterable[Use]) -> UseCounts:
 def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[str], MemoryItem | None]) -> UseCounts:
     """Counts of a memory and of those that were merged into it; that one of these was recorded counts as a use's time.
 
-    A memory which lost against it (CONTRADICTS) leaves it nothing.
+    What it corrected or won against leaves it nothing.
     """
     own = usage.get(item.id, UNUSED)
-    lost = {link.target for link in item.links if link.type is LinkType.CONTRADICTS}
-    merged = {link.target for link in item.links if link.type is LinkType.SUPERSEDES} - lost
+    merged = merged_ids(item)
     parts = [own, *(usage.get(id, UNUSED) for id in sorted(merged))]
     recorded = [found.created_at for found in map(get, sorted(merged)) if found is not None]
     times = [*(part.last_used for part in parts if part.last_used), *recorded]

@@ -33,7 +33,13 @@ MAX_DEPTH = 4
 FAN_OUT = 64
 MAX_NODES = 400
 MAX_HINTS_FOLLOWED = 24
-STEP = {LinkType.SUPERSEDES: 0.9, LinkType.CONTRADICTS: 0.9, LinkType.RELATES_TO: 0.8, LinkType.MENTIONS: 0.8}
+STEP = {
+    LinkType.SUPERSEDES: 0.9,
+    LinkType.MERGED: 0.9,
+    LinkType.CONTRADICTS: 0.9,
+    LinkType.RELATES_TO: 0.8,
+    LinkType.MENTIONS: 0.8,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +388,8 @@ class GraphStore:
     def successors(self, id: str) -> list[str]:
         """Ids of the memories that supersede this one."""
         found = self._db.execute(
-            "SELECT source FROM edge WHERE target = ? AND type = ? ORDER BY source", (id, LinkType.SUPERSEDES)
+            "SELECT DISTINCT source FROM edge WHERE target = ? AND type IN (?, ?) ORDER BY source",
+            (id, LinkType.SUPERSEDES, LinkType.MERGED),
         )
         return [row[0] for row in found]
 
@@ -490,7 +497,7 @@ class GraphStore:
 def _edges(item: MemoryItem) -> list[tuple[LinkType, str]]:
     """The item's edges: its links, what it supersedes, and the names it mentions."""
     out = [(link.type, _end(link.type, link.target)) for link in item.links]
-    if item.supersedes:
+    if item.supersedes and (LinkType.MERGED, item.supersedes) not in out:
         out.append((LinkType.SUPERSEDES, item.supersedes))
     out += [(LinkType.MENTIONS, normalise_entity(name)) for name in item.entities or find_entities(item.content)]
     return [(type, target) for type, target in dict.fromkeys(out) if target and target != item.id]

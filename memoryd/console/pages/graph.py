@@ -17,6 +17,7 @@ WORDS = {
     "RELATES_TO": ("relates to", "relates to"),
     "CONTRADICTS": ("contradicts", "contradicts"),
     "SUPERSEDES": ("replaces", "replaced by"),
+    "MERGED": ("merges", "merged into"),
     "MENTIONS": ("mentions", "mentioned by"),
 }
 """How an edge reads from the memory that says it, and from its other end."""

@@ -34,7 +34,7 @@ def merge(service: Orchestrator, clock: FakeClock, *ids: str) -> list[Change]:
         sources[0],
         id=merged_id(*ids),
         source=Source.RECONCILED,
-        links=tuple(Link(LinkType.SUPERSEDES, id) for id in sorted(ids)),
+        links=tuple(Link(LinkType.MERGED, id) for id in sorted(ids)),
     )
     group = f"merge {new.id}"
     made = [Change("duplicates", Action.CREATE, None, new, "says the same", group)]

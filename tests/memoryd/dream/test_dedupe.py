@@ -28,7 +28,7 @@ def test_duplicates_become_one_memory_with_all_provenance() -> None:
         ("x",),
         ("API",),
     )
-    assert {Link(LinkType.SUPERSEDES, one.id), Link(LinkType.SUPERSEDES, two.id)} <= set(made.links)
+    assert {Link(LinkType.MERGED, one.id), Link(LinkType.MERGED, two.id)} <= set(made.links)
     gone = [change.after for change in plan.changes if change.action is Action.SUPERSEDE]
     assert {item.id for item in gone} == {one.id, two.id}
     assert all((item.status, item.expired_at, item.valid_to) == (Status.SUPERSEDED, NOW, NOW) for item in gone)
@@ -104,7 +104,7 @@ def test_a_third_copy_found_later_joins_the_merged_one() -> None:
     again = [*night, memory("Use pnpm to install packages!", days=1)]
     [made] = [change.after for change in plan_of(*again).changes if change.action is Action.CREATE]
     assert made.created_at == NOW - timedelta(days=5)
-    assert len([link for link in made.links if link.type is LinkType.SUPERSEDES]) == 4
+    assert len([link for link in made.links if link.type is LinkType.MERGED]) == 4
 
 
 def test_no_chain_of_small_steps_ties_unlike_statements_together() -> None:
