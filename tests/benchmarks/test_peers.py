@@ -83,7 +83,7 @@ def test_all_systems_answer_the_same_questions_and_stand_in_one_table(
     lines = capsys.readouterr().out.splitlines()
     sound = next(line for line in lines if line.startswith("| sound | 4 |"))
     assert sound.count("1.00 (") == 4, "five turns are all among the first ten; the adversarial question is left out"
-    assert any(line.startswith("| brittle | 4 (4) | .000 (.000–.976) |") for line in lines), "four questions of one conversation"
+    assert any(line.startswith("| brittle | 4 (4) | – |") for line in lines), "a system that never answered has no score"
     assert any(line.startswith("brittle failed: ProviderError: brittle ended during search") for line in lines)
     assert any("fake 1.0" in line for line in lines)
 
