@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
 from memeval import registry
+from memeval.cli.options import key_values
 from memeval.cli.root import Context, pass_context
-from memeval.core.errors import ConfigError, DataError, RunError
+from memeval.core.errors import ConfigError, DataError, ProviderError, RunError
 from memeval.core.protocols import Benchmark
-from memeval.core.types import Case, Phase, Question
+from memeval.core.types import Case, Phase, Question, Retrieved, SearchRequest, Session, Turn
 from memeval.report.table import cost_so_far
 from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
 from memeval.run.checkpoint import is_running
-from memeval.run.plan import OF_RUNS, open_data
+from memeval.run.plan import OF_RUNS, make_provider, open_data, with_settings
 from memeval.run.provider_subject import bare_plan
 from memeval.specs import to_plain
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
 """How the names of models are written, where it is not `<name>/<model>`."""
+RAW = 2_000
+"""Bytes of a raw answer that `check` shows."""
 FEW = 4
 """Files of a benchmark that `describe` shows as text."""
 KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
@@ -212,4 +220,74 @@ def _count(counts: dict[str, int]) -> str:
     return f"{done} ({failed} failed)" if failed else str(done)
 
 
-COMMANDS = (list_parts, describe, show_question, status)
+PROBE = Session(
+    "s1",
+    (
+        Turn(
+            "s1:1",
+            "user",
+            "My sister Ines moved to Trondheim and works there as a boat builder.",
+            at=datetime(2024, 3, 5, 10, tzinfo=UTC),
+        ),
+        Turn("s1:2", "assistant", "Trondheim is a fine place for boats.", at=datetime(2024, 3, 5, 10, 1, tzinfo=UTC)),
+    ),
+    datetime(2024, 3, 5, 10, tzinfo=UTC),
+)
+"""What `check` adds, and a question that it answers."""
+PROBE_QUESTION = "Where does Ines build boats?"
+
+
+@click.command("check")
+@click.argument("provider")
+@click.option("--provider-option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the provider.")
+@pass_context
+def check_provider(ctx: Context, provider: str, options: tuple[str, ...]) -> None:
+    """One add, one search, one clear with a provider, shown raw and as they are read.
+
+    Nothing of a run is kept. The search should find the session that was added, and name it as its source.
+    """
+    context = ctx.run_context()
+    plan = replace(bare_plan(ctx.catalog, "sample"), provider=ctx.catalog.provider(provider))
+    plan = with_settings(plan, provider_options=key_values(options, "--provider-option"))
+    system = make_provider(plan, context)
+    if system.capabilities.check:
+        system.check()
+    if (watch := getattr(system, "watch", None)) is not None:
+        watch(lambda where, body: click.echo(f"  raw  {where}\n       {body[:RAW].decode('utf-8', 'replace') or '(empty)'}"))
+    scope = f"memeval-check-{token_hex(4)}"
+    with TemporaryDirectory(prefix="memeval-check-") as folder:
+        try:
+            system.open(Path(folder))
+            click.echo("add: one session of two turns")
+            click.echo(f"  read {dumps(dict(system.ingest(scope, [PROBE]) or {}))}")
+            system.await_indexed(scope, plan.settings.index_timeout)
+            click.echo(f"search: {PROBE_QUESTION}")
+            found = system.search(scope, SearchRequest(PROBE_QUESTION, 5, PROBE.at))
+            for rank, piece in enumerate(found, start=1):
+                source = ", ".join(piece.turns or piece.sessions) or "no source"
+                click.echo(f"  read {rank}. score {piece.score:g}, {source}: {' '.join(piece.text.split())[:200]}")
+            click.echo("clear")
+            system.clear(scope)
+            left = system.search(scope, SearchRequest(PROBE_QUESTION, 5, PROBE.at))
+        finally:
+            system.close()
+    for problem in _problems(found, left):
+        click.echo(f"Note: {problem}", err=True)
+    if not found:
+        raise ProviderError(
+            f"{provider} found nothing of what was just added.", fix="Compare the raw answers with response.* in its file."
+        )
+
+
+def _problems(found: Sequence[Retrieved], left: Sequence[Retrieved]) -> Iterator[str]:
+    if found and not any(piece.sessions or piece.turns for piece in found):
+        yield "no source: retrieval metrics can't be scored. Set response.metadataField or response.idField."
+    elif found and not any("s1" in piece.sessions for piece in found):
+        yield "the sources named are not those of the session that was added."
+    if found and not any("Trondheim" in piece.text for piece in found):
+        yield "no result holds the text that was added."
+    if left:
+        yield "the scope still holds something after it was cleared."
+
+
+COMMANDS = (list_parts, describe, show_question, status, check_provider)

@@ -15,9 +15,10 @@ so that a file that forgets it can't mix cases.
 
 from __future__ import annotations
 
+import math
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,6 +153,10 @@ class HttpProvider(Provider):
         """Let waits end with the run."""
         self.stop = stop
         self._client = JsonClient(self.spec, stop)
+
+    def watch(self, see: Callable[[str, bytes], None]) -> None:
+        """Show each answer of the API as it came: the request's method and address, then the body."""
+        self._client.see = see
 
     @property
     def log(self) -> SentLog:
@@ -307,26 +312,45 @@ class HttpProvider(Provider):
                 return
 
     def _results(self, scope: str, answer: Any) -> list[Retrieved]:
+        """The results that have a text. Raises ProviderError when there are results, and none has one: the path is wrong."""
         response = self._ends.search.response
-        return [
-            retrieved
-            for result in find_all(response.results or "$", answer)
-            if (retrieved := self._retrieved(scope, result)) is not None
-        ]
+        results = find_all(response.results or "$", answer)
+        found = [retrieved for result in results if (retrieved := self._retrieved(scope, result)) is not None]
+        if not found and any(isinstance(result, str | int | float) or result for result in results) and not response.chunks_field:
+            raise self._unreadable("contentField", response.content_field or response.results, "a text", results[0])
+        return found
 
     def _retrieved(self, scope: str, result: Any) -> Retrieved | None:
         response = self._ends.search.response
         text = self._text(result)
         if not text:
             return None
-        score = find(response.score_field, result) if response.score_field else None
         sessions, turns = self._sources(scope, result)
         at = _parse_time(find(response.timestamp_field, result)) if response.timestamp_field else None
-        return Retrieved(text, float(score) if isinstance(score, int | float) else 0.0, sessions, turns, at)
+        return Retrieved(text, self._score(result), sessions, turns, at)
+
+    def _score(self, result: Any) -> float:
+        """The score, 0 where there is none. Raises ProviderError for what is no finite number: it would decide the order."""
+        path = self._ends.search.response.score_field
+        score = find(path, result) if path else None
+        if score is None:
+            return 0.0
+        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+            raise self._unreadable("scoreField", path, "a finite number", score)
+        return float(score)
+
+    def _unreadable(self, key: str, path: str, wanted: str, value: Any) -> ProviderError:
+        shown = repr(value)[:120]
+        return ProviderError(
+            f"{self.name}: the search answered with {shown} at {path}, where {wanted} should be.",
+            fix=f"Correct {self.spec.origin.where(f'endpoints.search.response.{key}')}; see `memeval check {self.name}`.",
+        )
 
     def _text(self, result: Any) -> str:
         response = self._ends.search.response
         parts = [find(response.content_field, result)] if response.content_field else []
+        if parts and parts[0] is not None and not isinstance(parts[0], str):
+            raise self._unreadable("contentField", response.content_field, "a text", parts[0])
         if response.chunks_field:
             parts += find_all(response.chunks_field, result)
         texts = [part for part in parts if isinstance(part, str) and part.strip()]

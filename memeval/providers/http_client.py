@@ -85,6 +85,7 @@ class JsonClient:
         self._policy = RetryPolicy(self._limits.retries, self._limits.backoff, self._limits.backoff_max)
         self._pace = Pace(stop.sleep)
         self._opener = urllib.request.build_opener(NoRedirects)
+        self.see: Callable[[str, bytes], None] = lambda where, body: None
 
     def check_key(self) -> None:
         """Raises ConfigError when the key is not set."""
@@ -139,7 +140,9 @@ class JsonClient:
         where = f"{request.get_method()} {request.full_url.partition('?')[0]}"
         try:
             with self._opener.open(request, timeout=self._connection.timeout) as response:
-                return self._parse(response.read(LARGEST), where)
+                body = response.read(LARGEST)
+                self.see(where, body)
+                return self._parse(body, where)
         except urllib.error.HTTPError as error:
             with error:
                 if error.code in ignore:

@@ -164,10 +164,28 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
     if plan.settings.embedder:
         make_embedder(plan.settings.embedder)
     if plan.settings.answering_model:
+        _check_price(plan.settings.answering_model, plan.settings.model_options, context)
+        if plan.settings.judge_model:
+            _check_price(plan.settings.judge_model, plan.settings.judge_model_options, context)
         make_model(plan.settings.answering_model, plan.settings.model_options, context)
         make_judges(plan, context)
         for kind in QuestionType:
             answer_prompt(plan, Question("", "", kind))
+
+
+TABLED = ("openai/", "anthropic/", "compatible/", "http://", "https://")
+"""Beginnings of the names of models whose cost comes from the price table alone; the replies of others tell it."""
+
+
+def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
+    """A budget needs prices: an unknown one is reported here, not after hours of ingest. Raises ConfigError."""
+    if context.budget.limit is None or not name.startswith(TABLED):
+        return
+    if open_model(name, options).estimate((), None) is None:
+        raise ConfigError(
+            f"The price of {name} is unknown, so --budget-usd can't be kept.",
+            fix="Give --model-option input_price=… output_price=… (US dollars per million tokens), or leave out --budget-usd.",
+        )
 
 
 def make_embedder(name: str) -> RememberingEmbedder:

@@ -432,3 +432,19 @@ def test_a_dead_provider_ends_the_run_early_and_it_goes_on_once_it_is_back(
     monkeypatch.setattr(NotesProvider, "search", lambda self, scope, request: [])
     assert memeval("eval", "--resume", "r", "--retry-failed").exit_code == 0
     assert result_of("r")["status"] == "finished"
+
+
+def test_check_shows_one_add_one_search_and_one_clear_of_a_provider(memeval: Invoke) -> None:
+    done = memeval("check", "notes")
+    assert done.exit_code == 0, done.output
+    assert [line.partition(":")[0] for line in done.stdout.splitlines() if not line.startswith(" ")] == ["add", "search", "clear"]
+    assert "s1:1" in done.stdout and "Trondheim" in done.stdout
+    empty = memeval("check", "notes", "--provider-option", "failSearch=Ines")
+    assert empty.exit_code != 0 and "index is broken" in empty.stderr
+
+
+def test_an_unknown_price_is_reported_before_anything_is_ingested(memeval: Invoke) -> None:
+    done = memeval(*EVAL, "-m", "http://127.0.0.1:9/v1#unheard-of", "--judge", "f1", "--budget-usd", "1", "--run-id", "r")
+    assert done.exit_code == 2
+    assert "The price of http://127.0.0.1:9/v1#unheard-of is unknown" in done.stderr
+    assert memeval("status", "r").exit_code != 0, "no run was begun"

@@ -425,3 +425,36 @@ def test_chunks_and_content_are_joined_and_results_without_text_left_out(api: Fa
 )
 def test_retry_after_is_a_number_or_a_date(header: str, seconds: float | None) -> None:
     assert retry_after(header, datetime(2025, 1, 1, tzinfo=UTC)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("hit", "place"),
+    [
+        ({"text": ["a", "list"]}, "contentField"),
+        ({"text": 7}, "contentField"),
+        ({"words": "under another name"}, "contentField"),
+        ("a text alone", "contentField"),
+        ({"text": "tomatoes", "score": float("nan")}, "scoreField"),
+        ({"text": "tomatoes", "score": "high"}, "scoreField"),
+        ({"text": "tomatoes", "score": True}, "scoreField"),
+    ],
+)
+def test_an_answer_of_another_form_is_an_error_with_the_path_that_read_it(
+    api: FakeApi, tmp_path: Path, hit: object, place: str
+) -> None:
+    text = GENERAL.replace("contentField: $.text", "contentField: $.text, scoreField: $.score")
+    provider, _ = general(api, tmp_path, text)
+    provider.ingest("s", [session("s1", "tomatoes")])
+    api.behaviour = lambda asked: Reply({"hits": [hit]})
+    with pytest.raises(ProviderError, match=rf"general\.yaml:\d+: endpoints\.search\.response\.{place}"):
+        provider.search("s", REQUEST)
+
+
+def test_answers_can_be_watched_as_they_come(api: FakeApi, tmp_path: Path) -> None:
+    provider, _ = general(api, tmp_path)
+    seen: list[tuple[str, bytes]] = []
+    provider.watch(lambda where, body: seen.append((where, body)))
+    provider.ingest("s", [session("s1", "tomatoes")])
+    provider.search("s", REQUEST)
+    assert [where.split("/")[-1] for where, _ in seen] == ["add", "search"]
+    assert seen[-1][1] == b'{"hits": []}'
