@@ -600,19 +600,19 @@ def _without_shown(text: str, parts: _Parts) -> str:
     if not filled or (len(filled) > 1 and GAP in lines[filled[-2]]):
         return text
     last = lines[filled[-1]]
-    if len(filled) > 1 and (_asks_about(last) or (is_about_text(last) and ORDER.search("\n".join(lines[: filled[-1]])))):
+    if len(filled) > 1 and (_asks_about(last) or (is_about_text(last) and _binds("\n".join(lines[: filled[-1]])))):
         return "\n".join([parts.take("\n".join(lines[: filled[-1]])), last])
     *before, question = SENTENCE.split(last[-FOOT_CHARS:])
-    if (
-        before
-        and question.rstrip().endswith(("?", "？"))
-        and is_about_text(question)
-        and GAP not in before[-1]
-        and ORDER.search(" ".join(before))
-    ):
+    asked = bool(before) and question.rstrip().endswith(("?", "？")) and GAP not in before[-1]
+    if asked and is_about_text(question) and not BARE_WORDS.issuperset(WORD.findall(question.casefold())) and _binds(last):
         shown = parts.take("\n".join([*lines[: filled[-1]], last.removesuffix(question)]))
         return f"{shown} {question}"
     return text
+
+
+def _binds(text: str) -> bool:
+    """Whether a text orders something: "only" may belong to a report as well."""
+    return ORDER.search(text.casefold().replace("only", "")) is not None
 
 
 def is_about_text(line: str) -> bool:

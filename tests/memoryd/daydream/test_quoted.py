@@ -269,7 +269,7 @@ def test_what_a_person_only_asks_supposes_or_denies_is_not_asserted(text: str, s
 
 
 def test_a_report_with_a_question_behind_it_stays_whole() -> None:
-    text = "The export stops after ten rows when the file has no header. why ?"
+    text = "The export only works when the file has a header, else it stops. why ?"
     assert own_words(text).own == text
     assert own_words("导出在第十行停止\n检查表头\n验证参数").own == "导出在第十行停止\n检查表头\n验证参数"
 
