@@ -21,7 +21,7 @@ from memoryd.core.files import write_atomic
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.state import Handoff, State
-from memoryd.core.types import EPOCH, MemoryItem, Project, Query
+from memoryd.core.types import EPOCH, LinkType, MemoryItem, Project, Query, Status
 from memoryd.daydream.admission import is_excluded
 from memoryd.recall.governance import Governance, govern, governance_of, handoffs_for, undoubted
 from memoryd.recall.offer import Offering
@@ -139,7 +139,16 @@ class Injector:
         if last is None:
             return []
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), now=self._clock.now())
-        return [hit.item for hit in self._service.search(from_then, NEW_ITEMS)]
+        return self._undoubted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
+
+    def _undoubted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """The items that lose against no other memory, be that one among them or not."""
+        known = {item.id: item for item in items}
+        targets = {link.target for item in items for link in item.links if link.type is LinkType.CONTRADICTS} - known.keys()
+        others = [
+            other for other in map(self._service.get, sorted(targets)) if other is not None and other.status is Status.ACTIVE
+        ]
+        return [item for item in undoubted([*items, *others]) if item.id in known]
 
     def prompt(self, event: SessionEvent) -> str:
         """Context for a prompt: governance if it is still owed, memories that bear on the prompt, and what is to be settled."""
@@ -170,7 +179,7 @@ class Injector:
         sure = self._settings.floor + PROMPT_MARGIN
         hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
         seen = self._state.injected(event.session)
-        fresh = [item for item in undoubted([hit.item for hit in hits]) if item.id not in seen]
+        fresh = [item for item in self._undoubted([hit.item for hit in hits]) if item.id not in seen]
         kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
         return fence([item_line(item) for item in kept], PROMPT_REASON)

@@ -9,7 +9,7 @@ import pytest
 from memoryd.core.config import Settings
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.state import State
-from memoryd.core.types import Kind, MemoryItem, Polarity, Project, Scope
+from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Project, Scope, Source
 from memoryd.recall.injection import Injector, SessionEvent, cache_key, hook_output, worth_asking
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
@@ -113,6 +113,22 @@ def test_what_was_learnt_meanwhile_has_its_share_of_the_budget(desk: Desk, clock
     text = desk.injector.session_start(desk.event("s3", source="startup"))
     assert "A fresh fact about the cache." in text
     assert token_count(text) <= desk.settings.session_budget
+
+
+def test_what_speaks_against_the_user_is_no_news_of_a_later_session(desk: Desk, clock: FakeClock) -> None:
+    rule = desk.learn("Never deploy on Mondays.", source=Source.USER, polarity=Polarity.DONT)
+    desk.injector.session_start(desk.event("s1", source="startup"))
+    clock.advance(hours=1)
+    desk.learn(
+        "Deploys on Mondays are fine now.",
+        source=Source.AGENT_STEP,
+        kind=Kind.FACT,
+        polarity=Polarity.KNOW,
+        links=(Link(LinkType.CONTRADICTS, rule),),
+    )
+    desk.learn("The runner is called atlas.", source=Source.AGENT_STEP, kind=Kind.FACT, polarity=Polarity.KNOW)
+    text = desk.injector.session_start(desk.event("s2", source="startup"))
+    assert "Never deploy on Mondays." in text and "atlas" in text and "fine now" not in text
 
 
 def test_the_cache_for_hooks_without_a_daemon_holds_the_same_answer(desk: Desk) -> None:
