@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memeval import registry
+from memeval.benchmarks.base import FileBenchmark
 from memeval.benchmarks.source import Sources
 from memeval.core.protocols import Benchmark
 from memeval.core.types import EMPTY, Case, Question
@@ -16,8 +17,8 @@ from memeval.specs import BenchmarkSpec, SourceSpec
 
 def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
     """Names of the options that the benchmark's loader takes; None when it does not tell. Raises ConfigError."""
-    told = getattr(registry.benchmark_loader.get(spec.effective_loader), "OPTIONS", None)
-    return None if told is None else frozenset(told)
+    kind = registry.benchmark_loader.get(spec.effective_loader)
+    return frozenset(kind.OPTIONS) if isinstance(kind, type) and issubclass(kind, FileBenchmark) else None
 
 
 def open_benchmark(
