@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from benchmarks.fit_relevance import fit
 from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
+from memoryd.language.gloss import gloss
 from memoryd.recall.injection import PROMPT_CHARACTERS, PROMPT_MARGIN
 from memoryd.retrieval.relevance import (
     FEATURES_OF,
@@ -41,7 +42,6 @@ from memoryd.retrieval.relevance import (
     stem,
     term_weights,
 )
-from memoryd.statements.gloss import gloss
 
 Array = NDArray[np.float64]
 SETS = ("keys", "key_words", "key_other", "key_pieces")

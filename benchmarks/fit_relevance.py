@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
-from memoryd.retrieval.relevance import FEATURES_OF, FORMAT, WEIGHTS_FILE, is_foreign, item_terms, overlap_of, stem, term_weights
+from memoryd.language.stems import is_foreign, stem
+from memoryd.retrieval.relevance import FEATURES_OF, FORMAT, WEIGHTS_FILE, item_terms, overlap_of, term_weights
 
 Array = NDArray[np.float64]
 FOLDS = 7

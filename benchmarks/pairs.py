@@ -31,8 +31,8 @@ from memoryd.daydream.reconcile import Keeper, Outcome
 from memoryd.dream.plan import DEFAULTS, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.language import Comparer
 from memoryd.service import Orchestrator, comparer_for
-from memoryd.statements import Comparer
 from memoryd.testing import FakeClock
 
 RELATIONS = ("same", "refines", "replaces", "contradicts", "different")

@@ -1,4 +1,4 @@
-"""Trains the classifier of statement pairs and writes memoryd/statements/weights.json. Deterministic, numpy only.
+"""Trains the classifier of statement pairs and writes memoryd/language/weights.json. Deterministic, numpy only.
 
     python -m benchmarks.train_pairs                 cross-validate, print figures, write the weights
     python -m benchmarks.train_pairs --dry-run       figures only
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from memoryd.core.protocols import FloatArray
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.retrieval.relevance import is_foreign
-from memoryd.statements.classifier import ORDER, WEIGHTS_FILE, Model
-from memoryd.statements.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
-from memoryd.statements.comparer import is_near, weighed
-from memoryd.statements.features import features
+from memoryd.language.classifier import ORDER, WEIGHTS_FILE, Model
+from memoryd.language.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
+from memoryd.language.comparer import is_near, weighed
+from memoryd.language.features import features
+from memoryd.language.stems import is_foreign
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).with_name("data")

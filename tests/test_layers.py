@@ -15,7 +15,7 @@ LAYERS = {
     "memoryd": [
         {"core", "text", "patterns", "entities", "testing"},
         {"stores", "embed", "llm"},
-        {"statements", "language", "lineage", "retrieval"},
+        {"language", "lineage", "retrieval"},
         {"service", "indexing", "manual_edits"},
         {"daydream", "dream", "recall"},
         {"api", "daemon", "mcp", "client", "transfer", "relay", "console"},

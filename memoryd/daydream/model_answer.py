@@ -17,7 +17,7 @@ import orjson
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
-from memoryd.statements import language, lexicon, read
+from memoryd.language import language, lexicon, read
 from memoryd.text import keywords, one_line, shorten, token_count
 
 # A passage as the text that a model reads: known memories, then numbered turns, tool noise cut first. Pure functions.

@@ -43,7 +43,7 @@ from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
 from memoryd.entities import find_entities
-from memoryd.statements import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
+from memoryd.language import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
 from memoryd.text import one_line, shorten
 
 # The commit that a working folder stood at, read from git's own files without a process.

@@ -22,8 +22,8 @@ from memoryd.core.types import Completion, Message
 from memoryd.daydream.readers import ASKS_A_MODEL, ENDPOINT, choose
 from memoryd.dream.neighbours import Claim, Pairing, Relations
 from memoryd.dream.plan import DreamLimits
+from memoryd.language import Comparison, Relation, read
 from memoryd.llm.claude import Logins
-from memoryd.statements import Comparison, Relation, read
 
 # The model that a dream may ask about doubtful pairs: the extractor's own, within the same daily budget.
 

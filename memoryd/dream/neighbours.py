@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Kind, MemoryItem, Polarity, Source, Status
 from memoryd.dream.plan import Board, DreamLimits, partition
-from memoryd.retrieval.relevance import is_foreign
-from memoryd.statements import RULES, Comparer, Comparison, Relation, Said, compare_read
-from memoryd.statements.reading import Reading, read_memory
+from memoryd.language import RULES, Comparer, Comparison, Relation, Said, compare_read
+from memoryd.language.reading import Reading, read_memory
+from memoryd.language.stems import is_foreign
 
 # Which pairs of memories are worth comparing: near-linear in their number. Pure functions over arrays.
 #

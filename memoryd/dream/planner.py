@@ -22,10 +22,10 @@ from memoryd.dream.doubtful_pairs import Adviser, dream_model
 from memoryd.dream.neighbours import Neighbourhood
 from memoryd.dream.plan import DEFAULTS, Board, DreamLimits, Plan, Undecided
 from memoryd.dream.stages import drop_forbidden, expire, merge_duplicates, prune, resolve_conflicts
+from memoryd.language import RULES, Comparer
 from memoryd.llm.claude import Logins
 from memoryd.recall.governance import UseCounts, count_uses
 from memoryd.service import Orchestrator
-from memoryd.statements import RULES, Comparer
 
 # Keeps the garbage collector from stopping all threads while a dream is planned.
 

@@ -1,7 +1,7 @@
 """merge_duplicates: what says the same becomes one memory. Pure.
 
 Exact (same normal form), near (same words but for a few) and semantic (near vectors, the same kind), never across
-projects or scopes, and never when numbers, paths, names or the sense differ (see memoryd.statements). A group is a star: all
+projects or scopes, and never when numbers, paths, names or the sense differ (see memoryd.language). A group is a star: all
 members say the same as its centre, so that no chain of small steps ties unlike statements together.
 """
 
@@ -20,8 +20,8 @@ from memoryd.core.types import AUTHORITY, CHECK_TAG, Evidence, Kind, Link, LinkT
 from memoryd.dream.neighbours import Claim, Neighbourhood, Pairing, Relations, family
 from memoryd.dream.plan import Action, Board, Change, DreamLimits, Ending, Undecided, partition, said_at
 from memoryd.entities import find_entities, normalise_entity
+from memoryd.language import CONFLICTS, Relation, has_correction
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
-from memoryd.statements import CONFLICTS, Relation, has_correction
 from memoryd.text import token_count
 
 MERGE_DUPLICATES = "merge_duplicates"

@@ -18,9 +18,9 @@ from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
 from memoryd.daydream.readers import SESSION, at_work, choose
+from memoryd.language import Relation, relate
 from memoryd.recall.prompt_block import TAG, harmless
 from memoryd.service import Orchestrator
-from memoryd.statements import Relation, relate
 from memoryd.text import keywords, shorten, token_count
 
 EVERY = 3

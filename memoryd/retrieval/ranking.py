@@ -17,6 +17,8 @@ from typing import Protocol
 from memoryd.core.config import Settings
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Route, Status
+from memoryd.language.gloss import gloss
+from memoryd.language.stems import is_foreign
 from memoryd.retrieval import (
     AskedTime,
     KeyMatch,
@@ -32,7 +34,6 @@ from memoryd.retrieval import (
     asked_span,
     asks_past,
     fuse,
-    is_foreign,
     is_turn,
     item_terms,
     late_features,
@@ -51,7 +52,6 @@ from memoryd.retrieval import (
     word_weight,
 )
 from memoryd.retrieval.times import Span
-from memoryd.statements.gloss import gloss
 from memoryd.stores.fulltext import keys_of, searchable
 from memoryd.stores.prefetch import Beside
 from memoryd.stores.vector import Closeness

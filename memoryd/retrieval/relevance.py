@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 
 from memoryd.core.errors import ConfigError
+from memoryd.language.stems import is_foreign, stem
 from memoryd.text import CJK, keywords, words
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
@@ -44,7 +45,6 @@ SETS = tuple(FEATURES_OF)
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
-STEMS_KEPT = 50_000
 # Beyond so many words a prompt is long; how long then says no more.
 LONG_WORDS = 40
 # Characters of a piece of a word; a shorter word is one piece. What a piece weighs that only the key has, as a share of what an
@@ -57,19 +57,12 @@ KEYS_KEPT = 20_000
 # the four the hook found 44 % instead of 68 %; this for each that is missing makes up for it at the same silence.
 USUAL_KEYS = 4
 FEWER_KEYS = 0.015
-_FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 _QUESTION = re.compile(
     r"^\W*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|should|shall|may|must|will|would|has|have"
     r"|wie|was|wo|wann|warum|wer|welche[rsmn]?|soll|darf|comment|pourquoi|quel(?:le)?s?|où|cómo|por\s+qué|qué|cuál|dónde)\b|[?？]\s*$",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[぀-ゟ]")
-_CYRILLIC = re.compile(r"[\u0400-\u052f]")
-_CYRILLIC_ENDING = re.compile(
-    r"(?:иями|ями|ами|ого|его|ому|ему|ыми|ими|[аеиоуыэюяйьё]{1,3}|ов|ев|ом|ем|ам|ям|ах|ях|ых|их|ым|им)$"
-)
-_ENDINGS = ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ied", "ers", "er", "ed", "es", "ly", "s", "e")
 _QUESTION_WORDS = frozenset(
     """怎么 什么 为什 么样 如何 是否 可以 哪个 哪些 哪里 多少 吗 呢 需要 应该 怎样 样才 才能 能不 不能 我们 这个 那个 一个
     как что где когда почему зачем какой какая какие какое кто чем ли это эта этот есть нужно нужны нужен можно для или при без
@@ -78,18 +71,6 @@ _QUESTION_WORDS = frozenset(
     comment pourquoi quel quelle quand où est sont le la les un une des et ou pas avec pour sur dans nous je faut
     please need want get make happen know tell thing way""".split()
 )
-
-
-@lru_cache(maxsize=STEMS_KEPT)  # the words of 200 candidates a query are mostly the same
-def stem(word: str) -> str:
-    """A crude stem of a lower-case word: common English and Russian endings cut, at least three letters kept."""
-    if _CYRILLIC.search(word):
-        cut = _CYRILLIC_ENDING.sub("", word)
-        return cut if len(cut) >= 3 else word
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
 
 
 # What any prompt may say to an assistant; such a word says little about what it is about.
@@ -107,12 +88,6 @@ _TASK_WORDS = frozenset(
 def asks_question(text: str) -> bool:
     """Whether the text begins with a question word or ends with a question mark."""
     return _QUESTION.search(text) is not None
-
-
-def is_foreign(text: str) -> bool:
-    """Whether at least 30 % of the letters are of a script that an English embedder can't judge."""
-    letters = len(_LETTER.findall(text))
-    return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters
 
 
 def query_terms(text: str) -> dict[str, str]:

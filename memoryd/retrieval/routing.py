@@ -22,7 +22,8 @@ from memoryd.core.codec import ID_PATTERN
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Backend, Kind, Query, Route
 from memoryd.entities import find_entities
-from memoryd.retrieval.relevance import asks_question, is_foreign
+from memoryd.language.stems import is_foreign
+from memoryd.retrieval.relevance import asks_question
 from memoryd.retrieval.times import EVER, Span, asked_span
 from memoryd.text import keywords
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.statements.gloss import LONGEST, gloss
+from memoryd.language.gloss import LONGEST, gloss
 
 
 @pytest.mark.parametrize(

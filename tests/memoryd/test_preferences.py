@@ -7,7 +7,7 @@ import pytest
 from memoryd.core.types import Candidate, Kind, LinkType, MemoryItem, Passage, Polarity, Source
 from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.reconcile import Action, reconcile, to_item
-from memoryd.statements import Relation, relate
+from memoryd.language import Relation, relate
 from memoryd.testing import FakeClock
 
 NOW = FakeClock().now()

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.statements import RULES, Comparer, Relation, Said, relate
-from memoryd.statements.reading import read_memory
+from memoryd.language import RULES, Comparer, Relation, Said, relate
+from memoryd.language.reading import read_memory
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ LEFT_OUT = {
     "memoryd.stores.rows.create_": "takes a table's name",
     "memoryd.stores.rows.upsert_": "takes a table's name",
     "memoryd.daemon.endpoint.": "takes the daemon's own line",
-    "memoryd.statements.cues.negation": "takes the name of a language",
-    "memoryd.statements.cues.content": "its second text is the name of a language",
+    "memoryd.language.cues.negation": "takes the name of a language",
+    "memoryd.language.cues.content": "its second text is the name of a language",
     "memoryd.stores.vector_cache.": "takes a model's name",
 }
 SEEDS = (

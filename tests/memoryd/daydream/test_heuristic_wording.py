@@ -10,7 +10,7 @@ from memoryd.core.types import Passage, Source
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.offline.acts import corrected
 from memoryd.daydream.offline.candidates import chosen, without_opener, without_questions
-from memoryd.statements import Relation, relate
+from memoryd.language import Relation, relate
 from tests.memoryd.daydream.talk import active, contents, talk
 
 CLAIM = "A: I checked the settings. The staging database listens on port 5432. I will use that."

@@ -18,7 +18,7 @@ from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import SESSION, models_of
 from memoryd.daydream.reconcile import commit_for, head_commit
-from memoryd.statements import RULES
+from memoryd.language import RULES
 from memoryd.testing import FakeClock, ScriptedLLM
 from memoryd.text import keywords, overlap
 

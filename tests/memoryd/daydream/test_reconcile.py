@@ -22,7 +22,7 @@ from memoryd.core.types import (
     Status,
 )
 from memoryd.daydream.reconcile import Action, reconcile, to_item
-from memoryd.statements import Relation, Said, relate, rephrases, values_of
+from memoryd.language import Relation, Said, relate, rephrases, values_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

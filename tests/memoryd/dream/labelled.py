@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoryd.core.protocols import FloatArray
-from memoryd.statements import Relation, Said, compare
+from memoryd.language import Relation, Said, compare
 from memoryd.text import digest
 
 FOLDER = Path(__file__).with_name("pairs")

@@ -10,7 +10,7 @@ from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from memoryd.dream.plan import Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
-from memoryd.statements import Comparer
+from memoryd.language import Comparer
 from memoryd.testing import HashEmbedder, ScriptedLLM
 from tests.memoryd.dream.samples import NOW, active, applied, memory
 

@@ -10,7 +10,7 @@ from memoryd.daydream.reconcile import Action as Kept
 from memoryd.daydream.reconcile import reconcile
 from memoryd.dream.plan import Action
 from memoryd.dream.planner import make_plan
-from memoryd.statements import Comparer
+from memoryd.language import Comparer
 from tests.memoryd.dream.samples import NOW, memory
 
 SUBJECTS = ("the billing worker", "the harbour importer", "our mail gateway")

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.language import Relation, Said, relate, rephrases, shares_words
 from memoryd.recall.governance import RESTATES
-from memoryd.statements import Relation, Said, relate, rephrases, shares_words
 
 WORDS = st.sampled_from("use never not pnpm npm port 8080 the a for checkout src/app.py deploy make ship only --force".split())
 TEXTS = st.lists(WORDS, max_size=8).map(" ".join)

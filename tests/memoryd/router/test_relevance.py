@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError
+from memoryd.language.stems import is_foreign, stem
 from memoryd.retrieval import (
     KeyMatcher,
     Overlap,
-    is_foreign,
     item_terms,
     load_model,
     overlap_of,
@@ -20,7 +20,6 @@ from memoryd.retrieval import (
     readable,
     term_weights,
 )
-from memoryd.retrieval.relevance import stem
 
 MEMORIES = (
     "Telemetry is enabled by default; users opt out with --no-telemetry.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.statements.cues import (
+from memoryd.language.cues import (
     contrasts,
     has_addition,
     has_correction,
@@ -28,11 +28,11 @@ from memoryd.statements.cues import (
     permits,
     retracts,
 )
-from memoryd.statements.preferences import another_choice
-from memoryd.statements.reading import STATES, SUBJECTS, WEAK, Reading, canonical, canonical_terms, read_memory
-from memoryd.statements.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
-from memoryd.statements.verdict import compare as verdict_of
-from memoryd.statements.wording import PREPOSITIONS, Wording, differ, read, speaks_for
+from memoryd.language.preferences import another_choice
+from memoryd.language.reading import STATES, SUBJECTS, WEAK, Reading, canonical, canonical_terms, read_memory
+from memoryd.language.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
+from memoryd.language.verdict import compare as verdict_of
+from memoryd.language.wording import PREPOSITIONS, Wording, differ, read, speaks_for
 from memoryd.text import CJK, STOP_WORDS, overlap, words
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.retrieval.relevance import stem
-from memoryd.statements import lexicon
-from memoryd.statements.cues import READ, content, contrasts, ended, language, limits, negations
-from memoryd.statements.preferences import another_choice, reversed_order
+from memoryd.language import lexicon
+from memoryd.language.cues import READ, content, contrasts, ended, language, limits, negations
+from memoryd.language.preferences import another_choice, reversed_order
+from memoryd.language.stems import stem
 from memoryd.text import STOP_WORDS as ENGLISH_STOP_WORDS
 from memoryd.text import normalise, overlap, words
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from memoryd.retrieval.relevance import stem
-from memoryd.statements import lexicon
-from memoryd.statements.cues import READ, content, language, negation
-from memoryd.statements.wording import NONE, Statement, mask_values, read
+from memoryd.language import lexicon
+from memoryd.language.cues import READ, content, language, negation
+from memoryd.language.stems import stem
+from memoryd.language.wording import NONE, Statement, mask_values, read
 from memoryd.text import STOP_WORDS, words
 
 _ORDER = frozenset({"before", "after", "only"})

@@ -11,10 +11,10 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from memoryd.core.protocols import FloatArray
-from memoryd.statements.compare import Comparison, Relation, Said
-from memoryd.statements.cues import has_correction, has_exception, is_done, is_open, language, limits
-from memoryd.statements.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, Reading
-from memoryd.statements.verdict import exchanged, rebound, strong
+from memoryd.language.compare import Comparison, Relation, Said
+from memoryd.language.cues import has_correction, has_exception, is_done, is_open, language, limits
+from memoryd.language.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, Reading
+from memoryd.language.verdict import exchanged, rebound, strong
 
 _RULES = ("same", "refines", "replaces", "contradicts", "different")
 NAMES: tuple[str, ...] = (

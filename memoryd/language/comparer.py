@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from memoryd.core.protocols import Embedder, FloatArray
-from memoryd.retrieval.relevance import is_foreign
-from memoryd.statements.classifier import Model, load
-from memoryd.statements.compare import (
+from memoryd.language.classifier import Model, load
+from memoryd.language.compare import (
     CONFLICTS,
     RETRACTED,
     Comparison,
@@ -22,9 +21,10 @@ from memoryd.statements.compare import (
     plainly_same,
     reading,
 )
-from memoryd.statements.features import features
-from memoryd.statements.reading import Reading
-from memoryd.statements.verdict import names_other_things
+from memoryd.language.features import features
+from memoryd.language.reading import Reading
+from memoryd.language.stems import is_foreign
+from memoryd.language.verdict import names_other_things
 from memoryd.text import overlap
 
 VECTORS_KEPT = 4_096

@@ -14,8 +14,8 @@ import orjson
 
 from memoryd.core.errors import ConfigError
 from memoryd.core.protocols import FloatArray
-from memoryd.statements.compare import Relation
-from memoryd.statements.features import NAMES
+from memoryd.language.compare import Relation
+from memoryd.language.features import NAMES
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 ORDER = (Relation.SAME, Relation.REFINES, Relation.REPLACES, Relation.CONTRADICTS, Relation.DIFFERENT)

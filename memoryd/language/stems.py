@@ -1,0 +1,33 @@
+"""The stemmer of search and comparison, and which texts an English embedder can't judge. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_CYRILLIC = re.compile(r"[\u0400-\u052f]")
+_CYRILLIC_ENDING = re.compile(
+    r"(?:иями|ями|ами|ого|его|ому|ему|ыми|ими|[аеиоуыэюяйьё]{1,3}|ов|ев|ом|ем|ам|ям|ах|ях|ых|их|ым|им)$"
+)
+_ENDINGS = ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ied", "ers", "er", "ed", "es", "ly", "s", "e")
+STEMS_KEPT = 50_000
+_LETTER = re.compile(r"[^\W\d_]")
+_FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
+
+
+@lru_cache(maxsize=STEMS_KEPT)  # the words of 200 candidates a query are mostly the same
+def stem(word: str) -> str:
+    """A crude stem of a lower-case word: common English and Russian endings cut, at least three letters kept."""
+    if _CYRILLIC.search(word):
+        cut = _CYRILLIC_ENDING.sub("", word)
+        return cut if len(cut) >= 3 else word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def is_foreign(text: str) -> bool:
+    """Whether at least 30 % of the letters are of a script that an English embedder can't judge."""
+    letters = len(_LETTER.findall(text))
+    return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters
