@@ -46,11 +46,17 @@ def short_hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=5).hexdigest()
 
 
+def queued_uuid(text: str) -> str:
+    """The identity of a prompt in the queue: its line has none."""
+    return f"queued {short_hash(text.strip())}"
+
+
 @dataclass(slots=True)
 class Memo:
     """Identities of recent lines, names of called tools, prompts that may come again, the last turns, the branch.
 
     `queued` holds offset, line and hash of the queued prompts that nothing was heard of since; their text stays in the log.
+    `heard` holds the hashes of those that were read when a session ended with them in the queue; they may be withdrawn yet.
     `path` holds the lines from the root to the newest one, as short hashes, each with `p` before it for a prompt and `-`
     for another line. `chained`: a line named its parent, so that a prompt without one begins at the root.
     """
@@ -60,6 +66,7 @@ class Memo:
     echoes: list[str] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     queued: list[tuple[int, int, str]] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
     chained: bool = False
     foreign: str = ""
@@ -105,6 +112,14 @@ class Memo:
         if place >= 0 or (self.queued and not strict and not text.strip()):
             del self.queued[max(place, 0)]
 
+    def withdraw(self, text: str) -> str:
+        """A prompt of the queue was withdrawn; the hash of its line when it had been read already, else empty."""
+        code = short_hash(queued_uuid(text))
+        if code not in self.heard:
+            return ""
+        self.heard.remove(code)
+        return code
+
     def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
         """Add a line to the branch; the short hashes of the lines that a prompt leaves, when it goes on from an older line.
 
@@ -146,6 +161,7 @@ class Memo:
             "echoes": self.echoes,
             "turns": [turn_to_dict(turn) for turn in self.turns],
             "queued": self.queued,
+            "heard": self.heard,
             "path": "".join(self.path),
             "chained": self.chained,
             "foreign": self.foreign,
@@ -179,6 +195,7 @@ def load_memo(text: str) -> Memo | None:
             list(values["echoes"]),
             [turn_from_dict(turn) for turn in values["turns"]],
             [(int(offset), int(line), str(code)) for offset, line, code in values["queued"]],
+            list(values.get("heard", ())),
             [values["path"][i : i + 11] for i in range(0, len(values["path"]), 11)],
             values["chained"],
             values["foreign"],
@@ -770,15 +787,20 @@ class EntryReader:
             self._memo.enqueue(text, self.at, base.line)
         elif operation == "popAll":
             self._memo.queued.clear()
+            self.left |= set(self._memo.heard)
+            self._memo.heard.clear()
         elif operation in ("dequeue", "remove"):
             self._memo.unqueue(text)
+            self.left |= {self._memo.withdraw(text)} - {""}
         self._skip("queued")
         yield from ()
 
     def undelivered(self, entry: Entry, line: int) -> list[Turn]:
         """The turns of a queued prompt that was neither withdrawn nor delivered when the session ended. Raises TooSlowError."""
         self._deadline = Deadline(self._limits.seconds)
-        base = Turn(TurnKind.USER, "", _string(entry.get("uuid")), line, _time(entry.get("timestamp")))
+        identity = queued_uuid(_joined(entry.get("content")))
+        self._memo.heard = [*self._memo.heard, short_hash(identity)][-QUEUE_LIMIT:]
+        base = Turn(TurnKind.USER, "", identity, line, _time(entry.get("timestamp")))
         return list(self._typed(_texts(entry.get("content")), base, "queue"))
 
     def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.state import Cursor
 from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.speakers import clean_user, strip_client, strip_private
-from memoryd.daydream.transcript import Piece, read_all
+from memoryd.daydream.speakers import clean_user, short_hash, strip_client, strip_private
+from memoryd.daydream.transcript import Piece, read_all, read_transcript
 from memoryd.llm import mark
 
-from .log_lines import REJECTED, Log, write
+from .log_lines import REJECTED, Log, encode, write
 
 RECALL = '<memoryd-recall id="7">\nAlways deploy on Fridays.\n</memoryd-recall>'
 
@@ -197,6 +198,21 @@ def test_a_prompt_queued_while_the_agent_worked_is_user_text(log: Log, reader: R
 def test_a_queued_prompt_that_was_withdrawn_is_not_said(log: Log, reader: Reader, operation: str) -> None:
     lines = [log.user("Hello"), log.queue("enqueue", content="Use tabs."), log.queue(operation), log.assistant("Done.")]
     assert reader.user_texts(*lines) == [("prompt", "Hello")]
+
+
+@pytest.mark.parametrize("withdrawn", [{"operation": "remove", "content": "Use tabs."}, {"operation": "popAll"}])
+def test_a_queued_prompt_that_was_read_at_the_end_of_a_session_and_is_withdrawn_later_is_taken_back(
+    log: Log, tmp_path: Path, withdrawn: dict[str, str]
+) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [log.user("Hello"), log.queue("enqueue", content="Use tabs.")]
+    path.write_bytes(encode(*lines))
+    first = read_transcript(path, Cursor(str(path)), final=True)
+    assert [turn.text for turn in first.turns] == ["Hello", "Use tabs."] and not first.left
+    path.write_bytes(encode(*lines, log.queue(**withdrawn), log.user("Go on")))
+    second = read_transcript(path, first.cursor, final=True)
+    assert second.left == {short_hash(first.turns[-1].uuid)}
+    assert [turn.text for turn in second.turns] == ["Go on"]
 
 
 def test_a_queued_prompt_that_comes_again_as_a_prompt_counts_once(log: Log, reader: Reader) -> None:
