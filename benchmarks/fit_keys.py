@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from benchmarks.fit_relevance import fit
 from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
-from memoryd.language.gloss import gloss
+from memoryd.language.gloss import gloss, in_english, is_readable
 from memoryd.recall.injection import PROMPT_CHARACTERS, PROMPT_MARGIN
 from memoryd.retrieval.relevance import (
     FEATURES_OF,
@@ -86,8 +86,9 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         embedder = make_embedder(Settings(Path(home)))
         queries = embedder.embed_queries([prompt["text"][:PROMPT_CHARACTERS] for prompt in prompts])
         english = embedder.embed_queries([gloss(prompt["text"][:PROMPT_CHARACTERS]) for prompt in prompts])
-        to_keys = queries @ embedder.embed_queries([key for _, key in owned]).T
-        in_english = english @ embedder.embed_queries([key for _, key in owned]).T
+        of_keys = embedder.embed_queries([in_english(key) for _, key in owned])
+        to_keys = queries @ of_keys.T
+        english_to_keys = english @ of_keys.T
         to_facts = queries @ embedder.embed([facts[id]["text"] for id in ids]).T
     terms = {id: item_terms(facts[id]["text"]) for id in ids}
     everything = {id: terms[id].union(*map(item_terms, keys.get(id, ()))) for id in ids}
@@ -101,9 +102,9 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         if not own:
             continue
         matcher, other = KeyMatcher(text, weights), bool(gloss(text))
-        places = [[place for place, (owner, key) in enumerate(owned) if owner == id and not is_foreign(key)] for id in own]
+        places = [[place for place, (owner, key) in enumerate(owned) if owner == id and is_readable(key)] for id in own]
         cosines = [() if matcher.foreign else to_keys[row, of].tolist() for of in places]
-        translated = [in_english[row, of].tolist() if other else () for of in places]
+        translated = [english_to_keys[row, of].tolist() if other else () for of in places]
         by_words = [matcher.match(terms[id], keys.get(id, ()), ()) for id in own]
         by_meaning = [matcher.match(terms[id], keys.get(id, ()), *of) for id, *of in zip(own, cosines, translated, strict=True)]
         plain = [
@@ -132,18 +133,19 @@ def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Ar
     The floor is chosen by scores of weights that did not see the prompt's project. Where there are few prompts and a feature or
     two the scale differs more from fold to fold than these weights are fitted to noise: there by their own scores.
     """
-    used = _used(asked, name)
+    used = [one for one in asked if _fitted_on(one, name).any()]
     model = _fitted(used, name)
     if name in OTHERS:
-        highest = [scores(one, name, model)[one.facts_of(name)].max() for one in used if not one.answerable]
+        highest = [scores(one, name, model)[_fitted_on(one, name)].max() for one in used if not one.answerable]
     else:
         highest = [scores(one, name, apart).max() for one, apart in _apart(used, name) if not one.answerable]
     model[0] += math.log(floor / (1 - floor)) - float(np.quantile(highest, silence))
     return model
 
 
-def _used(asked: Sequence[Asked], name: str) -> list[Asked]:
-    return [one for one in asked if one.facts_of(name).any()]
+def _fitted_on(one: Asked, name: str) -> Array:
+    """Which facts the weights are fitted on for the prompt: those without an embedder, too, on what has one."""
+    return np.full(len(one.right), one.foreign) if name == "key_pieces" else one.facts_of(name)
 
 
 def _apart(asked: Sequence[Asked], name: str) -> Iterator[tuple[Asked, Array]]:
@@ -166,7 +168,7 @@ def _fitted(asked: Sequence[Asked], name: str) -> Array:
         table = np.array([one.features[column] for column in columns]).T
         closeness = 2 * one.features["key"] + one.features["key_coverage"]
         hardest = set(np.argsort(-closeness)[: None if name in OTHERS else HARDEST].tolist())
-        judged = set(np.flatnonzero(one.facts_of(name)).tolist())
+        judged = set(np.flatnonzero(_fitted_on(one, name)).tolist())
         chosen = sorted(judged & (hardest | set(np.flatnonzero(one.right).tolist())))
         x.append(table[chosen])
         y.append(one.right[chosen].astype(float))
@@ -208,7 +210,7 @@ def main() -> None:
         "--data", nargs=4, type=Path, action="append", required=True, metavar=("CORPUS", "PROMPTS", "KEYS", "SPLIT")
     )
     parser.add_argument("--silence", type=float, default=0.87)
-    parser.add_argument("--silence-other", type=float, default=0.82)
+    parser.add_argument("--silence-other", type=float, default=0.86)
     parser.add_argument("--write", action="store_true", help="replace these weights in the file")
     options = parser.parse_args()
     floor = Settings(Path()).floor
@@ -225,9 +227,9 @@ def main() -> None:
 
     def judge(one: Asked, embedded: bool = True) -> Array:
         z = scores(one, "keys" if embedded else "key_words", models["keys" if embedded else "key_words"])
-        for name in OTHERS if embedded else OTHERS[1:]:
+        for name in OTHERS if embedded else ():
             z = np.where(one.facts_of(name), scores(one, name, models[name]), z)
-        return z
+        return scores(one, "key_pieces", models["key_pieces"]) if one.foreign and not embedded else z
 
     for label, part in parts.items():
         report(f"{label}, without keys", part, lambda one: np.log(one.plain / (1 - one.plain) + 1e-12), floors)

@@ -28,8 +28,10 @@ from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryI
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
 from memoryd.language import RULES, Comparer, Comparison, Said
+from memoryd.language.gloss import in_english
 from memoryd.lineage import earlier_wordings, merged_from, with_merges
 from memoryd.manual_edits import HandWork
+from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.stores.fulltext import key_of, parse_key
 from memoryd.stores.graph import GraphStore, Surroundings
@@ -93,7 +95,8 @@ class Orchestrator:
 
     def _open_vector(self, path: Path) -> VectorStore:
         assert self._embedder is not None
-        return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold)
+        read_key = in_english if load_model().knows(self._embedder.name) else str
+        return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold, read_key=read_key)
 
     def _refill_graph(self, graph: GraphStore) -> None:
         bring_in_step(self._markdown, graph.digests(), graph.write_many, graph.delete)

@@ -24,7 +24,7 @@ LONGEST_WORD = 40
 SHORTEST_STEM = 4
 LONGEST_ENDING = 5
 COMPOUND = 8
-GLOSSES_KEPT = 64
+GLOSSES_KEPT = 8_192  # of keys, too
 _FOREIGN_CODES = frozenset({"ko", "ja", "zh", "ru"})
 _TOKEN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]{1,400}|[^\W\d_][\w./-]{0,80}|\d[\w.]{0,40}")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
@@ -58,6 +58,16 @@ def gloss(text: str) -> str:
         found = found or bool(words)
         out += words or ([] if _CYRILLIC.search(token) or CJK.search(token) or _folded(token) in _LITTLE else [token])
     return " ".join(out)[:LONGEST] if found else ""
+
+
+def in_english(key: str) -> str:
+    """A key as an English embedder reads it: in a script that it does not know its gloss, if there is one."""
+    return (gloss(key) or key) if is_foreign(key) else key
+
+
+def is_readable(key: str) -> bool:
+    """Whether an English embedder can judge the key."""
+    return not is_foreign(key) or bool(gloss(key))
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,6 @@ from memoryd.retrieval.relevance import (
     load_model,
     overlap_of,
     query_terms,
-    readable,
     term_weights,
 )
 from memoryd.retrieval.routing import (
@@ -91,7 +90,6 @@ __all__ = [
     "load_router",
     "overlap_of",
     "query_terms",
-    "readable",
     "recency",
     "route",
     "router_to_json",

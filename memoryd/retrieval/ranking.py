@@ -17,7 +17,7 @@ from typing import Protocol
 from memoryd.core.config import Settings
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Route, Status
-from memoryd.language.gloss import gloss
+from memoryd.language.gloss import gloss, is_readable
 from memoryd.language.stems import is_foreign
 from memoryd.retrieval import (
     AskedTime,
@@ -42,7 +42,6 @@ from memoryd.retrieval import (
     load_model,
     load_router,
     overlap_of,
-    readable,
     route,
     score_hit,
     signals_of,
@@ -372,7 +371,7 @@ class _Asked:
         out = {}
         for id in ids:
             item = self.items[id]
-            cosines, translated = (readable(of[id].texts, of[id].keys) if id in of else () for of in (own, english))
+            cosines, translated = (_readable(of.get(id)) for of in (own, english))
             out[id] = matcher.match(item_terms(searchable(item)), keys_of(item), cosines, translated)
         return out
 
@@ -410,6 +409,12 @@ def _read_as(text: str, english: str) -> tuple[str, ...]:
     if not english:
         return (text,)
     return (english,) if is_foreign(text) else (text, english)
+
+
+def _readable(closeness: Closeness | None) -> tuple[float, ...]:
+    """The cosines of the keys that the embedder can judge."""
+    pairs = zip(closeness.texts, closeness.keys, strict=True) if closeness is not None else ()
+    return tuple(cosine for key, cosine in pairs if is_readable(key))
 
 
 def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None) -> Mapping[str, float]:

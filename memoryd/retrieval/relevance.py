@@ -147,8 +147,7 @@ class KeyMatch:
     overlap: with the statement and all keys as one text. missing: the weights of the terms that these lack. best: the coverage
     of the best key alone. pieces: the cosine of the pieces of words, the mean of those of the two nearest keys; 0 where meaning
     alone is compared, which says more. cosine: the same by meaning, None without an embedder or in a script that it does not
-    know. translated: the same of what the query says in English, if that is nearer; None of a query in English, and of one
-    in a script in which there are keys. asks: the query
+    know. translated: the same of what the query says in English, if that is nearer; None of a query in English. asks: the query
     is a question, as most keys are, so that it is nearer to them than an order is. length: the logarithm of the number of the
     query's words (LONG_WORDS at most), since less of a long query is found. foreign: in a script that the embedder does not know.
     """
@@ -198,8 +197,6 @@ class KeyMatcher:
         overlap = overlap_of(self._weights, statement.union(*terms))
         by_pieces = keys if translated or not cosines else ()
         own, in_english = _closeness(cosines), _closeness(translated)
-        if self.foreign and any(map(is_foreign, keys)):  # keys in the script of the query say more than what it says in English
-            in_english = None
         return KeyMatch(
             overlap=overlap,
             missing=self._whole - overlap.matches,
@@ -211,11 +208,6 @@ class KeyMatcher:
             length=self._length,
             foreign=self.foreign,
         )
-
-
-def readable(keys: Sequence[str], cosines: Sequence[float]) -> tuple[float, ...]:
-    """The cosines of the keys in a script that the embedder knows."""
-    return tuple(cosine for key, cosine in zip(keys, cosines, strict=True) if not is_foreign(key))
 
 
 def _closeness(cosines: Sequence[float]) -> float | None:
@@ -279,7 +271,7 @@ class RelevanceModel:
 
     `meaning` with a cosine of the named embedder, `words` from words alone; `keys` and `key_words` are the same two for items
     with keys. Of these `key_other` is for a query in another language, which a glossary puts into English, and `key_pieces` for
-    one in a script that the embedder does not know, where keys are in such a script or there is no embedder.
+    one in a script that the embedder does not know, where the glossary knows no word or there is no embedder.
     """
 
     version: str

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -274,8 +274,20 @@ class VectorStore:
     rows in place, unsearchable, until they are written again (`stale_count`, `digests`).
     """
 
-    def __init__(self, path: Path, embedder: Embedder, *, ann_threshold: int = 20_000, matrix_bytes: int = MATRIX_BYTES) -> None:
-        """Open or create the file. Raises IndexDamagedError when it is no usable database."""
+    def __init__(
+        self,
+        path: Path,
+        embedder: Embedder,
+        *,
+        ann_threshold: int = 20_000,
+        matrix_bytes: int = MATRIX_BYTES,
+        read_key: Callable[[str], str] = str,
+    ) -> None:
+        """Open or create the file. Raises IndexDamagedError when it is no usable database.
+
+        `read_key` gives the words by which a key is embedded.
+        """
+        self._read_key = read_key
         self._embedder = embedder
         self._model = embedder.name
         self._lock = threading.RLock()
@@ -362,7 +374,9 @@ class VectorStore:
         )
         blobs = {text: blob for text, blob in rows if text in wanted}
         fresh = sorted(wanted - blobs.keys())
-        vectors = unit_vectors(self._embedder.embed_queries(fresh), len(fresh), self._model) if fresh else ()
+        vectors = (
+            unit_vectors(self._embedder.embed_queries(list(map(self._read_key, fresh))), len(fresh), self._model) if fresh else ()
+        )
         return blobs | {text: to_blob(vector) for text, vector in zip(fresh, vectors, strict=True)}
 
     def _write_keys(self, items: Sequence[MemoryItem], blobs: Mapping[str, bytes], version: int) -> None:

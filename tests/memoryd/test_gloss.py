@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.language.gloss import LONGEST, gloss
+from memoryd.language.gloss import LONGEST, gloss, in_english, is_readable
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,9 @@ def test_a_long_text_takes_no_more_time_than_its_head() -> None:
     for text in ("часть " * 100_000, "服务器" * 100_000, "der" * 100_000, "x" * 1_000_000 + " und der die das"):
         gloss(text)
     assert time.thread_time() - start < 2
+
+
+def test_a_key_is_read_in_english_where_its_script_says_nothing() -> None:
+    assert in_english("gateway port") == "gateway port" and in_english("wo liegt die Sicherung?") == "wo liegt die Sicherung?"
+    assert in_english("备份在哪里？") == "backup where" and is_readable("备份在哪里？")
+    assert in_english("ъыь") == "ъыь" and not is_readable("ъыь")

@@ -17,7 +17,6 @@ from memoryd.retrieval import (
     load_model,
     overlap_of,
     query_terms,
-    readable,
     term_weights,
 )
 
@@ -198,7 +197,3 @@ def test_two_near_keys_of_two_say_as_much_as_the_two_nearest_of_four() -> None:
     four = ("which port does the gateway use?", "gateway port", "open the gateway to clients", "gateway address")
     asked = "which number does the proxy listen on?"
     assert by_keys(asked, four, cosines=(0.8, 0.75, 0.6, 0.5)) < by_keys(asked, four, cosines=(0.8, 0.75)) < 1.0
-
-
-def test_keys_in_a_script_that_the_embedder_does_not_know_are_not_compared_with_a_question_in_english() -> None:
-    assert readable(("网关用哪个端口？", "gateway port", "открыть шлюз"), (0.9, 0.5, 0.8)) == (0.5,)
