@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 CLAUDE_VERSION := 2.1.332
 CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
 
-.PHONY: help demo test test-all check e2e docs bench install clean
+.PHONY: help demo test test-all check e2e wheel docs bench install clean
 
 help: ## show this menu
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,13 @@ $(CLAUDE_BIN):
 
 e2e: $(STAMP) $(CLAUDE_BIN) ## drive the real Claude Code client against a scripted model
 	CLAUDE_BIN='$(CLAUDE_BIN)' $(BIN)/python -m pytest -m e2e
+
+wheel: $(STAMP) ## build the wheel, install it in an empty environment, and run its demo there
+	rm -rf .cache/wheel .cache/empty
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir .cache/wheel .
+	$(PYTHON) -m venv .cache/empty
+	.cache/empty/bin/python -m pip install --quiet .cache/wheel/*.whl
+	cd .cache/empty && bin/python -m memoryd.demo && bin/memeval --version && bin/memoryd --version
 
 docs: $(STAMP) ## rewrite what the documents repeat from the code
 	$(BIN)/python docs/generate.py
