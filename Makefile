@@ -45,6 +45,7 @@ e2e: $(STAMP) $(CLAUDE_BIN) ## drive the real Claude Code client against a scrip
 wheel: $(STAMP) ## build the wheel, install it in an empty environment, and run its demo there
 	rm -rf .cache/wheel .cache/empty
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir .cache/wheel .
+	rm -rf build
 	$(PYTHON) -m venv .cache/empty
 	.cache/empty/bin/python -m pip install --quiet .cache/wheel/*.whl
 	cd .cache/empty && bin/python -m memoryd.demo && bin/memeval --version && bin/memoryd --version
