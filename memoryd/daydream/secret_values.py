@@ -257,7 +257,10 @@ class Stems:
 
     def __init__(self, stems: Iterable[str]) -> None:
         parts = [(max(stem.split(), key=len).casefold(), stem) for stem in stems]
-        self._by_part = {part: tuple(stem for other, stem in parts if other == part) for part, _ in parts}
+        by_part: dict[str, list[str]] = {}
+        for part, stem in parts:
+            by_part.setdefault(part, []).append(stem)
+        self._by_part = {part: tuple(found) for part, found in by_part.items()}
         self.parts = frozenset(self._by_part)
 
     def positions(self, low: str, there: frozenset[str]) -> list[int]:

@@ -497,11 +497,14 @@ _NAME = re.compile(
     r"\d+[-/x]\w+|[A-Za-z]+/[A-Za-z]+|--?[a-z]\S*|\w+=\S*|(?-i:[a-z]+_[a-z_]+\d?)|(?-i:[A-Z_]{3,}\d?))$",
     re.IGNORECASE,
 )
+_LONGEST_NAME = 200
 _SHORT_NAME = re.compile(r"[A-Za-z]{1,3}\d{1,2}$")
 _WORD_DIGITS = re.compile(r"[A-Za-z]{4,20}\d{1,2}$")
 
 
 def _is_name(value: str) -> bool:
+    if len(value) > _LONGEST_NAME:
+        return False
     if _UUID.match(value):
         return True
     if _WORD_DIGITS.match(value) and value.casefold().rstrip("0123456789") not in _NUMBERED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import math
 import pkgutil
 import time
@@ -132,6 +133,7 @@ LEAST_SECONDS = 0.02
 MOST_EXPONENT = 1.5
 MOST_SECONDS = 1.5
 INFINITE = 9.9
+_CALLS = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,8 @@ def _text_kinds(function: Callable[..., object]) -> tuple[type, ...]:
 
 
 def seconds(function: TextFunction, text: str) -> float:
-    """CPU time of one call, whatever it thinks of the text."""
+    """CPU time of one call, whatever it thinks of the text. Its end is new each time: some remember texts they have seen."""
+    text = f"{text} {next(_CALLS)}"
     given = [text if kind is str else text.encode("utf-8", "surrogatepass") for kind in function.kinds]
     begun = time.thread_time()
     try:
