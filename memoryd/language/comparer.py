@@ -61,6 +61,8 @@ class Comparer:
 
     def compare_read(self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
         """The same, of statements that were read before. `cosine` of their vectors, None when there is none."""
+        if self._trained and self._embedder is None:
+            cosine = None  # of an embedder whose cosines the classifier does not know: `compare` has none either
         rules = compare_read(old, new, a, b, cosine)
         if a.statement.norm == b.statement.norm or not self._trained:
             return rules
