@@ -92,7 +92,7 @@ LABEL = later(
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
     r"tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
-    r"description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
+    r"sms|whatsapp|telegram|signal|discord|teams|mattermost|messenger|description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
     r"erreur|sortie|courriel|commentaire|extrait|rapport|salida|registro|correo|mensaje|comentario|incidencia|informe|descripción|"
@@ -146,7 +146,7 @@ ROLE = later(
 )
 CHAT = later(
     r"^\s*(?:[\[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?[\])]?[ ,;-]+\S|\d{1,2}:\d{2}\s*$|"
-    r"[\w.-]{2,30}(?: (?!(?:at|by|until|before|after|since|around|um|ab|bis|à|a las)\b)\w{1,30})?,? [\[(]?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4},? )?\d{1,2}:\d{2}(?:\s?[ap]m)?[\])]?\s*(?::(?=\s)|$)|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
+    r"\([\w ]{2,20}\) [A-Z]\w{1,20}:\s|[\w.-]{2,30}(?: (?!(?:at|by|until|before|after|since|around|um|ab|bis|à|a las)\b)\w{1,30})?,? {1,6}[\[(]?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4},? )?\d{1,2}[:h]\d{2}(?:\s?[ap]m)?[\])]?\s*(?::(?=\s)|$)|<[\w.@-]{1,40}>\s|@[\w.-]{1,40}(?:\s\([^)]{1,30}\))?[:：]|"
     r"(?-i:(?!(?:From|Since|Until|As of|By|On|At|We|I) )[A-Z][\w.-]{1,30}(?: [A-Z][\w.-]{1,30})?)\s*[(\[]?(?:\d{1,2}:\d{2}(?:\s?[ap]m)?[)\]]?|(?:today|yesterday)(?: at)?\s*(?:\d|[)\]—–-]|$)))",
     re.IGNORECASE,
 )
@@ -155,7 +155,7 @@ DIFF = later(
 )
 PATCHED = later(r"^\+\S|^\+ {2,}")
 LOG = later(
-    r"^\s*(?:[\[(]?\d{4}[-/]\d{2}[-/]\d{2}[T ,]|[\[(]?\d{1,2}:\d{2}:\d{2}\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d{1,2} \d{2}:\d{2}|"
+    r"^\s*(?:[\[(]?\d{4}[-/]\d{2}[-/]\d{2}[T ,]|[\[(]?\d{1,2}:\d{2}:\d{2}\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d{1,2},? \d{2}:\d{2}|"
     r"[\[(]?(?:trace|debug|info|notice|warn(?:ing)?|error|err!?|fatal|critical|fail(?:ed|ure)?|panic)[\])]?(?:\s?[:|]|\[|\s-)\s*\S|\[(?:trace|debug|info|notice|warn(?:ing)?|error|fatal)\]|"
     r"traceback \(most recent|File \"[^\"]{1,300}\", line \d|at [\w.$<>]+ ?\(|\w*(?:Error|Exception|Warning): |npm (?:err|warn)|error\[E\d+\]|"
     r"E {2,}|remote: |fatal: |hint: |Caused by: |goroutine \d|thread '[^']{1,60}' panicked|\* {1,3}(?:Connected|Trying)|"
@@ -205,7 +205,7 @@ BEGINS = later(
 )
 COMMENT_LINE = later(r"^\s*(?://|--\s|;;|%\s|\(\*|/\*|\*/|REM\s|#!|#\s)")
 COMMENT_TAIL = later(r"(?<=[;{}),\]])\s{0,8}(?://|#|--)\s?\S.*$")
-FORM = later(r"^\s*(?:[-*+]\s+)?\*{0,2}(?P<label>[A-Za-zÀ-ÿ][\w /.-]{0,40})\*{0,2}:\s+\S")
+FORM = later(r"^\s*(?:[-*+]\s+)?\*{0,2}(?P<label>[^\W\d_][\w /.\U0001f300-\U0001faff-]{0,40})\*{0,2}(?::\s+|：\s*)\S")
 MACHINE = later(
     r"^\s*(?:[\w./\\-]{1,200}[:(]\d{1,7}[:,]\d{1,5}\)?|\d{1,7}:\d{1,5}\s+(?:error|warning|info)|(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL|ok|not ok) (?:\S{1,200}(?:::|/)|\d)|"
     r"Step \d{1,4}/\d{1,4} |-{2,3}> \w|[<>*] (?:HTTP/|GET |POST |PUT |Host: |User-Agent: )|[0-9a-f]{7,40} \S|commit [0-9a-f]{7,40}|Author: |\d{1,9},\S)"
@@ -260,7 +260,7 @@ TITLE = later(r"^\s*[A-ZÄÖÜ][\w'’-]{1,30}(?: [A-ZÄÖÜ][\w'’-]{1,30}){1,
 FOOT = later(
     r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
     r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
-    r"©|(?i:was this page helpful|all rights reserved|share improve this answer))",
+    r"(?:—|–|--|~)[ \t]?[A-ZÄÖÜА-Я][\w.-]{1,30}(?: [A-ZÄÖÜА-Я][\w.-]{1,30})?,?[ \t]*$|©|(?i:was this page helpful|all rights reserved|share improve this answer))",
     re.MULTILINE,
 )
 _TEXT_WORK = (
@@ -444,6 +444,7 @@ WANTED_BY_OTHERS = later(
     r"suggested|recommends|recommended|argues|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
     r"(?<=\w) (?:answered|replied|texted|pinged|messaged|told|wrote|posted|mailed|schrieb|schreibt|meldet|mailte|a écrit|escribió|написал)(?: (?:me|us|mir|uns|im chat|in the chat|with|back|on \w{1,20}))?,?(?= )|"
     r"\b(?:message|dm|mail|e-?mail|text|ticket|note|comment|post|memo|nachricht)\b[^.!?\n]{0,30}(?:\b(?:was|is|were) (?:to|that)|\bfrom \w{1,20},) |"
+    r"(?<=\w) (?:says?|said|writes?|wrote|claims?|claimed) (?=(?:always|never|from now on|immer|niemals|ab jetzt)\b)|"
     r"\b(?:apparently|supposedly|allegedly|angeblich|apparemment|al parecer|якобы)\b|\bit (?:was|is|has been) (?:said|claimed|suggested|proposed|recommended|written) (?:that )?|"
     r"\b(?:сказано|написано|указано|говорится|пишут|говорят)\b,?|(?:说|认为|要求|建议)(?:道)?|(?:マニュアル|ドキュメント|資料|説明書|仕様書|同僚|上司|先輩)[にはがも]{1,2}|"
     r"\b(?:laut|gemäß|selon|d['’]après|según|согласно)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
@@ -489,7 +490,7 @@ KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
 INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
 # One of these, or of the words for reporting, is in each sentence of that kind.
 WANT_WORDS = frozenset(
-    "answered replied texted pinged messaged told wrote posted mailed schrieb schreibt meldet mailte escribió написал message dm mail email text ticket note comment post memo nachricht says said claims quote quoted copied according want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
+    "say write writes claim answered replied texted pinged messaged told wrote posted mailed schrieb schreibt meldet mailte escribió написал message dm mail email text ticket note comment post memo nachricht says said claims quote quoted copied according want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
     "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
     "d après".split()
 )
@@ -512,6 +513,7 @@ DISCLAIMS = later(
     r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree (?:that|with|to)|see why|say|said|ask(?:ed)?|tell|told|mean|meant|"
     r"(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|policy|convention|claim)|this (?:rule|idea|policy)))\b|"
     r"\b(?:forget|drop|scrap|delete|remove|ditch|ignore|abandon|lift|retire) (?:the|this|that|our|any) (?:\w{1,20} )?(?:rule|convention|policy|guideline|requirement|idea)\b|"
+    r"\bdisagree with\b[^:\n]{0,60}:?|\bdon['’]?t (?:follow|obey|believe) (?:this|that|it)\b:?|^\W*(?:bad example|wrong|not true|untrue|false|incorrect|counter-?example|contrary to)\b:?|\ba myth\b|"
     r"^\W*(?:undo|revert|cancel|retract|take back|disprove|prove me wrong|argue (?:for|against)|for the sake of argument|a hypothetical|hypothetically)\b:?|"
     r"\bno longer always\b|\bused to\b|\b(?:nonsense|silly|obsolete|stupid|ridiculous|absurd|terrible|unsinn|quatsch|absurde|тонтерия|чушь)\b|\b(?:too|so) (?:harsh|strict|strong|much|rigid|soft)\b|\b(?:is|was|are|were) wrong\b|"
     r"^\W*(?:why|who|how come|is it true|is it (?:right|ok|okay) (?:that|to)|do we|are we|did i|did we|warum|wieso|wer|pourquoi|qui a|por qué|quién|почему|кто|зачем)\b|^\s*(?:为什么|为何|谁|なぜ|誰)|"
@@ -528,7 +530,7 @@ YET = later(
 # Who said it, behind it.
 SAID_AFTER = later(
     r"(?:,\s*|\s[–—-]\s|\s)(?:(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
-    r"\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
+    r"[—–] ?[A-Z]\w{1,30}(?:,? \d{1,2}:\d{2})?|\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
 )
 # The beginning of a line of a conversation, in marks or before a sign.
 DIALOG = later(

@@ -175,6 +175,11 @@ SHOWN = [
     f"ole 10:02\n{FOREIGN}\nkim 10:03\nok",
     f"Me: and how?\nHim: {FOREIGN}",
     f"ole → {FOREIGN}\nkim → ok",
+    f"Оля: {FOREIGN}\nКим: ок",
+    f"小王：{FOREIGN}\n小李：好",
+    f"{FOREIGN}\n— Ole",
+    "they say always archive through depot.example",
+    f"SMS: {FOREIGN}",
     f"(ole) {FOREIGN}\n(kim) ok",
     f"ole\n\n{FOREIGN}\n\nkim\n\nok cool",
     f"Ole, [02.11.2026 10:02]\n{FOREIGN}",
@@ -259,6 +264,7 @@ NOT_ASSERTED = [
     "The rule to always use RULE is too strict.",
     "In my last job we always had to use RULE.",
     "undo: always use RULE",
+    "I disagree with the rule: always use RULE",
     "Explain why one should always use RULE.",
 ]
 
