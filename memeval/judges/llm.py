@@ -18,7 +18,10 @@ from memeval.prompts import Prompt, find_prompt
 from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
-_METRICS = {"longmemeval": "longmemeval_accuracy", "locomo": "locomo_llm_accuracy"}
+_METRICS = {"locomo": "locomo_llm_accuracy"}
+_OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official", "official_model"})
+_OFFICIAL_TOKENS = 10
+"""Output tokens of LongMemEval's own judge."""
 _SHOWN = 500  # characters of the reply that are kept as the reason
 
 
@@ -26,14 +29,15 @@ class PromptedJudge:
     """A model with prompts by question type.
 
     Options: `prompt` (a name, file or text that replaces the benchmark's), `prompt_by_type` (the same by unified
-    type), `base` (folder of relative files), `max_tokens`.
+    type), `base` (folder of relative files), `max_tokens`. `official`: the benchmark's own prompts by question type and
+    `official_model` the model that its paper judges with; with both a result has the benchmark's name.
     """
 
     kind = ""
 
     def __init__(self, model: Model | None, options: Mapping[str, Any] | None = None) -> None:
         options = options or {}
-        check_names(self.kind, options, frozenset({"prompt", "prompt_by_type", "base", "max_tokens"}))
+        check_names(self.kind, options, _OPTIONS)
         if model is None:
             raise ConfigError(f"The judge {self.kind} needs a model.", fix="Choose one with --judge-model, or take the judge f1.")
         self._model = model
@@ -41,7 +45,9 @@ class PromptedJudge:
         self._override = str(options.get("prompt") or "")
         self._by_type = {str(key): str(value) for key, value in (options.get("prompt_by_type") or {}).items()}
         self._base = Path(options["base"]) if options.get("base") else None
-        self._limit = int(options.get("max_tokens", MAX_TOKENS))
+        self._official: Mapping[QuestionType, Prompt] = options.get("official") or {}
+        self._official_model = str(options.get("official_model") or "")
+        self._limit = int(options.get("max_tokens", _OFFICIAL_TOKENS if self._official else MAX_TOKENS))
         self._prompt = lru_cache(maxsize=None)(self._find)
         self._prompt(QuestionType.FACT_RECALL)  # a prompt that can't be read is told before the run
 
@@ -62,6 +68,8 @@ class PromptedJudge:
         return reply, f"{self.name} {reply.model} {prompt.hash}"
 
     def _find(self, kind: QuestionType) -> Prompt:
+        if kind in self._official:
+            return self._official[kind]
         return find_prompt("judge", self._protocol, kind.value, override=self._override, by_type=self._by_type, base=self._base)
 
 
@@ -84,7 +92,9 @@ class LLMJudge(PromptedJudge):
         scores = [Score(metric, None if verdict is None else float(verdict), reply.text[:_SHOWN], judge, reply.usage)]
         if self._protocol == "longmemeval":
             label = float("yes" in reply.text.lower())
-            scores.append(Score(f"{metric}_official", label, "", judge))  # the usage is counted once
+            named = self._official and self._official_model and self._official_model in reply.model
+            name = "longmemeval_accuracy" if named else f"{metric}_label"
+            scores.append(Score(name, label, "", judge))  # the usage is counted once
         return scores
 
 

@@ -132,7 +132,8 @@ def abstention(decisions: Iterable[tuple[bool, bool]]) -> Abstention:
 _PREFERRED = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(longmemeval_|llm_)accuracy",
+        r"longmemeval_accuracy",
+        r"llm_accuracy",
         r"\w*llm_accuracy",
         r"accuracy",
         r"\w*accuracy",

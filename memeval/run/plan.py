@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from memeval import registry
 from memeval.benchmarks.opening import open_benchmark
-from memeval.benchmarks.source import Sources
+from memeval.benchmarks.source import Download, Sources
 from memeval.core import embedding
 from memeval.core.calls import Budget, Stop
 from memeval.core.embedding import RememberingEmbedder
@@ -25,6 +25,7 @@ from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
 from memeval.models.guarded import GuardedModel, ModelCache
 from memeval.prompts import Prompt, find_prompt
+from memeval.prompts.official import longmemeval_prompts
 from memeval.registry import Catalog
 from memeval.results.codec import question_to_json
 from memeval.results.store import QuestionRow
@@ -150,7 +151,26 @@ def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
     """The judges in order. Raises ConfigError, also when one needs a model and none is named."""
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.judge_model_options, context) if name else None
-    return [open_judge(judge, model, _judge_options(plan, judge)) for judge in plan.judges]
+    return [open_judge(judge, model, _judge_options(plan, judge) | _official(plan, context, judge)) for judge in plan.judges]
+
+
+def _official(plan: Plan, context: RunContext, judge: str) -> dict[str, Any]:
+    """The official prompts of the benchmark's judge, if its script is in the cache or can be fetched; the user's own go first."""
+    named = plan.benchmark.judge.options.get("official")
+    if judge != plan.benchmark.judge.name or not isinstance(named, Mapping):
+        return {}
+    if plan.settings.judge_prompt:
+        return {"official": None}
+    target = context.sources.cache.expanduser() / "official" / str(named["sha256"])[:16] / "evaluate_qa.py"
+    if not target.exists():
+        if context.sources.offline:
+            return {"official": None}
+        try:
+            once = replace(context.sources.downloader, attempts=1)
+            once.fetch(Download(str(named["url"]), target, str(named["sha256"])))
+        except DataError:
+            return {"official": None}  # the result is then called llm_accuracy
+    return {"official": longmemeval_prompts(target), "official_model": str(named.get("model", ""))}
 
 
 def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.core.errors import ConfigError, ModelError
+from memeval.core.errors import ConfigError, DataError, ModelError
 from memeval.core.types import Answer, Question, QuestionType, Score
 from memeval.judges import open_judge
 from memeval.judges.base import grade, yes_or_no
@@ -15,6 +16,7 @@ from memeval.judges.llm import LLMJudge
 from memeval.models import open_model
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import load_prompt
+from memeval.prompts.official import longmemeval_prompts
 from memoryd.core.types import Usage
 from tests.memeval.model_server import ModelServer, Reply
 
@@ -69,7 +71,7 @@ def test_longmemeval_is_judged_by_type_with_both_labels(server: ModelServer) -> 
         prompt = server.seen[-1]["messages"][0]["content"]
         assert sign in prompt
         assert all(text in prompt for text in ("the question", "the gold", "the hypothesis"))
-        assert (strict.metric, official.metric) == ("longmemeval_accuracy", "longmemeval_accuracy_official")
+        assert (strict.metric, official.metric) == ("llm_accuracy", "llm_accuracy_label")
         assert (strict.value, official.value) == (1.0, 1.0)
         assert (strict.usage.calls, official.usage.calls) == (1, 0), "one call"
     assert server.seen[-1]["temperature"] == 0.0
@@ -167,3 +169,41 @@ def test_verdicts_never_fail_and_are_strict(reply: str) -> None:
     if verdict is not None:
         assert ("yes" in reply.lower()) is verdict
         assert grade(reply) == float(verdict)
+
+
+SCRIPT = """
+def check(task):
+    if task == "general":
+        template = "General. Q {} A {} R {}"
+    elif task == "temporal":
+        template = "Temporal. Q {} A {} R {}"
+    elif task == "update":
+        template = "Update. Q {} A {} R {}"
+    elif task == "preference":
+        template = "Preference. Q {} A {} R {}"
+    else:
+        template = "Abstention. Q {} A {} R {}"
+"""
+
+
+def test_only_official_prompts_and_the_papers_model_give_a_result_the_benchmarks_name(tmp_path: Path) -> None:
+    script = tmp_path / "evaluate.py"
+    script.write_text(SCRIPT)
+    official = longmemeval_prompts(script)
+    assert official[QuestionType.MULTI_HOP].user == "General. Q {question} A {answer} R {response}"
+    assert official[QuestionType.ABSTENTION].user.startswith("Abstention.")
+    model = ScriptedModel([Rule(("Temporal. Q the question A the gold R the hypothesis",), "Yes, it is")], default="no")
+    options = {"protocol": "longmemeval", "official": official, "official_model": "scripted"}
+    strict, named = open_judge("llm", model, options).score(question(QuestionType.TEMPORAL), ANSWER)
+    assert (strict.value, named.metric, named.value) == (None, "longmemeval_accuracy", 1.0)
+    other = open_judge("llm", model, {**options, "official_model": "gpt-4o-2024-08-06"}).score(question(), ANSWER)
+    own = open_judge("llm", model, {"protocol": "longmemeval"}).score(question(), ANSWER)
+    assert [scores[1].metric for scores in (other, own)] == ["llm_accuracy_label"] * 2
+
+
+def test_a_script_without_the_five_prompts_is_refused(tmp_path: Path) -> None:
+    for text in ("x = 1", "def broken(:"):
+        script = tmp_path / "evaluate.py"
+        script.write_text(text)
+        with pytest.raises(DataError, match=r"evaluate\.py"):
+            longmemeval_prompts(script)
