@@ -203,9 +203,10 @@ def of_observation(one: Observation) -> Candidate:
         kind=one.kind,
         polarity=one.polarity,
         source=Source.AGENT_STEP,
-        confidence=0.8,
+        confidence=0.8 if one.sure else 0.4,
         importance=2,
         reason=one.reason,
+        status=Status.ACTIVE if one.sure else Status.CANDIDATE,
         **_evidence(one.text, one.turn),
     )
 

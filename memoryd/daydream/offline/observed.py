@@ -40,13 +40,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A statement, its kind, and the turn of the command that shows it."""
+    """A statement, its kind, and the turn of the command that shows it. One that is not `sure` is only proposed."""
 
     text: str
     kind: Kind
     turn: Turn
     polarity: Polarity = Polarity.KNOW
     reason: str = "shown by a command"
+    sure: bool = True
 
 
 def observations(turns: Sequence[Turn]) -> list[Observation]:
@@ -162,7 +163,8 @@ def _missing(runs: Sequence[Run]) -> Iterator[Observation]:
                 continue
             instead = next((shown for words in after if (shown := _instead(name, words))), "")
             lacks = f"`{name}` is not on the PATH of this machine (command not found)"
-            yield Observation(f"{lacks}; `{instead}` works." if instead else f"{lacks}.", Kind.ENVIRONMENT, run.turn)
+            text = f"{lacks}; `{instead}` works." if instead else f"{lacks}."
+            yield Observation(text, Kind.ENVIRONMENT, run.turn, sure=bool(instead))
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
@@ -205,7 +207,7 @@ def _works_instead(runs: Sequence[Run], edits: Sequence[int]) -> Iterator[Observ
             pair = _changed_call(run, other)
             if pair:
                 failed, worked = pair
-                yield Observation(f"`{failed}` fails here; `{worked}` works.", Kind.ENVIRONMENT, other.turn)
+                yield Observation(f"`{failed}` fails here; `{worked}` works.", Kind.ENVIRONMENT, other.turn, sure=False)
                 break
 
 
@@ -305,10 +307,12 @@ def _interpreters(runs: Sequence[Run]) -> Iterator[Observation]:
                 calls[f"conda run -n {words[3]}"] += 1
                 last[f"conda run -n {words[3]}"] = run
     plain = sum(bool(_BARE.fullmatch(words[_head(words)])) for run in runs if not run.failed for words in run.parts)
-    for call, count in calls.most_common(1):
-        if count >= OFTEN and count > plain:
-            text = f"Python is run here by `{call}`, not by the `python` of the PATH."
-            yield Observation(text, Kind.ENVIRONMENT, last[call].turn)
+    # The one that was called last: an earlier one may have turned out to be the wrong one.
+    for call in sorted(calls, key=lambda call: last[call].place)[-1:]:
+        if calls[call] >= OFTEN and calls[call] > plain:
+            text = f"Python is run here by `{call}`."
+            tried = any(call in " ".join(words) for run in runs if run.failed for words in run.parts)
+            yield Observation(text, Kind.ENVIRONMENT, last[call].turn, sure=len(calls) == 1 and not tried)
 
 
 # Other machines
@@ -375,4 +379,4 @@ def _commits(runs: Sequence[Run]) -> Iterator[Observation]:
         fixes = (kind and kind["type"] == "fix") or name.lower().startswith("fix")
         text = f"{name[:1].upper()}{name[1:]}: {first}"
         text = text if text.endswith((".", "。", "!", ")")) else f"{text}."
-        yield Observation(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit")
+        yield Observation(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit", sure=False)

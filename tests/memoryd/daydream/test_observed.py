@@ -73,10 +73,7 @@ def test_a_call_that_failed_for_its_surroundings_is_kept_with_the_one_that_worke
 
 def test_an_interpreter_called_by_its_path_time_and_again_is_the_project_s() -> None:
     path = "/opt/envs/torch/bin/python"
-    assert (
-        said(f"{path} train.py", f"{path} eval.py --fast")[0]
-        == f"Python is run here by `{path}`, not by the `python` of the PATH."
-    )
+    assert said(f"{path} train.py", f"{path} eval.py --fast")[0] == f"Python is run here by `{path}`."
     assert said(f"{path} train.py") == []
 
 
@@ -141,3 +138,11 @@ def test_an_interpreter_that_every_machine_has_or_that_plain_calls_outnumber_is_
     assert said("/usr/bin/python3 a.py", "/usr/bin/python3 b.py") == []
     path = "venv/bin/python"
     assert said(f"{path} a.py", f"{path} b.py", "python a.py", "python b.py") == []
+
+
+def test_what_is_less_certain_is_only_proposed() -> None:
+    lacks = session(("jq . a.json", "!jq: command not found"))
+    kept = HeuristicExtractor().extract(Passage((Turn(TurnKind.USER, "look at it"), *lacks))).candidates
+    assert [(one.content, one.status) for one in kept if "jq" in one.content] == [
+        ("`jq` is not on the PATH of this machine (command not found).", Status.CANDIDATE)
+    ]
