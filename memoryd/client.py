@@ -160,7 +160,7 @@ def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
 def error_from(code: str, message: str, fix: str) -> MemorydError:
     """The error that was raised in the daemon, of the same class; an unknown code gives a MemorydError."""
     if code == BrokenFileError.code and (match := _BROKEN.fullmatch(message)):
-        return BrokenFileError(match["path"], int(match["line"]), match["problem"])
+        return BrokenFileError(match["path"], int(match["line"]), match["problem"], fix)
     kind = _classes(MemorydError).get(code, MemorydError)
     return (MemorydError if kind is BrokenFileError else kind)(message, fix=fix)
 

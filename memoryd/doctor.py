@@ -198,7 +198,8 @@ def _contents(status: dict[str, Any]) -> Iterator[Check]:
     router = status["router"]
     yield Check("router", not router["problem"], f"{router['used']}: {router['reason']}", "Learn it anew: memoryd router train")
     for problem in index["broken_files"]:
-        yield Check("broken file", False, problem, "Correct the file in an editor; it was not touched.")
+        detail, _, fix = problem.partition(" Fix: ")
+        yield Check("broken file", False, detail, f"{fix} It was not touched.")
     failing = dreams["failing"]
     detail = failing[0]["error"] if failing else f"{dreams['waiting']} waiting, none failing"
     yield Check("day dream", not failing, detail, "It is tried again by itself; 'memoryd log' shows each try.")

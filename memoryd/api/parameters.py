@@ -104,7 +104,7 @@ class Text(Parameter):
         if len(value) > most:
             raise WrongValueError(f"has {len(value)} characters, at most {most} are taken")
         text = value.strip()
-        if self.required and not text:
+        if self.required and not any(sign.isprintable() and not sign.isspace() for sign in text):  # NUL alone says nothing
             raise WrongValueError("is missing: it must not be empty")
         return text
 

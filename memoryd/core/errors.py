@@ -73,10 +73,10 @@ class BrokenFileError(StoreError):
 
     code = "broken_file"
 
-    def __init__(self, path: str, line: int, problem: str) -> None:
+    def __init__(self, path: str, line: int, problem: str, fix: str = "") -> None:
         super().__init__(
             f"{_on_one_line(path)}:{line}: {problem}",
-            fix="Mend the front matter in an editor; the file is picked up again when it is saved.",
+            fix=fix or "Correct the front matter in an editor; the file is picked up again when it is saved.",
         )
         self.path = path
         self.line = line

@@ -24,10 +24,10 @@ def read_json(data: bytes) -> Any:
         return orjson.loads(data)
     try:
         value = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
-        text = json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e400 is read as infinite, which JSON can't say
+        return orjson.loads(well_formed(text))
     except (ValueError, RecursionError) as error:
         raise InputError("That is not JSON.", fix="Send one JSON value on one line.") from error
-    return orjson.loads(well_formed(text))
 
 
 def _refuse_constant(name: str) -> float:

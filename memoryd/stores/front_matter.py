@@ -201,7 +201,8 @@ def _decode(data: bytes, path: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BrokenFileError(path, line, "the file is not valid UTF-8") from error
+        fix = "Save the file as UTF-8, or move it out of the folder."
+        raise BrokenFileError(path, line, "the file is not valid UTF-8", fix) from error
 
 
 def _load(head: str, path: str) -> dict[str, Any]:

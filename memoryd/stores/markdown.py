@@ -624,9 +624,7 @@ class MarkdownStore:
         self._backlog = {**run.before, **self._backlog}
 
     def _broken_error(self, path: str, line: int, problem: str, fix: str) -> BrokenFileError:
-        error = BrokenFileError(str(self._root / path), line, problem)
-        error.fix = fix
-        return error
+        return BrokenFileError(str(self._root / path), line, problem, fix)
 
     def _flush(self, index: LiteralIndex) -> None:
         revision = index.fact("revision")

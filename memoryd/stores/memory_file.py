@@ -30,11 +30,15 @@ TITLE_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A parsed file. `carries_id` is false for a note that was not written through memoryd: its id comes from the path."""
+    """A parsed file. `carries_id` is false for a note that was not written through memoryd: its id comes from the path.
+
+    `warning` says why the front matter of such a note was left out; its text is a memory all the same.
+    """
 
     item: MemoryItem
     document: Document
     carries_id: bool
+    warning: BrokenFileError | None = None
 
 
 class EmptyNoteError(Exception):
@@ -49,13 +53,14 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     that is not YAML; the same holds once we had to pin its id. Raises EmptyNoteError for such a note without a text.
     """
     if len(data) > MAX_BYTES:
-        raise BrokenFileError(path, 1, f"the file is larger than {MAX_BYTES // 1000} kB")
+        fix = "Divide it into smaller files, or move it out of the folder."
+        raise BrokenFileError(path, 1, f"the file is larger than {MAX_BYTES // 1000} kB", fix)
     named = codec.is_id(_stem(relative))
-    document = _parse(data, path, ours=named)
+    document, warning = _parse(data, path, ours=named)
     carries_id = codec.is_id(str(document.values.get("id", "")))
     foreign = not (carries_id or named) or document.values.get("source") == Source.NOTE.value
     if not document.content.strip() and document.values.get("content") is None:  # with the key, white space is meant
-        raise EmptyNoteError(path) if foreign else BrokenFileError(path, 1, "the memory has no text")
+        raise EmptyNoteError(path) if foreign else _without_text(path)
     defaults = _defaults(document, relative, mtime_ns)
     values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
     if carries_id:
@@ -67,16 +72,21 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
         raise BrokenFileError(path, line, "the front matter holds a number of more than 1,000 digits")
     values.pop("source", None)  # a note can't claim to be the user's word
     note = replace(defaults, source=Source.NOTE, asked_as=() if named else _names_of(document, relative))
-    return MemoryFile(_storable(_foreign_item(values, note), path), document, carries_id)
+    return MemoryFile(_storable(_foreign_item(values, note), path), document, carries_id, warning)
 
 
-def _parse(data: bytes, path: str, ours: bool) -> Document:
+def _parse(data: bytes, path: str, ours: bool) -> tuple[Document, BrokenFileError | None]:
     try:
-        return front_matter.parse(data, path)
-    except BrokenFileError:
+        return front_matter.parse(data, path), None
+    except BrokenFileError as error:
         if ours or _ID_LINE.search(data):
             raise
-        return front_matter.unread(data, path)
+        warning = BrokenFileError(path, error.line, f"{error.problem}; its text is found, what the front matter says is not used")
+        return front_matter.unread(data, path), warning
+
+
+def _without_text(path: str) -> BrokenFileError:
+    return BrokenFileError(path, 1, "the memory has no text", "Write its text below the front matter, or delete the file.")
 
 
 def _stem(relative: str) -> str:

@@ -247,7 +247,7 @@ class Synchroniser:
             if known is not None and known.hash == content_hash(data):
                 self._index.set_stamp(path, stamp)
                 return
-            item = memory_file.read(data, str(full), path, stamp.mtime_ns).item
+            file = memory_file.read(data, str(full), path, stamp.mtime_ns)
         except (FileNotFoundError, memory_file.EmptyNoteError):
             self._forget(known)
         except BrokenFileError as error:
@@ -259,12 +259,14 @@ class Synchroniser:
             problem = f"the file can't be read ({type(error).__name__})"
             self._set_aside(Broken(path, stamp, self._not_readable(path, problem)), known)
         else:
-            self._accept(Entry(item, path, stamp, content_hash(data)), known)
+            self._accept(Entry(file.item, path, stamp, content_hash(data)), known)
+            if file.warning is not None:
+                self._index.put_broken(Broken(path, stamp, file.warning))
+                self._broken.append(file.warning)
 
     def _not_readable(self, path: str, problem: str) -> BrokenFileError:
-        error = BrokenFileError(str(self._root / path), 1, problem)
-        error.fix = "Replace it by a plain file that only you may write, or move it out of the folder."
-        return error
+        fix = "Replace it by a plain file that only you may write, or move it out of the folder."
+        return BrokenFileError(str(self._root / path), 1, problem, fix)
 
     def _set_aside(self, broken: Broken, known: Known | None) -> None:
         self._forget(known)
@@ -285,6 +287,6 @@ class Synchroniser:
         self._index.put([entry])
 
     def _duplicate(self, id: str, path: str, stamp: Stamp, holder: str) -> Broken:
-        error = BrokenFileError(str(self._root / path), 1, f"its id {id} belongs to {holder} already")
-        error.fix = "Delete the line with the id to make it a memory of its own, or delete the file."
+        fix = "Delete the line with the id to make it a memory of its own, or delete the file."
+        error = BrokenFileError(str(self._root / path), 1, f"its id {id} belongs to {holder} already", fix)
         return Broken(path, stamp, error, duplicate=id)

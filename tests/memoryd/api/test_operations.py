@@ -97,6 +97,7 @@ def test_a_request_has_typed_values() -> None:
     [
         ({}, "query: is missing"),
         ({"query": "  "}, "query: is missing: it must not be empty"),
+        ({"query": "\0\u200d"}, "query: is missing: it must not be empty"),
         ({"query": 5}, "must be of type string"),
         ({"query": "x", "kinds": ["rule", "joke"]}, "(entry 2) must be one of"),
         ({"query": "x", "k": True}, "must be of type integer, from 1 to 50"),

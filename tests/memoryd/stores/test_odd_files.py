@@ -140,3 +140,34 @@ def test_a_note_with_a_number_that_can_not_be_shown_is_left_alone_by_edits(tmp_p
     (hit,) = store.search(Query(), 5)
     assert hit.item.content == "A note."
     store.close()
+
+
+def test_a_foreign_note_whose_front_matter_is_not_yaml_is_found_and_named(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    folder = tmp_path / "memories" / "user"
+    folder.mkdir(parents=True)
+    note = folder / "note.md"
+    note.write_text("---\ntitle: a: b\n---\nA note of another tool.\n")
+    (warning,) = store.sync().broken
+    assert contents(store) == ["A note of another tool."]
+    assert "note.md:2: the front matter is not YAML" in warning.message and "its text is found" in warning.message
+    assert [error.message for error in store.sync().broken] == [warning.message]
+    note.write_text("---\ntitle: b\n---\nA note of another tool.\n")
+    assert store.sync().broken == ()
+    assert contents(store) == ["A note of another tool."]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [(b"\xff\xfeA note", "UTF-8"), (b"x" * 1_000_001, "smaller files"), (b"---\nid: mem_00000000000a\n---\n", "text")],
+)
+def test_the_advice_for_a_file_that_can_not_be_read_fits_its_fault(tmp_path: Path, data: bytes, advice: str) -> None:
+    store = open_store(tmp_path)
+    folder = tmp_path / "memories" / "user"
+    folder.mkdir(parents=True)
+    (folder / "odd.md").write_bytes(data)
+    store.sync()
+    (broken,) = store.broken()
+    assert advice in broken.fix and "front matter in an editor" not in broken.fix
+    store.close()
