@@ -109,7 +109,7 @@ def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
     for number in _numbers(looked.there):
         deadline.check()
         rule = RULES[number]
-        if all(map(looked.has, rule.needs)):
+        if all(map(looked.has, rule.needs) if rule.needs or rule.stems else (MARK in looked.text,)):
             looked = looked.changed(_replace(rule, looked, found))
     looked = looked.changed(_cut_kinds(looked.text, told(looked), found))
     return _detect(looked, found)
@@ -134,7 +134,7 @@ def _numbers(there: frozenset[str]) -> list[int]:
 
 @lru_cache(maxsize=1)
 def _by_anchor() -> Mapping[str, tuple[int, ...]]:
-    """The numbers of the rules that begin with an anchor, or else need it; under an empty word those that need none."""
+    """The numbers of the rules that begin with an anchor, or else need it; under an empty word those that follow a mark."""
     out: dict[str, list[int]] = {"": []}
     for number, rule in enumerate(RULES):
         anchors = rule.stems.parts if rule.stems else rule.needs[0] if rule.needs else ("",)

@@ -488,7 +488,7 @@ PREFIX_WORDS = (
     " glagent npm_ hf_ pypi- sk_ rk_ pk_ whsec_ sg. _v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api figd_ gsk_ r8_ nvapi- pplx- nrak key- pmak- fo1- csk-"
     " sntrys_ sntryu_ glsa_ glc_ tskey- xai- phx_ phc_ rnd_ pscale_ hvs. hvb. hvr. atatt3 atbb age-secret-key dapi flwseck eaace eaaa sq0 atlasv1 secret_ ntn_"
     " cfpat- xkeysib- pat-na pat-eu pul- tvly- p8e- pm- ezak eztk oy2 ltai akid api- nrii- nriq- nrjs- pa- ctx7sk- glffct- gloas- xoxe eaa fio-u- absk aq. a3- ccipat_ bkua_ vcp_ vca_ vci_ vck_ vcr_ shippo_ sqa_ sqp_ squ_ pcsk_ lsv2_ jina_"
-    " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature pat"
+    " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature <airtable>"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
 # The same as they begin, for keys that are split: by a line's end, by concatenation.
@@ -555,6 +555,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<login@>": re.compile(r":[^\s:@/'\"<>`|]{2,100}@"),
         "<=value>": re.compile(r"[\w.%-]=[\w%+/=.:~|-]{10}"),
         "<base64>": re.compile(r"(?<![A-Za-z0-9+/=.-])(?=[a-z0-9+/]{0,15}[A-Z])[A-Za-z0-9+/]{16}"),
+        "<airtable>": re.compile(r"pat[A-Za-z0-9]{14}\."),
         "<body>": re.compile(r"[A-Za-z0-9+/]{64}"),
         "<passwd>": re.compile(r":(?:\d{2,5}|\*):"),
         "<-u>": re.compile(r"^-(?:[uUa]|-user|-auth|-proxy-user)", re.MULTILINE),
