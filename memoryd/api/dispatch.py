@@ -139,7 +139,9 @@ class Api:
         runtime = self._parts.runtime
         if caller.is_model and operation.tool is not None and not operation.when_off:
             id = str(getattr(request, "id", ""))
-            runtime.refuse_when_off(caller.cwd, getattr(request, "project", ""), id if is_id(id) else "")
+            id = id if is_id(id) else ""
+            runtime.refuse_when_off(caller.cwd, getattr(request, "project", ""), id)
+            runtime.refuse_foreign_candidate(caller.cwd, id)
         try:
             answer = operation.run(runtime, request, caller)
         finally:

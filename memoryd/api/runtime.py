@@ -93,6 +93,16 @@ class Runtime:
         if found and self.is_off(found) or item is not None and item.scope is not Scope.USER and self.is_off(item.project):
             raise InputError("Memory is switched off for that project.", fix=_SWITCH_ON)
 
+    def refuse_foreign_candidate(self, cwd: str, id: str) -> None:
+        """Raise NotFoundError for a model's call about a candidate of another project: only there it may be judged."""
+        item = self.service.get(id) if id and cwd else None
+        if item is None or item.status is not Status.CANDIDATE or item.scope is Scope.USER or not item.project:
+            return
+        if item.project != self.registry.resolve(cwd).id:
+            raise NotFoundError(
+                f"There is no memory '{id}'.", fix="Look it up with recall; a candidate is settled in its own project."
+            )
+
     def is_off(self, project: str) -> bool:
         """Whether memory is switched off for the project, or all its folders are excluded."""
         anchors = self.registry.anchors(project)

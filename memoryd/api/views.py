@@ -15,7 +15,7 @@ from memoryd.api.shared import Memory, project_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import InputError, TranscriptError
-from memoryd.core.types import Evidence, MemoryItem, Query, Status, Turn
+from memoryd.core.types import Evidence, MemoryItem, Query, Scope, Status, Turn
 from memoryd.lineage import merge_links
 
 if TYPE_CHECKING:
@@ -165,6 +165,11 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
         for item in pair:
             if item.status is not Status.ACTIVE:
                 raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
+        if len({item.project for item in pair if item.scope is not Scope.USER}) > 1:
+            raise InputError(
+                "merge: the memories belong to different projects, and one of these would lose its own.",
+                fix="Keep both, or make one hold everywhere first: memoryd edit ID --scope user",
+            )
         id = _merged(runtime, pair, content)
     answer = Merged(memory=item_to_dict(runtime.service.require(id)), merged=[first, second])
     if said.found:

@@ -317,6 +317,8 @@ def export(context: Context, /, target: str, **options: Any) -> None:
 
 def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
     folder = options["folder"]
+    if folder == "":  # an unset variable, not this folder
+        raise InputError(f"{name}: the folder is empty.", fix="Leave it out for this folder's project, or name a folder.")
     if folder is not None and not Path(folder).is_dir():
         raise InputError(
             f"There is no folder {os.path.relpath(folder)}.", fix="Check the path, or name a project: --project NAME"

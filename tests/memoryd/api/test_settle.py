@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memoryd.api.dispatch import Api
 from memoryd.api.settle import parse_answer
 from memoryd.core.config import Settings, load_settings
-from memoryd.core.errors import InputError
+from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
 from memoryd.recall.offer import PROMPT_NOTE, START_NOTE, Line, block
 from memoryd.testing import FakeClock
@@ -420,3 +420,15 @@ def test_the_setting_that_a_new_user_has_makes_the_session_the_reader(tmp_path: 
     from memoryd.recall.offer import reader_is_session
 
     assert reader_is_session(load_settings({}, home=str(tmp_path)))
+
+
+@pytest.mark.parametrize(("method", "values"), [("get_memory", {}), ("update_memory", {"tags": ["cache"]}), ("forget", {})])
+def test_a_model_reaches_no_candidate_of_another_project_by_its_id(desk: Desk, method: str, values: dict[str, Any]) -> None:
+    foreign = desk.candidate("The blue cache breaks without a locale.", project="other-12345678")
+    own = desk.candidate("The red cache breaks without a locale.")
+    before = desk.get(foreign)
+    call = {"cwd": str(desk.folder), "caller": "model", **values}
+    with pytest.raises(NotFoundError, match="There is no memory"):
+        desk.api.call(method, {"id": foreign, **call})
+    assert desk.get(foreign) == before
+    desk.api.call(method, {"id": own, **call})

@@ -173,6 +173,14 @@ def test_a_merge_with_itself_or_with_what_is_not_active_is_refused(api, store, c
     assert store.require(first) == replace(store.require(first), status=Status.ACTIVE)
 
 
+def test_memories_of_two_projects_are_not_merged(api, store, clock):
+    first = remember(store, clock, "Deploy with make ship.")
+    second = remember(store, clock, "To deploy, run make ship.", project="other-12345678")
+    with pytest.raises(InputError, match="different projects"):
+        api.call("merge", {"id": first, "other": second})
+    assert {store.require(id).status for id in (first, second)} == {Status.ACTIVE}
+
+
 def test_a_model_may_not_merge_nor_read_logs(api):
     for method in ("merge", "evidence", "overview"):
         with pytest.raises(InputError):

@@ -13,6 +13,11 @@ import pytest
 from tests.memoryd.cli.conftest import Terminal
 
 
+def test_an_empty_folder_switches_nothing_off(terminal: Terminal) -> None:
+    assert "the folder is empty" in terminal.run("off", "", code=2).output
+    assert terminal.json("status")["projects_off"] == []
+
+
 def test_switching_off_a_folder_that_does_not_exist_switches_nothing_off(terminal: Terminal) -> None:
     assert "There is no folder shpo" in terminal.run("off", "shpo", code=2).output
     assert terminal.json("status")["projects_off"] == []
