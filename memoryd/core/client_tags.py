@@ -17,7 +17,10 @@ NAMES = (
 HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
-JOINERS = re.compile("(?<=[\x00-\x7f\uff01-\uff5e])[\u200c\u200d\ufe00-\ufe0f]+|[\u200c\u200d]+(?=[\x00-\x7f\uff01-\uff5e])")
+# The second kind begins only where a run begins: else each sign of a long run would look through the rest of it.
+JOINERS = re.compile(
+    "(?<=[\x00-\x7f\uff01-\uff5e])[\u200c\u200d\ufe00-\ufe0f]+|(?<![\u200c\u200d])[\u200c\u200d]++(?=[\x00-\x7f\uff01-\uff5e])"
+)
 # Signs that look like those of a tag, each for one of these.
 LOOKALIKES = str.maketrans(
     {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}

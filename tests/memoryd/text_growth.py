@@ -48,6 +48,7 @@ SEEDS = (
     "[Request interrupted",
     "[a](",
     "![",
+    "\u200d",
     "](",
     "sk-a-",
     "/",

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from memoryd.core.client_tags import without_hidden
 from memoryd.core.state import Cursor
 from memoryd.daydream.redact import strip_private, strip_whole_private
 from memoryd.daydream.transcript import ReadLimits, read_transcript
@@ -106,3 +107,11 @@ def test_a_cursor_carries_no_text_and_the_turns_before_are_read_from_the_log(tmp
         assert "zirkonglobe" not in by_log.cursor.context
         held, stored = by_process.cursor, by_log.cursor
     assert len(by_log.context) > 2
+
+
+def test_a_long_run_of_joiners_costs_no_more_than_its_length():
+    start = time.process_time()
+    text = "\u200d" * 100_000
+    assert without_hidden(text) == text
+    assert without_hidden(f"a{text}b") == "ab"
+    assert time.process_time() - start < 2  # looking through the rest from each sign took half a minute
