@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -599,8 +600,11 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
         reason=outcome.reason,
         path=runtime.path_of(outcome.id),
     )
-    if said.found:
-        answer["left_out_secrets"] = left_out(said.found)["left_out_secrets"]
+    found = Counter(said.found)
+    for entry in (*request.tags, *request.asked_as):
+        found.update(redact(entry).found)
+    if found:
+        answer["left_out_secrets"] = left_out(found)["left_out_secrets"]
     return answer
 
 

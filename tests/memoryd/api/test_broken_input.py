@@ -182,3 +182,10 @@ def test_an_index_folder_that_is_none_is_a_clear_error(settings: Settings, clock
 def test_a_folder_that_cannot_be_is_excluded_or_not_without_a_fault(settings: Settings, folder: str) -> None:
     assert not is_excluded(replace(settings, exclude=("~/clients",)), folder)
     assert is_excluded(replace(settings, exclude=(folder,)), folder)
+
+
+@pytest.mark.parametrize("place", ["tags", "asked_as"])
+def test_a_secret_in_a_tag_or_key_is_left_out_and_the_answer_says_so(desk: Desk, place: str) -> None:
+    answer = desk.call("remember", content="The build needs a token.", **{place: [f"what opens {KEY}"]})
+    assert "left out" in answer["left_out_secrets"]
+    assert KEY not in desk.text()
