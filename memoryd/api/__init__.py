@@ -35,7 +35,7 @@ Adding one is a change to one module of this package, and its test:
         found = runtime.service.require(request.id).content.split()
         return {"words": sum(len(word) > request.longer_than for word in found)}
 
-Models get the tool, people `memoryd count-words ID --longer-than 3` and a form under More in the console; the documents get
+Models get the tool, people `memoryd count-words ID --longer-than 3` and a form under Other in the console; the documents get
 their tables from `make docs`. Leave out `tool`, `command` or `form` where it is not to be offered; with `person_only` it is
 refused in the client's shell too. A command with a display of its own is written in `memoryd.cli`, with `@takes(operation)`.
 

@@ -16,7 +16,7 @@ A page is a module of this package with a `PAGE`, named in `PAGES` below. Only p
 
 Handlers
 - `ctx.call(method, **params)` asks for an operation as CLI and MCP do (`memoryd.api`). What is missing there is added there:
-  everything the page can do, the CLI can do. An operation marked `form="…"` has a page under More already. A MemorydError
+  everything the page can do, the CLI can do. An operation marked `form="…"` has a page under Other already. A MemorydError
   that is not caught becomes a page with its `fix`; `ctx.try_call` gives {"error": {...}} instead, for `m.problem(...)` in one
   part of a page. Never import the service or a store.
 - `ctx.project` is what the person looks at: an id or "all"; pass it as `project`. `?project=ID` on any address changes it.

@@ -1,4 +1,4 @@
-"""More: what memory can do beside the other pages, each with a form made from its request."""
+"""Other operations: what memory can do beside the other pages, each with a form made from its request."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ ROUTES = (
     Route("/operations/{operation}", ask),
     Route("/operations/{operation}", run, ("POST",)),
 )
-PAGE = Page("operations", ROUTES, Nav("More", "/operations", 80))
+PAGE = Page("operations", ROUTES, Nav("Other", "/operations", 80))

@@ -1,0 +1,17 @@
+"""Values of forms, as their pages read them."""
+
+from __future__ import annotations
+
+from memoryd.console.fields import from_form
+
+
+def test_a_false_flag_and_a_zero_are_values_and_not_missing():
+    fields = from_form(b"dry=0&count=0")
+    assert fields.flag("dry") is False
+    assert fields.count("count", 5) == 0
+
+
+def test_what_was_not_given_is_the_default():
+    fields = from_form(b"dry=&count=")
+    assert fields.flag("dry") is False
+    assert fields.count("count", 5) == 5
