@@ -206,7 +206,9 @@ def _ndcg(pieces: Sequence[Retrieved], target: Targets, granularity: str, k: int
         depth = k
         indexed = len(target.turns) if target.level == "turn" else len({session_of(turn) for turn in target.turns})
     relevant = set(target.ids)
-    return _dcg([item in relevant for item in items[:depth]]) / _dcg([True] * min(depth, indexed))
+    # Evidence that names sessions alone has no turns to count.
+    ideal = _dcg([True] * min(depth, indexed or len(relevant)))
+    return _dcg([item in relevant for item in items[:depth]]) / ideal if ideal else 0.0
 
 
 def _depth(items: Sequence[str], k: int) -> int:
