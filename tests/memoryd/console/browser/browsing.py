@@ -40,7 +40,7 @@ class Store:
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """An API method."""
-        return self.client.call(method, params)
+        return self.client.call(method, params, 2 * HANGS_SECONDS)  # a dream over 5,000 memories takes a while
 
 
 def read_session(store: Store, said: Sequence[str], session: str = "s-read", day: str = "2026-11-02") -> None:
