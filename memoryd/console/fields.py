@@ -29,7 +29,11 @@ class Fields:
         """The value as handlers of operations get it; the parameter's default when it was not given. Raises InputError."""
         value = self.plain(name, parameter)
         try:
-            return parameter.default if value is None and not parameter.required else parameter.convert("" if value is None else value)
+            return (
+                parameter.default
+                if value is None and not parameter.required
+                else parameter.convert("" if value is None else value)
+            )
         except WrongValueError as error:
             raise InputError(f"{name}: {error}.", fix=parameter.about or "Correct it and try again.") from error
 
