@@ -22,8 +22,8 @@ from pathlib import Path
 from urllib.parse import quote_plus, urlsplit
 
 from benchmarks.synthetic import Texts, fill
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import Settings, load_settings
+from memoryd.daemon.client import Client, ensure_daemon
 
 WAIT_SECONDS = 600.0
 IDLE_MS = 20.0

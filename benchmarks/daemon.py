@@ -21,9 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.synthetic import fill
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import Settings, load_settings
-from memoryd.relay import send_hook
+from memoryd.daemon.client import Client, ensure_daemon
+from memoryd.daemon.relay import send_hook
 
 ROOT = Path(__file__).parents[1]
 RUNS = 30

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.extraction import regress
+from memoryd.core.text import CJK
 from memoryd.daydream.offline.acts import acts_of
 from memoryd.daydream.offline.reader import WEIGHTS
 from memoryd.daydream.offline.sentences import statements
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.text import CJK
 
 SENTENCES = Path(__file__).with_name("acts.txt")
 RIDGE = 0.11

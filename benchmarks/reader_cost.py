@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memoryd.core.config import Settings
+from memoryd.core.text import token_count
 from memoryd.daydream.pipeline import requests
-from memoryd.text import token_count
 
 
 def main() -> None:

@@ -29,14 +29,14 @@ import orjson
 
 from benchmarks import synthetic
 from benchmarks.transcript import MB, Log, write_log
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.files import write_atomic
 from memoryd.core.state import State
+from memoryd.daemon.client import Client, ensure_daemon
+from memoryd.daemon.relay import send_hook
 from memoryd.daydream.pipeline import DayDream
 from memoryd.embed import make_embedder, make_encoder, warm
-from memoryd.relay import send_hook
 from memoryd.service import Orchestrator
 
 QUERIES = 120

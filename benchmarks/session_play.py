@@ -45,11 +45,11 @@ from memoryd.api.dispatch import Api
 from memoryd.api.registry import tools
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.state import State
+from memoryd.core.text import one_line
 from memoryd.core.types import Passage, Turn, TurnKind
 from memoryd.daydream.model_answer import middle_cut, render
 from memoryd.daydream.transcript import ReadLimits, read_all
 from memoryd.mcp.server import INSTRUCTIONS
-from memoryd.text import one_line
 
 SHOWN_TOKENS = 9_000
 OUTPUT_CHARACTERS, FAILED_CHARACTERS = 120, 300

@@ -26,15 +26,15 @@ from memoryd.core.ledger import Ledger
 from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
 from memoryd.language import RULES, Comparer, Comparison, Said
 from memoryd.language.gloss import in_english
 from memoryd.lineage import earlier_wordings, merged_from, with_merges
-from memoryd.manual_edits import HandWork
 from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.stores.fulltext import key_of, parse_key
 from memoryd.stores.graph import GraphStore, Surroundings
+from memoryd.stores.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
+from memoryd.stores.manual_edits import HandWork
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
-
 from memoryd.core.errors import ModelError
-from memoryd.core.protocols import FloatArray, QueryTokens
+from memoryd.core.text import token_count
 from memoryd.core.types import Completion, Message, Usage
-from memoryd.text import token_count, words
+from memoryd.embed.hashed import HashEmbedder, HashTokenEncoder
+
+__all__ = ["FakeClock", "HashEmbedder", "HashTokenEncoder", "ScriptedLLM"]
 
 
 class FakeClock:
@@ -28,64 +27,6 @@ class FakeClock:
     def advance(self, **delta: float) -> None:
         """Move by timedelta's keyword arguments; negative values jump back."""
         self._now += timedelta(**delta)
-
-
-class HashEmbedder:
-    """Bag-of-words vectors by hashing (feature hashing, Weinberger et al. 2009): similar words, similar vectors."""
-
-    def __init__(self, dimensions: int = 64) -> None:
-        self._dimensions = dimensions
-
-    @property
-    def name(self) -> str:
-        """Identity of the vectors."""
-        return f"hash-{self._dimensions}"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of a vector."""
-        return self._dimensions
-
-    def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Unit vectors of shape (n, dimensions)."""
-        out = np.zeros((len(texts), self._dimensions), dtype=np.float32)
-        for row, text in enumerate(texts):
-            for word in words(text) or [""]:
-                code = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-                out[row, (code >> 1) % self._dimensions] += 1.0 if code & 1 else -1.0
-            if not out[row].any():
-                out[row, 0] = 1.0
-        norms = np.linalg.norm(out, axis=1, keepdims=True)
-        return np.asarray(out / np.where(norms == 0, 1, norms), dtype=np.float32)
-
-    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same as for documents."""
-        return self.embed(texts)
-
-
-class HashTokenEncoder:
-    """A vector for each word by hashing: equal words have cosine 1. Contexts change nothing."""
-
-    def __init__(self, dimensions: int = 64) -> None:
-        self._embedder = HashEmbedder(dimensions)
-
-    @property
-    def name(self) -> str:
-        """Identity of the vectors."""
-        return f"{self._embedder.name}-tokens"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of a vector."""
-        return self._embedder.dimensions
-
-    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """One vector a word, one for a text without words."""
-        return [self._embedder.embed(words(text) or [""]) for text in texts]
-
-    def encode_query(self, text: str) -> QueryTokens:
-        """One vector a word."""
-        return QueryTokens(self._embedder.embed(words(text)), tuple(words(text)))
 
 
 class ScriptedLLM:

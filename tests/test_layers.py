@@ -13,13 +13,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
-        {"core", "text", "patterns", "entities", "testing"},
+        {"core"},
+        {"language", "lineage"},
         {"stores", "embed", "llm"},
-        {"language", "lineage", "retrieval"},
-        {"service", "indexing", "manual_edits"},
+        {"retrieval", "testing"},
+        {"service"},
         {"daydream", "dream", "recall"},
-        {"api", "daemon", "mcp", "client", "transfer", "relay", "console"},
-        {"doctor"},
+        {"api", "daemon", "mcp", "transfer", "console"},
         {"cli", "demo"},
         {"__main__"},
     ],

@@ -15,11 +15,11 @@ from typing import Any
 from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, ProviderError
 from memeval.core.types import EMPTY
-from memoryd.client import Client, start_daemon
 from memoryd.core.config import HOME, Settings, check_name, parse_value
 from memoryd.core.errors import ConfigError as SettingError
 from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.core.paths import Paths
+from memoryd.daemon.client import Client, start_daemon
 
 PAUSE_SECONDS = 0.05
 WARM_SECONDS = 60.0

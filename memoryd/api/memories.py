@@ -51,6 +51,7 @@ from memoryd.api.shared import (
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import hit_to_dict, item_to_dict
 from memoryd.core.errors import ConflictError, InputError
+from memoryd.core.text import visible
 from memoryd.core.types import (
     HIDDEN_TAG,
     Backend,
@@ -68,7 +69,6 @@ from memoryd.core.types import (
     Status,
 )
 from memoryd.recall.prompt_block import who_said
-from memoryd.text import visible
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime

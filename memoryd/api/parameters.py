@@ -19,8 +19,8 @@ from typing import Any, TypeVar, dataclass_transform
 from memoryd.core.clock import from_iso
 from memoryd.core.codec import ID_PATTERN, is_id, shown
 from memoryd.core.errors import InputError
+from memoryd.core.text import shorten
 from memoryd.core.types import Status
-from memoryd.text import shorten
 
 Schema = dict[str, Any]
 R = TypeVar("R")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from memoryd.api.parameters import ALL, count, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.core.errors import NotFoundError, TranscriptError
+from memoryd.core.text import one_line
 from memoryd.core.types import Status, Turn, Usage
-from memoryd.text import one_line
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime

@@ -13,9 +13,9 @@ from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.api.shared import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.errors import InputError
+from memoryd.core.text import one_line
 from memoryd.core.types import Kind, Polarity
 from memoryd.recall.prompt_block import TAG, harmless
-from memoryd.text import one_line
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime

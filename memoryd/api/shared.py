@@ -9,9 +9,9 @@ from memoryd.api.parameters import choice, choices, moment, text, texts
 from memoryd.api.registry import Shown
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import InputError
+from memoryd.core.text import one_line
 from memoryd.core.types import Kind, MemoryItem, Polarity, Scope, Source
 from memoryd.recall.prompt_block import harmless, who_said
-from memoryd.text import one_line
 
 MOST_KEYS = 6
 MAX_KEY = 200

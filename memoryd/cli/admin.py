@@ -82,7 +82,7 @@ def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
 @click.pass_context
 def doctor(ctx: click.Context) -> None:
     """Check everything and say how to fix what is wrong. Exit code 1 when something is."""
-    from memoryd import doctor as checks
+    from memoryd.cli import doctor as checks
 
     context: Context = ctx.obj
     results = checks.run_checks(context.settings)

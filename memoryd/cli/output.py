@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import orjson
 
 from memoryd.core.errors import MemorydError
-from memoryd.text import visible
+from memoryd.core.text import visible
 
 if TYPE_CHECKING:  # only a terminal needs it, and it takes longer to load than all else of a command
     from rich.console import Console

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import is_internal
 from memoryd.core.errors import MemorydError
 from memoryd.core.files import append_line
+from memoryd.daemon.client import Client, ensure_daemon
 from memoryd.daemon.hook_events import MAX_RECORD_BYTES
-from memoryd.relay import relay_mcp, send_hook
+from memoryd.daemon.relay import relay_mcp, send_hook
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -16,9 +16,9 @@ import click
 
 from memoryd import __version__
 from memoryd.cli.output import Output
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import HOME_ENV, IN_CLIENT, Settings, find_home, inside_client, load_settings
 from memoryd.core.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
+from memoryd.daemon.client import Client, ensure_daemon
 
 EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
 INTERRUPTED = 130

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 
-from memoryd.text import visible
+from memoryd.core.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

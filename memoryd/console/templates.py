@@ -16,7 +16,7 @@ from memoryd.console import markdown
 from memoryd.console.assets import Assets
 from memoryd.core.clock import from_iso
 from memoryd.core.errors import DaemonError, InputError
-from memoryd.text import visible
+from memoryd.core.text import visible
 
 FOLDER = Path(__file__).parent / "templates"
 _OWN = re.compile(r"/(?![/\\])[!-~]*")

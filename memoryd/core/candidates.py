@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from memoryd.core.clock import to_iso
 from memoryd.core.db import Database
 from memoryd.core.protocols import Clock
+from memoryd.core.text import digest, normalise
 from memoryd.core.types import MemoryItem, Status
-from memoryd.text import digest, normalise
 
 LIFETIME = timedelta(days=30)
 # So many may wait in a project; more than that nobody looks through.

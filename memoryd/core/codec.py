@@ -14,8 +14,8 @@ import orjson
 
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.errors import InputError
+from memoryd.core.text import digest, one_line, shorten, visible
 from memoryd.core.types import Candidate, Evidence, Hit, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
-from memoryd.text import digest, one_line, shorten, visible
 
 ID_PATTERN = re.compile(r"mem_[0-9a-f]{12}")
 SHOWN_CHARACTERS = 80

@@ -21,8 +21,8 @@ import orjson
 
 from memoryd.core.errors import StoreError
 from memoryd.core.files import locked, write_atomic
+from memoryd.core.text import digest
 from memoryd.core.types import Project
-from memoryd.text import digest
 
 log = logging.getLogger(__name__)
 _DAMAGED = ".damaged"

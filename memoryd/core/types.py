@@ -175,6 +175,12 @@ class MemoryItem:
         """Derived, never stored as truth: a file can't promote itself."""
         return TRUST_OF_SOURCE[self.source]
 
+    @property
+    def is_turn(self) -> bool:
+        """Whether this is something that was said in a conversation, stored as it was said."""
+        stored_as_said = self.kind is Kind.NOTE and self.source is Source.IMPORT
+        return stored_as_said and bool(self.evidence.lines) and self.session != "manual"
+
 
 @dataclass(frozen=True, slots=True)
 class Query:

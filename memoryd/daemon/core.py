@@ -17,11 +17,11 @@ from memoryd import __version__
 from memoryd.core.clock import to_iso
 from memoryd.core.config import Settings
 from memoryd.core.errors import DaemonError, MemorydError
+from memoryd.core.text import one_line, shorten
 from memoryd.daemon.contract import ApiLike, DaemonInfo, Fault
 from memoryd.daemon.hook_events import Record, check_event, parse_record
 from memoryd.daemon.spool import Spool
 from memoryd.daemon.threads import BackgroundWorker, in_thread
-from memoryd.text import one_line, shorten
 
 if TYPE_CHECKING:
     from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start

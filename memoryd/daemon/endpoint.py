@@ -21,7 +21,7 @@ from pathlib import Path
 from memoryd.core.errors import DaemonError
 from memoryd.core.files import make_private_dir, write_atomic
 from memoryd.core.paths import Paths
-from memoryd.text import digest
+from memoryd.core.text import digest
 
 SOCKET_NAME = "daemon.sock"
 MAX_SOCKET_PATH_BYTES = 100  # 104 on macOS and 108 on Linux, with the closing zero byte

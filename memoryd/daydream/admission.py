@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memoryd.core.config import Settings
+from memoryd.core.text import keywords
 from memoryd.core.types import AGREED_TAG, Candidate, Extraction, Kind, Polarity, Refused, Scope, Source, Turn, TurnKind
 from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.quoted import asserted
@@ -15,7 +16,6 @@ from memoryd.daydream.reconcile import refused
 from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import Piece
 from memoryd.llm import extractor_folder, is_internal_text
-from memoryd.text import keywords
 
 # What the agent worded and the user only said yes to: a decision, marked as agreed to, never the user's rule.
 

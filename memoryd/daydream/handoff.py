@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from memoryd.core.text import one_line, shorten, words
 from memoryd.core.types import Kind, MemoryItem, Turn, TurnKind
 from memoryd.daydream.model_reader import LEAST_USER_WORDS
 from memoryd.daydream.offline.acts import says_to_hold
 from memoryd.daydream.redact import redact
 from memoryd.retrieval import item_terms, query_terms
-from memoryd.text import one_line, shorten, words
 
 MOST_FILES = 6
 MOST_TODOS = 3

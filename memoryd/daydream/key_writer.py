@@ -19,11 +19,10 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import ModelError
 from memoryd.core.protocols import LLM, Clock
 from memoryd.core.state import Run, State
+from memoryd.core.text import normalise, one_line
 from memoryd.core.types import Completion, MemoryItem, Message, Query, Usage
 from memoryd.daydream.redact import redact
-from memoryd.retrieval import is_turn
 from memoryd.service import Orchestrator
-from memoryd.text import normalise, one_line
 
 PROMPT_VERSION = "keys_v1"
 SESSION = "keys"
@@ -75,7 +74,7 @@ class KeyWriter:
 
     def _wants_keys(self, item: MemoryItem) -> bool:
         active = item.status in Query().statuses
-        return active and not item.asked_as and not is_turn(item) and not self._state.is_off(item.project)
+        return active and not item.asked_as and not item.is_turn and not self._state.is_off(item.project)
 
     def write_batch(self, waiting: Sequence[MemoryItem]) -> KeyBatch:
         """Ask for the keys of the first few of these. Raises ModelError."""

@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
+from memoryd.core.text import keywords, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.language import language, lexicon, read
-from memoryd.text import keywords, one_line, shorten, token_count
 
 # A passage as the text that a model reads: known memories, then numbered turns, tool noise cut first. Pure functions.
 

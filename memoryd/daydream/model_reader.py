@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from memoryd.core.config import Settings
 from memoryd.core.errors import ModelError
 from memoryd.core.protocols import LLM, MemoryStore
+from memoryd.core.text import keywords, one_line, shorten, words
 from memoryd.core.types import (
     Candidate,
     Extraction,
@@ -27,7 +28,6 @@ from memoryd.core.types import (
 from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, middle_cut, parse_answer, render
 from memoryd.daydream.reconcile import counts, refused
 from memoryd.daydream.redact import redact, redacted_passage
-from memoryd.text import keywords, one_line, shorten, words
 
 # What a model is asked about, and what it is shown: whether a piece is worth a call, and the known memories near it.
 

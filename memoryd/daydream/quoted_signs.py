@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memoryd.patterns import later
+from memoryd.language.patterns import later
 
 GAP = "[…]"
 

@@ -20,6 +20,7 @@ from memoryd.core.clock import to_iso
 from memoryd.core.decision_log import Verdict
 from memoryd.core.project import find_git
 from memoryd.core.protocols import Clock, MemoryStore
+from memoryd.core.text import one_line, shorten
 from memoryd.core.types import (
     AUTHORITY,
     HIDDEN_TAG,
@@ -42,9 +43,8 @@ from memoryd.core.types import (
 from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
-from memoryd.entities import find_entities
 from memoryd.language import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
-from memoryd.text import one_line, shorten
+from memoryd.language.entities import find_entities
 
 # The commit that a working folder stood at, read from git's own files without a process.
 

@@ -21,11 +21,11 @@ from memoryd.core.client_tags import NAMES, RECALL_TAG, folded, without_hidden
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.errors import InputError
+from memoryd.core.text import shorten
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.quoted import Instructions, own_words
 from memoryd.daydream.redact import redact, strip_private, strip_whole_private
 from memoryd.llm import is_internal_text
-from memoryd.text import shorten
 
 # What the reader remembers between two readings of a log, carried as JSON in the cursor. Bounded.
 #

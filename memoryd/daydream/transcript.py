@@ -25,10 +25,10 @@ import orjson
 
 from memoryd.core.errors import TooSlowError, TranscriptError
 from memoryd.core.state import Cursor
+from memoryd.core.text import one_line, shorten, token_count
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.redact import redact
 from memoryd.daydream.speakers import EntryReader, Memo, TextLimits, load_memo, short_hash, turn_from_dict, turn_to_dict
-from memoryd.text import one_line, shorten, token_count
 
 # Complete lines of a growing file, in bounded memory.
 #

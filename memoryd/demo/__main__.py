@@ -14,11 +14,11 @@ import orjson
 from rich.console import Console
 from rich.markup import escape
 
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import HOME_ENV, Settings, load_settings
+from memoryd.daemon.client import Client, ensure_daemon
+from memoryd.daemon.relay import send_hook
 from memoryd.demo.mcp_session import McpSession
 from memoryd.demo.sessions import SESSIONS, write_session
-from memoryd.relay import send_hook
 
 VAULT = Path(__file__).parents[2] / "memories"
 QUESTIONS = (

@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
+from memoryd.core.text import digest
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Scope, Status
 from memoryd.lineage import merge_links, merged_ids
-from memoryd.text import digest
 
 # The numbers of a dream in one place.
 

@@ -16,8 +16,8 @@ import orjson
 from memoryd.core.codec import item_from_dict, item_to_dict
 from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.core.files import write_atomic
+from memoryd.core.text import digest
 from memoryd.dream.plan import DROPPING, Action, Change, Undecided
-from memoryd.text import digest
 
 # Undoing these says nothing about whether they are wanted another time.
 PASSING = frozenset({Action.DECAY, Action.CHECK, Action.FORGET})

@@ -16,13 +16,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from memoryd.core.ledger import Print
+from memoryd.core.text import token_count
 from memoryd.core.types import AUTHORITY, CHECK_TAG, Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from memoryd.dream.neighbours import Claim, Neighbourhood, Pairing, Relations, family
 from memoryd.dream.plan import Action, Board, Change, DreamLimits, Ending, Undecided, partition, said_at
-from memoryd.entities import find_entities, normalise_entity
 from memoryd.language import CONFLICTS, Relation, has_correction
+from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
-from memoryd.text import token_count
 
 MERGE_DUPLICATES = "merge_duplicates"
 LONGEST = 60  # tokens; a longer wording is no better for its length

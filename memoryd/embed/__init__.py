@@ -6,10 +6,10 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError
 from memoryd.core.protocols import Embedder, TokenEncoder
 from memoryd.embed.endpoint import EndpointEmbedder
+from memoryd.embed.hashed import HashEmbedder, HashTokenEncoder
 from memoryd.embed.hub import HubEmbedder
 from memoryd.embed.late import LateEncoder
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.testing import HashEmbedder, HashTokenEncoder
 
 CHOICES = "bge-small, hash, hub:<model>, openai:<model>"
 

@@ -11,8 +11,8 @@ import numpy as np
 from memoryd.core import openai_api
 from memoryd.core.errors import EmbeddingError, ModelError
 from memoryd.core.protocols import FloatArray
+from memoryd.core.text import token_count
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
-from memoryd.text import token_count
 
 MOST_TEXTS = 128
 MOST_TOKENS = 50_000

@@ -2,12 +2,12 @@
 
 | purpose | measure |
 |---|---|
-| the same content, or one word more (compare, `shares_words`) | Jaccard of stems: `memoryd.text.overlap` |
+| the same content, or one word more (compare, `shares_words`) | Jaccard of stems: `memoryd.core.text.overlap` |
 | clauses that deny what another affirms (verdict) | share of the denied words that the other has |
 | a candidate for a pair of the dream (dream.neighbours) | Jaccard of canonical words, by hashes |
 
-Negations stand in `cues`, synonyms and opposites in `lexicon`, the stemmer of search and comparison in `stems`. What many
-packages below need (`memoryd.text`, `memoryd.entities`, `memoryd.patterns`) stays on the floor beneath.
+Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer of search and comparison in `stems`, names in `entities`,
+times that a text names in `times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
 """
 
 from memoryd.language.compare import (

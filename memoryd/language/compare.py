@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from memoryd.core.text import CJK, STOP_WORDS, overlap, words
 from memoryd.language.cues import (
     contrasts,
     has_addition,
@@ -33,7 +34,6 @@ from memoryd.language.reading import STATES, SUBJECTS, WEAK, Reading, canonical,
 from memoryd.language.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
 from memoryd.language.verdict import compare as verdict_of
 from memoryd.language.wording import PREPOSITIONS, Wording, differ, read, speaks_for
-from memoryd.text import CJK, STOP_WORDS, overlap, words
 
 
 class Relation(StrEnum):

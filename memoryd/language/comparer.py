@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from memoryd.core.protocols import Embedder, FloatArray
+from memoryd.core.text import overlap
 from memoryd.language.classifier import Model, load
 from memoryd.language.compare import (
     CONFLICTS,
@@ -25,7 +26,6 @@ from memoryd.language.features import features
 from memoryd.language.reading import Reading
 from memoryd.language.stems import is_foreign
 from memoryd.language.verdict import names_other_things
-from memoryd.text import overlap
 
 VECTORS_KEPT = 4_096
 # Where the words themselves say what is gone, less is asked of the classifier to agree.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from memoryd.patterns import later
+from memoryd.language.patterns import later
 
 READ = 2_000  # characters; a statement is a sentence or two, and cues are looked for in no more
 THING = r"[^\s,;:!?()\[\]{}<>\"'“”«»„，。；：！？、（）「」]{1,60}"
@@ -66,7 +66,7 @@ def _compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
     return MappingProxyType({code: later(pattern, re.IGNORECASE) for code, pattern in patterns.items()})
 
 
-# Words that say little about what a statement is about, besides the English ones of memoryd.text.
+# Words that say little about what a statement is about, besides the English ones of memoryd.core.text.
 _FILLERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "de": _TELLING["de"]

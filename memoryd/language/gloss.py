@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from memoryd.core.text import CJK
 from memoryd.language.cues import language
 from memoryd.language.stems import is_foreign
-from memoryd.text import CJK
 
 GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000

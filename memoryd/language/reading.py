@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from memoryd.core.text import STOP_WORDS, words
 from memoryd.language import lexicon
 from memoryd.language.cues import READ, content, language, negation
 from memoryd.language.stems import stem
 from memoryd.language.wording import NONE, Statement, mask_values, read
-from memoryd.text import STOP_WORDS, words
 
 _ORDER = frozenset({"before", "after", "only"})
 NUMBER_WORDS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}

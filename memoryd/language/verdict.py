@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memoryd.core.text import STOP_WORDS
 from memoryd.language.cues import has_correction
 from memoryd.language.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
 from memoryd.language.reading import NUMBER_WORDS as _NUMBER_WORDS
 from memoryd.language.wording import IDENTIFIED, PREPOSITIONS, Wording, differ
-from memoryd.text import STOP_WORDS
 
 SUBSET_COSINE = 0.8
 EXCHANGE_COSINE = 0.9

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from memoryd.core.text import STOP_WORDS as ENGLISH_STOP_WORDS
+from memoryd.core.text import normalise, overlap, words
 from memoryd.language import lexicon
 from memoryd.language.cues import READ, content, contrasts, ended, language, limits, negations
 from memoryd.language.preferences import another_choice, reversed_order
 from memoryd.language.stems import stem
-from memoryd.text import STOP_WORDS as ENGLISH_STOP_WORDS
-from memoryd.text import normalise, overlap, words
 
 SAME_OVERLAP = 0.75
 SAME_OVERLAP_SHORT = 0.6

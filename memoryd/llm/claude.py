@@ -23,8 +23,8 @@ import orjson
 from memoryd.core.config import Settings, child_environment
 from memoryd.core.errors import ModelError
 from memoryd.core.files import locked, make_private_dir
+from memoryd.core.text import one_line, shorten
 from memoryd.core.types import Completion, Message, Usage
-from memoryd.text import one_line, shorten
 
 # How our own model runs are told from the user's sessions, so that memory never feeds on itself.
 #

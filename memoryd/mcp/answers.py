@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from memoryd.api.registry import Tool
+from memoryd.core.text import shorten, token_count
 from memoryd.recall.prompt_block import harmless, harmless_lines
-from memoryd.text import shorten, token_count
 
 DETAILS = ("parts", "evidence", "links", "entities", "backends")
 NOTE_TOKENS = 60

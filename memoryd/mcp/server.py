@@ -23,11 +23,11 @@ from memoryd.api.memories import get_memory, list_memories, recall
 from memoryd.api.parameters import parse
 from memoryd.api.registry import Operation, Tool, tools
 from memoryd.core.errors import InputError, MemorydError, NotFoundError
+from memoryd.core.text import one_line, shorten
 from memoryd.daemon.lines import LineTooLongError
 from memoryd.daemon.wire import id_at_end, id_of, read_json, well_formed
 from memoryd.mcp.answers import NOTICE, fit, render, safe
 from memoryd.recall.prompt_block import fence, harmless
-from memoryd.text import one_line, shorten
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 NextLine = Callable[[], Awaitable[bytes | None]]

@@ -19,13 +19,14 @@ from types import MappingProxyType
 from memoryd.core.clock import from_iso
 from memoryd.core.ledger import How, Use
 from memoryd.core.state import Handoff, State
+from memoryd.core.text import normalise, token_count
 from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, MemoryItem, Polarity, Query, Source, Status, Trust
 from memoryd.language import Relation, Said, compare, rephrases, shares_words
+from memoryd.language.times import EVER, within
 from memoryd.lineage import SUCCESSION, merged_ids
 from memoryd.recall.prompt_block import fence, fit, item_line, overhead
-from memoryd.retrieval import EVER, asks_question, span_of_handoffs, within
+from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
-from memoryd.text import normalise, token_count
 
 # Of two memories that speak against each other only one is given: whose words weigh more, else the newer. Pure.
 #

@@ -16,12 +16,12 @@ from memoryd.core.clock import from_iso
 from memoryd.core.config import Settings
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
+from memoryd.core.text import keywords, shorten, token_count
 from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
 from memoryd.daydream.readers import SESSION, at_work, choose
 from memoryd.language import Relation, relate
 from memoryd.recall.prompt_block import TAG, harmless
 from memoryd.service import Orchestrator
-from memoryd.text import keywords, shorten, token_count
 
 EVERY = 3
 SHOWN = 8

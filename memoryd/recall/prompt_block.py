@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memoryd.core.client_tags import NAMES, RECALL_TAG, folded, without_hidden
+from memoryd.core.text import one_line, shorten, token_count
 from memoryd.core.types import AGREED_TAG, CHECK_TAG, Kind, MemoryItem, Source, Status, Trust
-from memoryd.text import one_line, shorten, token_count
 
 TAG = RECALL_TAG
 ITEM_CHARACTERS = 600

@@ -1,16 +1,14 @@
 """Where a query goes, how lists become one, and what the scores mean. All pure functions.
 
-`rules.route` picks the backend, or `learned.LearnedRouter` where that is better;
-`fusion.fuse` merges candidates by their signals;
-`late` orders by late interaction; `times` reads the times that a query names;
-`relevance` estimates whether an item answers at all; `score` makes the final, explained score.
+`routing.route` picks the backend, or `routing.LearnedRouter` where that is better;
+`scoring` merges candidates by their signals and makes the final, explained score;
+`late_interaction` orders by token vectors; `relevance` estimates whether an item answers at all.
 """
 
 from memoryd.retrieval.late_interaction import (
     NO_TIME,
     AskedTime,
     LateWeights,
-    is_turn,
     late_features,
     late_scores,
     load_late_weights,
@@ -52,22 +50,15 @@ from memoryd.retrieval.scoring import (
     signals_of,
     total_score,
 )
-from memoryd.retrieval.times import EVER, asked_event, asked_span, asks_past, span_around, within
 
 __all__ = [
-    "EVER",
     "NO_TIME",
     "RULES",
     "AskedTime",
     "Listing",
     "asked_listing",
-    "asked_event",
-    "asked_span",
-    "asks_past",
     "asks_question",
-    "span_around",
     "span_of_handoffs",
-    "within",
     "Fused",
     "LateWeights",
     "LearnedRouter",
@@ -81,7 +72,6 @@ __all__ = [
     "asked_kinds",
     "explain",
     "fuse",
-    "is_turn",
     "item_terms",
     "late_features",
     "late_scores",

@@ -19,11 +19,11 @@ import orjson
 from numpy.typing import NDArray
 
 from memoryd.core.errors import ConfigError
-from memoryd.core.types import USER_TAG, Kind, MemoryItem, Query, Source, Status
-from memoryd.entities import find_entities
+from memoryd.core.text import keywords
+from memoryd.core.types import USER_TAG, MemoryItem, Query, Status
+from memoryd.language.entities import find_entities
+from memoryd.language.times import Span, asks_when, is_open, names_time, within
 from memoryd.retrieval.scoring import SMALLEST_SPREAD, ZERO_WHEN_MISSING, asked_kinds
-from memoryd.retrieval.times import Span, asks_when, is_open, names_time, within
-from memoryd.text import keywords
 
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
@@ -51,11 +51,6 @@ _SPEAKER = re.compile(r"(?P<name>\w[\w .'-]{0,40}?):\s")
 Row = Mapping[str, float]
 FloatArray = NDArray[np.float64]
 Matches = NDArray[np.float32]
-
-
-def is_turn(item: MemoryItem) -> bool:
-    """Whether the memory is something that was said in a conversation, stored as it was said."""
-    return item.kind is Kind.NOTE and item.source is Source.IMPORT and bool(item.evidence.lines) and item.session != "manual"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +124,7 @@ def late_features(
             row["answer"] = 1.0
         if id in matches:
             near = tuple(matches[other] for other in (before, after) if other in matches)
-            session = sessions[item.project, item.session] if is_turn(item) else None
+            session = sessions[item.project, item.session] if item.is_turn else None
             old = matches.get(time.successors.get(id, ""))
             row |= _similarities(matches[id] if old is None else np.maximum(matches[id], old), before in matches, near, session)
         out[id] = row
@@ -171,7 +166,7 @@ def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches])
     """The best that each token finds in any candidate of the session."""
     out: dict[tuple[str, str], Matches] = {}
     for id, item in items.items():
-        if id in matches and is_turn(item):
+        if id in matches and item.is_turn:
             key = (item.project, item.session)
             out[key] = np.maximum(out[key], matches[id]) if key in out else matches[id]
     return out
@@ -213,7 +208,7 @@ class _Asked:
 
     def _dated(self, item: MemoryItem, span: Span) -> float:
         start = item.valid_from or item.created_at
-        share = OPEN_SHARE if is_open(span) and is_turn(item) else 1.0
+        share = OPEN_SHARE if is_open(span) and item.is_turn else 1.0
         if within(span, start):
             return share
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0

@@ -16,9 +16,11 @@ from typing import Protocol
 
 from memoryd.core.config import Settings
 from memoryd.core.protocols import FloatArray
+from memoryd.core.text import words
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Route, Status
 from memoryd.language.gloss import gloss, is_readable
 from memoryd.language.stems import is_foreign
+from memoryd.language.times import Span, asked_event, asked_span, asks_past, span_around
 from memoryd.retrieval import (
     AskedTime,
     KeyMatch,
@@ -28,13 +30,9 @@ from memoryd.retrieval import (
     Overlap,
     RelevanceModel,
     ScoreWeights,
-    asked_event,
     asked_kinds,
     asked_listing,
-    asked_span,
-    asks_past,
     fuse,
-    is_turn,
     item_terms,
     late_features,
     late_scores,
@@ -45,16 +43,13 @@ from memoryd.retrieval import (
     route,
     score_hit,
     signals_of,
-    span_around,
     term_weights,
     total_score,
     word_weight,
 )
-from memoryd.retrieval.times import Span
 from memoryd.stores.fulltext import keys_of, searchable
 from memoryd.stores.prefetch import Beside
 from memoryd.stores.vector import Closeness
-from memoryd.text import words
 
 CANDIDATES = 100
 # Sums of z-scores grow with the number of candidates: unscaled they all become 1, and recency alone decides.
@@ -256,7 +251,7 @@ class Ranker:
         items = asked.items = asked.read(found)
         asked.signals = {id: row for id, row in found.items() if id in items}
         scores = self._late_scores(asked, asked.matches(late, found, near), near) if late else {}
-        turns = frozenset(id for id, item in items.items() if is_turn(item)) if scores else frozenset()
+        turns = frozenset(id for id, item in items.items() if item.is_turn) if scores else frozenset()
         squash = LATE_SQUASH if scores else SQUASH
         if not scores:
             asked.add_cosines(list(items))
@@ -295,7 +290,7 @@ class Ranker:
             asked.add_coverages()
         items = asked.items
         rows = late_features(asked.query, items, asked.signals, matches, near, asked.time)
-        return late_scores(rows, frozenset(id for id, item in items.items() if is_turn(item)), self._late)
+        return late_scores(rows, frozenset(id for id, item in items.items() if item.is_turn), self._late)
 
     def _judge(self, asked: _Asked, ids: Sequence[str]) -> dict[str, float]:
         """The calibrated relevancy of each of these items."""

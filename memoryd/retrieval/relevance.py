@@ -25,8 +25,8 @@ from typing import Any
 import orjson
 
 from memoryd.core.errors import ConfigError
+from memoryd.core.text import CJK, keywords, words
 from memoryd.language.stems import is_foreign, stem
-from memoryd.text import CJK, keywords, words
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
 FORMAT = 3

@@ -20,12 +20,12 @@ import orjson
 
 from memoryd.core.codec import ID_PATTERN
 from memoryd.core.protocols import FloatArray
+from memoryd.core.text import keywords
 from memoryd.core.types import Backend, Kind, Query, Route
-from memoryd.entities import find_entities
+from memoryd.language.entities import find_entities
 from memoryd.language.stems import is_foreign
+from memoryd.language.times import EVER, Span, asked_span
 from memoryd.retrieval.relevance import asks_question
-from memoryd.retrieval.times import EVER, Span, asked_span
-from memoryd.text import keywords
 
 # Questions that ask for all memories of a kind or of a time, or where work stopped: `what is still open?`, `where were we?`.
 #

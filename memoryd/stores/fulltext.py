@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database
 from memoryd.core.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
+from memoryd.core.text import CJK, keywords, one_line, shorten, words
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Scope, Status
 from memoryd.stores import rows
-from memoryd.text import CJK, keywords, one_line, shorten, words
 
 # What the literal index holds of an item, and what a query asks of it. Pure functions.
 #

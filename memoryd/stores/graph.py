@@ -17,10 +17,10 @@ from typing import Any
 from memoryd.core.codec import ID_PATTERN, is_id, new_id
 from memoryd.core.db import Database, Migrations
 from memoryd.core.errors import NotFoundError
+from memoryd.core.text import keywords
 from memoryd.core.types import Backend, Hit, LinkType, MemoryItem, Query, Related, Status
-from memoryd.entities import find_entities, normalise_entity
+from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.stores.rows import create_index_sql, create_table_sql, from_payload, seconds, to_row, upsert_sql, where
-from memoryd.text import keywords
 
 # Bounded walks over the graph: from seeds outwards, a few levels, never more than a few hundred nodes.
 #

@@ -21,7 +21,7 @@ import orjson
 from memoryd.core.errors import DependencyError, StoreError
 from memoryd.core.files import TEMPORARY_PREFIX, sync_dir, write_atomic
 from memoryd.core.protocols import FloatArray
-from memoryd.text import digest
+from memoryd.core.text import digest
 
 FORMAT = 2
 LINKS = 16

@@ -6,8 +6,8 @@ import re
 from pathlib import PurePosixPath
 
 from memoryd.core.files import TEMPORARY_PREFIX
+from memoryd.core.text import digest
 from memoryd.core.types import MemoryItem, Scope
-from memoryd.text import digest
 
 SUFFIX = ".md"
 NO_PROJECT = "none"

@@ -27,13 +27,13 @@ from memoryd.core.errors import BrokenFileError, IndexDamagedError, InputError, 
 from memoryd.core.files import STAGED, create_exclusive, locked, make_private_dir, staged, sync_dir, sync_dirs, write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.protocols import Clock
+from memoryd.core.text import keywords
 from memoryd.core.types import Hit, MemoryItem, Query
 from memoryd.stores import memory_file
 from memoryd.stores.fulltext import Entry, Key, Known, LiteralIndex, Stamp, page_of, projects_of, span_of
 from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import MemoryFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
-from memoryd.text import keywords
 
 # Deleted memory files: moved aside under their own path, so that they can come back.
 

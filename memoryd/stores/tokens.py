@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from memoryd.core.db import Database, Migrations, Row
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray, TokenEncoder
+from memoryd.core.text import digest
 from memoryd.stores.prefetch import Ahead
-from memoryd.text import digest
 
 SCHEMA = Migrations("tokens")
 SCALE_BYTES = 2

@@ -16,11 +16,11 @@ from memoryd.core.codec import item_digest, item_from_dict
 from memoryd.core.errors import BrokenFileError, InputError
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
+from memoryd.core.text import normalise, shorten
 from memoryd.core.types import Evidence, Kind, MemoryItem, Query, Scope, Source
 from memoryd.daydream.redact import keepable
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
-from memoryd.text import normalise, shorten
 
 BATCH = 500
 SHOWN_LINES = 20

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from benchmarks.session_play import finish, main, prepare
-from memoryd.text import token_count
+from memoryd.core.text import token_count
 from tests.memoryd.daydream.log_lines import Log, encode
 
 TALK = (

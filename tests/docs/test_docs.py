@@ -187,7 +187,7 @@ def test_every_key_of_a_memory_file_is_documented() -> None:
 
 def test_every_check_of_the_doctor_is_documented() -> None:
     text = read("docs/troubleshooting.md")
-    names = set(re.findall(r"Check\(\s*f?\"([a-z][a-z /]*)", read("memoryd/doctor.py")))
+    names = set(re.findall(r"Check\(\s*f?\"([a-z][a-z /]*)", read("memoryd/cli/doctor.py")))
     assert len(names) > 10
     for name in names:
         assert re.search(rf"^\| `{name.strip()}( …)?` \|", text, re.MULTILINE), name

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from memoryd.client import Client
 from memoryd.core.errors import DaemonError
 from memoryd.core.paths import Paths
+from memoryd.daemon.client import Client
 from memoryd.daemon.endpoint import daemons_of
 from tests.e2e.model_server import Body, ModelServer, say
 from tests.waiting import until

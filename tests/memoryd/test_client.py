@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from memoryd.client import Client, error_from
 from memoryd.core.errors import (
     BrokenFileError,
     DaemonError,
@@ -19,6 +18,7 @@ from memoryd.core.errors import (
 )
 from memoryd.core.files import try_lock
 from memoryd.core.paths import Paths
+from memoryd.daemon.client import Client, error_from
 from memoryd.daemon.endpoint import Endpoint, listen, publish
 from memoryd.daemon.lines import LineTooLongError
 

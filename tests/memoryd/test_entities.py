@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.entities import MAX_LENGTH, find_entities, normalise_entity
+from memoryd.language.entities import MAX_LENGTH, find_entities, normalise_entity
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from memoryd.core.config import load_settings
 from memoryd.core.db import remove_database
 from memoryd.core.errors import IndexDamagedError, StoreError
 from memoryd.core.types import Backend, Evidence, Kind, MemoryItem, Query, Source
-from memoryd.indexing import place_in_session
 from memoryd.service import Orchestrator
+from memoryd.stores.indexing import place_in_session
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
 
 AT = datetime(2025, 3, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 import memoryd
-from memoryd.patterns import later
+from memoryd.language.patterns import later
 
 
 def test_a_pattern_works_as_a_compiled_one() -> None:

@@ -15,7 +15,7 @@ BY_NAME = {function.name: function for function in FUNCTIONS}
 
 def test_the_functions_are_found_and_each_that_is_left_out_exists() -> None:
     assert len(FUNCTIONS) > 100
-    assert {"memoryd.text.words", "memoryd.daydream.redact.redact", "memoryd.daydream.speakers.clean_user"} <= BY_NAME.keys()
+    assert {"memoryd.core.text.words", "memoryd.daydream.redact.redact", "memoryd.daydream.speakers.clean_user"} <= BY_NAME.keys()
     assert all(reason for reason in LEFT_OUT.values())
 
 

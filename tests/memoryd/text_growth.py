@@ -17,7 +17,7 @@ import memoryd
 
 # Why some are left out. Everything else that takes only text or bytes is tried.
 LEFT_OUT = {
-    "memoryd.client.error_from": "its texts come from the daemon, which bounds them",
+    "memoryd.daemon.client.error_from": "its texts come from the daemon, which bounds them",
     "memoryd.core.config.problem_of": "the standard library reads it, and the file is the user's own",
     "memoryd.core.config_file.": "writes the user's own file",
     "memoryd.daydream.transcript.first_prompt": "takes a path",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.core.text import visible
 from memoryd.core.types import LinkType
-from memoryd.text import visible
 
 MOST = 60
 LABEL = 80

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memoryd.core.text import CJK, keywords
 from memoryd.core.types import Kind, Polarity
 from memoryd.daydream.offline import moment
 from memoryd.daydream.offline.sentences import size, statements
-from memoryd.patterns import later
-from memoryd.text import CJK, keywords
+from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
 MAX_WORDS = 60

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from memoryd.patterns import later
+from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
 

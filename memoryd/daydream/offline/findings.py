@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memoryd.core.text import keywords, shorten
 from memoryd.core.types import Kind, Polarity, TurnKind
 from memoryd.daydream.offline import cues
 from memoryd.daydream.offline.acts import worded
 from memoryd.daydream.offline.sentences import Episode, Statement, size
 from memoryd.daydream.offline.units import PASTE_CHARS, Unit
-from memoryd.patterns import later
-from memoryd.text import keywords, shorten
+from memoryd.language.patterns import later
 
 # Claims of the assistant that did not stand: the user corrected them, or a later statement says the opposite.
 

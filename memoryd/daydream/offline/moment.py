@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memoryd.patterns import later
+from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
 # "from now on" looks like "now" and says the opposite; so does "not … any more", which ends what was.

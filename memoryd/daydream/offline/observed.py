@@ -12,10 +12,10 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memoryd.core.text import shorten
 from memoryd.core.types import Kind, Polarity, Turn, TurnKind
 from memoryd.daydream.secret_rules import MARK
-from memoryd.patterns import later
-from memoryd.text import shorten
+from memoryd.language.patterns import later
 
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})

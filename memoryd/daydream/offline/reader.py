@@ -17,6 +17,7 @@ import numpy as np
 
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import Embedder, FloatArray
+from memoryd.core.text import keywords
 from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Turn, TurnKind
 from memoryd.daydream.offline.acts import Act, acts_of
 from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, proposal
@@ -35,7 +36,6 @@ from memoryd.daydream.offline.sentences import Episode, Statement, episodes, sta
 from memoryd.daydream.offline.unfit import unfit
 from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, Unit, Weights, agent_units, is_choice, is_talk, user_units
 from memoryd.daydream.secret_rules import MARK
-from memoryd.text import keywords
 
 # What was looked at and left out: counts of all by reason, and the texts of those that came nearest.
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memoryd.core.text import CJK, one_line
 from memoryd.core.types import Turn, TurnKind
-from memoryd.text import CJK, one_line
 
 # A session cut at the times when the user speaks.
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from memoryd.core.text import keywords, one_line, shorten
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.offline import cues
 from memoryd.daydream.offline.acts import is_rule, says_to_hold
 from memoryd.daydream.offline.sentences import Episode, Statement, joined, plain, sentences, size, statements, without_code
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
-from memoryd.text import keywords, one_line, shorten
 
 # What the user picked: "option 2" or "the second one", read against the list that the assistant offered. Pure functions.
 

@@ -17,10 +17,10 @@ from memoryd.api.dispatch import Api
 from memoryd.api.settle import parse_answer
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.text import token_count
 from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
 from memoryd.recall.offer import PROMPT_NOTE, START_NOTE, Line, block
 from memoryd.testing import FakeClock
-from memoryd.text import token_count
 from tests.memoryd.daydream.log_lines import Log, encode
 
 BLOCK = 'reason="to settle"'

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memoryd.cli.app import app
-from memoryd.client import Client
 from memoryd.core.paths import Paths
+from memoryd.daemon.client import Client
 
 
 @dataclass

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from memoryd.cli import processes
 from memoryd.cli.app import app
-from memoryd.text import visible
+from memoryd.core.text import visible
 from tests.memoryd.cli.conftest import Terminal
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.client import Client
+from memoryd.daemon.client import Client
 from tests.memoryd.cli.conftest import Terminal
 
 PAIRS = (

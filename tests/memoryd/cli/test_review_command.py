@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from memoryd.cli.app import app
 from memoryd.cli.output import Output
-from memoryd.client import Client
+from memoryd.daemon.client import Client
 from tests.memoryd.cli.conftest import Terminal
 
 

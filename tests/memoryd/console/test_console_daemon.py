@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from memoryd.client import Client
 from memoryd.console.listener import bind
 from memoryd.core.clock import SystemClock
 from memoryd.core.errors import DaemonError
+from memoryd.daemon.client import Client
 from memoryd.daemon.process import run_daemon
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.client import Client
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings
+from memoryd.daemon.client import Client
 from memoryd.daemon.process import run_daemon
 from tests.memoryd.daemon.fake_api import FakeApi
 from tests.waiting import HANGS_SECONDS

@@ -14,11 +14,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memoryd.client import Client
 from memoryd.core.clock import SystemClock
 from memoryd.core.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
 from memoryd.core.paths import Paths
 from memoryd.core.types import EPOCH
+from memoryd.daemon.client import Client
 from memoryd.daemon.contract import Slot
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import daemon_environment
 from memoryd.core.errors import DaemonError, DaemonUnavailable
+from memoryd.daemon.client import Client, ensure_daemon
 from memoryd.daemon.endpoint import holder_pid, read_endpoint
 from tests.waiting import HANGS_SECONDS, until
 
@@ -139,7 +139,7 @@ def test_a_daemon_from_before_an_update_is_replaced(settings, client, monkeypatc
     until(client.is_running)
     ensure_daemon(settings, HANGS_SECONDS, COMMAND)
     assert client.ping(HANGS_SECONDS)[1] == old.pid
-    monkeypatch.setattr("memoryd.client.__version__", "0.1.1")
+    monkeypatch.setattr("memoryd.daemon.client.__version__", "0.1.1")
     with pytest.raises(DaemonError):  # the one that is started is as old in this test, or the old one takes long to end
         ensure_daemon(settings, 0.3, COMMAND)
     old.communicate(timeout=HANGS_SECONDS)
@@ -195,7 +195,7 @@ def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
 )
 def test_limits_under_which_no_daemon_can_live_are_said_at_once(settings, limits, says):
     script = (
-        "import resource, sys\nfrom memoryd.client import ensure_daemon\nfrom memoryd.core.config import load_settings\n"
+        "import resource, sys\nfrom memoryd.daemon.client import ensure_daemon\nfrom memoryd.core.config import load_settings\n"
         "from memoryd.core.errors import MemorydError\n"
         f"resource.setrlimit(resource.{limits})\n"
         "try:\n    ensure_daemon(load_settings({}, home=sys.argv[1]))\nexcept MemorydError as error:\n    print(error)\n"

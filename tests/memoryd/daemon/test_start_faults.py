@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from memoryd import client as client_module
-from memoryd import doctor
 from memoryd.api.dispatch import Api
-from memoryd.client import ensure_daemon
+from memoryd.cli import doctor
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings
 from memoryd.core.errors import DaemonUnavailable, StoreError
 from memoryd.core.files import try_lock
 from memoryd.daemon import __main__ as server
+from memoryd.daemon import client as client_module
 from memoryd.daemon import process as daemon_module
+from memoryd.daemon.client import ensure_daemon
 from memoryd.daemon.process import run_daemon
 from memoryd.dream.journal import Journal, Kind, Step
 from memoryd.testing import FakeClock

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError, ModelError
+from memoryd.core.text import token_count
 from memoryd.core.types import Kind, MemoryItem, Passage, Polarity, Scope, Source, Status, Turn, TurnKind, Usage
 from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, middle_cut, parse_answer, render, support
 from memoryd.daydream.model_reader import ModelExtractor, UnusableAnswerError, load_prompt
 from memoryd.daydream.readers import choose, make_extractor
 from memoryd.testing import ScriptedLLM
-from memoryd.text import token_count
 
 SETTINGS = Settings(home=Path("home"))
 AT = datetime(2026, 3, 1, tzinfo=UTC)

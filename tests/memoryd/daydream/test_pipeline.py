@@ -13,6 +13,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import ModelError, NotFoundError, StoreError
 from memoryd.core.protocols import MemoryStore
 from memoryd.core.state import Job, Run, State
+from memoryd.core.text import keywords, overlap
 from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
@@ -20,7 +21,6 @@ from memoryd.daydream.readers import SESSION, models_of
 from memoryd.daydream.reconcile import commit_for, head_commit
 from memoryd.language import RULES
 from memoryd.testing import FakeClock, ScriptedLLM
-from memoryd.text import keywords, overlap
 
 
 class Killed(BaseException):

@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 from memoryd.cli.app import app
 from memoryd.core.config import Settings
+from memoryd.core.text import token_count
 from memoryd.daydream.pipeline import requests
-from memoryd.text import token_count
 from tests.memoryd.llm.test_openai_llm import Endpoint
 from tests.memoryd.llm.test_openai_llm import endpoint as endpoint
 

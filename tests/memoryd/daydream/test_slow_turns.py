@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.cli.doctor import run_checks
 from memoryd.core.config import Settings
 from memoryd.core.deadline import Deadline
 from memoryd.core.errors import TooSlowError
@@ -21,7 +22,6 @@ from memoryd.daydream.redact import redact
 from memoryd.daydream.secret_values import Looked
 from memoryd.daydream.secret_words import Found, told
 from memoryd.daydream.transcript import ReadLimits, read_transcript
-from memoryd.doctor import run_checks
 from tests.memoryd.daydream.test_pipeline import Log, World
 
 BOUND = 0.5
@@ -84,7 +84,7 @@ def test_doctor_and_the_log_name_the_line_that_was_given_up(
     noted = orjson.loads(world.state.note(GIVEN_UP))
     world.state.close()
     assert [(one["transcript"], one["line"]) for one in noted] == [(str(log.path), 2)]
-    monkeypatch.setattr("memoryd.doctor.DAYS_NAMED", 100_000)  # the world's clock stands in the past
+    monkeypatch.setattr("memoryd.cli.doctor.DAYS_NAMED", 100_000)  # the world's clock stands in the past
     settings.paths.state_db.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "state.db").rename(settings.paths.state_db)
     (check,) = [one for one in run_checks(settings) if one.name == "slow lines"]

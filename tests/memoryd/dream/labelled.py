@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoryd.core.protocols import FloatArray
+from memoryd.core.text import digest
 from memoryd.language import Relation, Said, compare
-from memoryd.text import digest
 
 FOLDER = Path(__file__).with_name("pairs")
 PARAPHRASE, CONTRADICTING, DIFFERENT, UNRELATED = "paraphrase", "contradicting", "different", "unrelated"

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from memoryd.core.text import digest
 from memoryd.core.types import Kind, MemoryItem, Source, Status
 from memoryd.dream.plan import Plan
-from memoryd.text import digest
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
 

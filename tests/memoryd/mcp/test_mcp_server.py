@@ -8,9 +8,9 @@ from mcp import Client, MCPError
 
 from memoryd.api.registry import tools
 from memoryd.core.errors import DaemonError
+from memoryd.core.text import token_count
 from memoryd.mcp.answers import MIN_BUDGET
 from memoryd.mcp.server import build_server, serve_lines
-from memoryd.text import token_count
 from tests.memoryd.daemon.fake_api import FakeApi, memory
 
 NAMES = (

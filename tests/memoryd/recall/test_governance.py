@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.text import token_count
 from memoryd.core.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
 from memoryd.recall.governance import UseCounts, govern
 from memoryd.recall.prompt_block import TAG, fence, fit, harmless, item_line
-from memoryd.text import token_count
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ import pytest
 from memoryd.core.config import Settings
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.state import State
+from memoryd.core.text import token_count
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Project, Scope, Source
 from memoryd.recall.injection import Injector, SessionEvent, cache_key, hook_output, worth_asking
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
-from memoryd.text import token_count
 
 
 class Desk:

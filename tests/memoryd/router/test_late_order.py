@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memoryd.core.errors import ConfigError
 from memoryd.core.types import USER_TAG, Evidence, Kind, MemoryItem, Query, Source
-from memoryd.retrieval import AskedTime, LateWeights, asked_span, late_features, late_scores, load_late_weights
+from memoryd.language.times import asked_span
+from memoryd.retrieval import AskedTime, LateWeights, late_features, late_scores, load_late_weights
 from memoryd.retrieval.late_interaction import FEATURES, Z_FEATURES, question_share
 
 AT = datetime(2025, 3, 1, tzinfo=UTC)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core.types import Kind
-from memoryd.retrieval import EVER, asked_listing, span_of_handoffs
+from memoryd.language.times import EVER
+from memoryd.retrieval import asked_listing, span_of_handoffs
 
 NOW = datetime(2026, 3, 11, 15, tzinfo=UTC)
 

@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError
 from memoryd.language.stems import is_foreign, stem
-from memoryd.retrieval import (
-    KeyMatcher,
-    Overlap,
-    item_terms,
-    load_model,
-    overlap_of,
-    query_terms,
-    term_weights,
-)
+from memoryd.retrieval import KeyMatcher, Overlap, item_terms, load_model, overlap_of, query_terms, term_weights
 
 MEMORIES = (
     "Telemetry is enabled by default; users opt out with --no-telemetry.",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.retrieval.times import asked_event, asked_span, asks_past, asks_when, is_open, names_time, span_around, within
+from memoryd.language.times import asked_event, asked_span, asks_past, asks_when, is_open, names_time, span_around, within
 
 NOW = datetime(2025, 6, 18, 15, 0, tzinfo=UTC)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.db import Database
+from memoryd.core.text import words
 from memoryd.core.types import MemoryItem, Query, Scope
 from memoryd.stores.fulltext import CREATE_FULL_TEXT, ROW, TABLES, UNSHELVED, LiteralIndex, index_text, searchable
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.rows import from_payload
-from memoryd.text import words
 from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
 
 WORDS = "redis pnpm docker cache port staging login worker nginx kafka deploy friday".split()

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.errors import NotFoundError
+from memoryd.daemon.client import Client, ensure_daemon
 from tests.memoryd.console import realistic
 from tests.waiting import HANGS_SECONDS, until
 

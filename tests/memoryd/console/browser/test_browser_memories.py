@@ -8,7 +8,7 @@ import pytest
 import realistic
 from browsing import Store, enter, purge
 
-from memoryd.client import ensure_daemon
+from memoryd.daemon.client import ensure_daemon
 
 pytestmark = pytest.mark.slow
 

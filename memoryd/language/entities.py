@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memoryd.text import STOP_WORDS
+from memoryd.core.text import STOP_WORDS
 
 MAX_TEXT = 20_000
 MAX_LENGTH = 120

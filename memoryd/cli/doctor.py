@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
-from memoryd.client import Client, ensure_daemon
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
 from memoryd.core.errors import MemorydError
 from memoryd.core.files import read_tail, try_lock
 from memoryd.core.state import GIVEN_UP
+from memoryd.daemon.client import Client, ensure_daemon
 from memoryd.daemon.endpoint import daemons_of
 from memoryd.dream.journal import Journal, Step
 

@@ -20,7 +20,6 @@ from memoryd.core.db import ODD_CONTENT, remove_database
 from memoryd.core.errors import EmbeddingError, IndexDamagedError, MemorydError, StoreError
 from memoryd.core.protocols import FloatArray, TokenEncoder
 from memoryd.core.types import MemoryItem, Query, Status
-from memoryd.retrieval import is_turn
 from memoryd.stores.fulltext import keys_of
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
@@ -320,15 +319,15 @@ class LateIndex(DerivedIndex[TokenStore]):
         self.use(lambda store: store.write_many(self._entries(store, items)))
 
     def _entries(self, store: TokenStore, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
-        entries = [_entry(item, ()) for item in items.values() if not is_turn(item)]
-        turns = [item for item in items.values() if is_turn(item)]
+        entries = [_entry(item, ()) for item in items.values() if not item.is_turn]
+        turns = [item for item in items.values() if item.is_turn]
         for session in sorted({item.session for item in turns}):
             entries += self._entries_of(store, session, items)
         return entries
 
     def _entries_of(self, store: TokenStore, session: str, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
         query = Query(session=session, statuses=tuple(Status))
-        found = [hit.item for hit in self._markdown.search(query, SESSION_TURNS) if is_turn(hit.item)]
+        found = [hit.item for hit in self._markdown.search(query, SESSION_TURNS) if hit.item.is_turn]
         stored = store.before([item.id for item in found])
         out = []
         for project in sorted({item.project for item in found}):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from memoryd.core.codec import item_digest
 from memoryd.core.ledger import Ledger
+from memoryd.core.text import words
 from memoryd.core.types import MemoryItem
 from memoryd.stores.markdown import SyncReport
-from memoryd.text import words
 
 MOST_FORBIDDEN = 20
 OVERLAP = 0.5
