@@ -6,8 +6,8 @@
 | clauses that deny what another affirms (verdict) | share of the denied words that the other has |
 | a candidate for a pair of the dream (dream.neighbours) | Jaccard of canonical words, by hashes |
 
-Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer of search and comparison in `stems`, names in `entities`,
-times that a text names in `times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
+Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer of search and comparison in `stems`, names of things in
+`entities`, times that a text names in `times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
 """
 
 from memoryd.language.compare import (
