@@ -33,13 +33,14 @@ _LITTLE = frozenset(
     """der die das den dem des ein eine einen einem einer und oder mit fur auf im ist sind wird werden wir ich zu zum zur von vom
     bei nach nur auch er sie es man in an am le la les un une du de et ou avec pour sur dans est sont nous on au aux ce que qui
     par mais el los las una del y o con para por en es son se lo esta os as um uma do da dos das e com em na il gli dei che per
-    sono""".split()
+    sono hier""".split()
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Glossary:
     stems: dict[str, str]
+    own: dict[tuple[str, str], str]  # by language and word: what means something else in another one
     signs: dict[str, str]
     longest: int
 
@@ -54,7 +55,7 @@ def gloss(text: str) -> str:
     known, found = _glossary(), False
     out: list[str] = []
     for token in _TOKEN.findall(head):
-        words = _of_signs(token, known) if CJK.search(token) else _of_word(_folded(token).strip("-"), known)
+        words = _of_signs(token, known) if CJK.search(token) else _of_word(_folded(token).strip("-"), code, known)
         found = found or bool(words)
         out += words or ([] if _CYRILLIC.search(token) or CJK.search(token) or _folded(token) in _LITTLE else [token])
     return " ".join(out)[:LONGEST] if found else ""
@@ -73,12 +74,17 @@ def is_readable(key: str) -> bool:
 @lru_cache(maxsize=1)
 def _glossary() -> _Glossary:
     stems: dict[str, str] = {}
+    own: dict[tuple[str, str], str] = {}
     signs: dict[str, str] = {}
     for line in GLOSSARY_FILE.read_text("utf-8").splitlines():
         english, colon, others = line.partition(":")
         for word in others.split() if colon and not line.startswith("#") else ():
-            (signs if CJK.search(word) else stems).setdefault(word if CJK.search(word) else _folded(word), english)
-    return _Glossary(stems, signs, max(map(len, signs)))
+            word, _, code = word.partition("/")
+            if code:
+                own[code, _folded(word)] = english
+            else:
+                (signs if CJK.search(word) else stems).setdefault(word if CJK.search(word) else _folded(word), english)
+    return _Glossary(stems, own, signs, max(map(len, signs)))
 
 
 def _folded(word: str) -> str:
@@ -86,14 +92,14 @@ def _folded(word: str) -> str:
     return "".join(sign for sign in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(sign))
 
 
-def _of_word(word: str, known: _Glossary) -> list[str]:
-    if word in known.stems:
-        return [known.stems[word]]
+def _of_word(word: str, code: str, known: _Glossary) -> list[str]:
+    if english := known.own.get((code, word)) or known.stems.get(word):
+        return [english]
     if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # an identifier says the same in English
         return []
     for length in range(len(word) - 1, max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1):
-        if word[:length] in known.stems:
-            return [known.stems[word[:length]]]
+        if english := known.own.get((code, word[:length])) or known.stems.get(word[:length]):
+            return [english]
     return _parts(word, known.stems, SHORTEST_STEM, LONGEST_WORD) if len(word) >= COMPOUND else []
 
 

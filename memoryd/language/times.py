@@ -1,7 +1,8 @@
 """Times that a query names, as a range of days: `in May 2023`, `yesterday`, `three weeks ago`, `since March`, `before 8 May`.
 
-Rules for English only. What has no year, or is relative, counts from the time of the query. A side that a query
-leaves open ends at EVER; the day that is named always lies within, whether something was said before or after it.
+Rules for English; of other languages the words for today, yesterday, the day before and last week (`times_in_english`). What
+has no year, or is relative, counts from the time of the query. A side that a query leaves open ends at EVER; the day that is
+named always lies within, whether something was said before or after it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import calendar
 import re
 from datetime import UTC, datetime, timedelta
+
+from memoryd.language.cues import READ
+from memoryd.language.patterns import later
 
 Span = tuple[datetime, datetime]
 DAY = timedelta(days=1)
@@ -73,6 +77,46 @@ _TIME_WORDS = re.compile(
     re.I,
 )
 
+_OTHER_LANGUAGES = (
+    (
+        later(r"前天|一昨日|おととい|그저께|\b(?:vorgestern|anteayer|anteontem|позавчера)\b|\bl['’]altro\s+ieri\b", re.I),
+        " day before yesterday ",
+    ),
+    (later(r"昨天|昨日|어제|\b(?:gestern|ayer|ontem|ieri|вчера)\b", re.I), " yesterday "),
+    (later(r"今天|今日|오늘|\b(?:heute|aujourd.?hui|hoy|hoje|oggi|сегодня)\b", re.I), " today "),
+    (
+        later(
+            r"上(?:个)?(?:星期|周)|先週|지난\s?주|\b(?:letzte[rn]?\s+woche|la\s+semaine\s+dernière|la\s+semana\s+pasada"
+            r"|(?:na\s+)?semana\s+passada|la\s+settimana\s+scorsa|на\s+прошлой\s+неделе)\b",
+            re.I,
+        ),
+        " last week ",
+    ),
+)
+_HIER = later(r"\bhier\b", re.I)  # here in German and Dutch, yesterday in French
+_AVANT_HIER = later(r"\bavant[- ]hier\b", re.I)
+_WORD = later(r"[^\W\d_]+")
+_BESIDE_GERMAN = frozenset(
+    """was wer wo wie wann warum wieso welche welcher welches welchen ist sind war waren wurde wurden haben hat hatten habe wir
+    ich gibt noch schon nicht kein keine alles alle zu zum zur der das dem den ein eine und oder im mit für offen offene
+    wat waar zijn hebben heeft het een nog""".split()
+)
+_BESIDE_FRENCH = frozenset(
+    """qu que quoi qui quel quelle quels quelles est ce c on a avons avez ai ont était étaient nous vous j je il elle d du de des
+    la le les l un une et pas fait depuis jusqu avant soir matin où pour dans sur au aux""".split()
+)
+
+
+def times_in_english(text: str) -> str:
+    """The text with today, yesterday and last week in English, where they are in another of the nine languages."""
+    if _HIER.search(text):
+        beside = _WORD.findall(text[:READ].casefold())
+        french = sum(word in _BESIDE_FRENCH for word in beside) > sum(word in _BESIDE_GERMAN for word in beside)
+        text = _HIER.sub(" yesterday ", _AVANT_HIER.sub(" day before yesterday ", text)) if french else text
+    for pattern, english in _OTHER_LANGUAGES:
+        text = pattern.sub(english, text)
+    return text
+
 
 def asks_when(text: str) -> bool:
     """Whether the query asks for a time."""
@@ -104,6 +148,7 @@ def asked_span(text: str, now: datetime) -> Span | None:
 
     Of two times in a row (`from March to May`, `in March and May`) from the beginning of the first to the end of the second.
     """
+    text = times_in_english(text)
     for pattern in _RANGES:
         if (match := pattern.search(text)) and (span := _range(match["first"].strip(), match["second"].strip(), now)):
             return span

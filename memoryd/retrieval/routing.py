@@ -24,7 +24,7 @@ from memoryd.core.text import keywords
 from memoryd.core.types import Backend, Kind, Query, Route
 from memoryd.language.entities import find_entities
 from memoryd.language.stems import is_foreign
-from memoryd.language.times import EVER, Span, asked_span
+from memoryd.language.times import EVER, Span, asked_span, times_in_english
 from memoryd.retrieval.relevance import asks_question
 
 # Questions that ask for all memories of a kind or of a time, or where work stopped: `what is still open?`, `where were we?`.
@@ -63,10 +63,6 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"还没(?:有)?(?:做|完成)\w{0,4}|待办\w{0,3}|未完成\w{0,4}|没做完\w{0,4}"), " todo "),
     (re.compile(r"决定了?"), " decided "),
     (re.compile(r"规则|约定"), " rules "),
-    (re.compile(r"昨天|昨日|어제|\bgestern\b|\bhier\b|\bayer\b|\bontem\b|\bieri\b|\bвчера\b"), " yesterday "),
-    (re.compile(r"今天|今日|오늘|\bheute\b|\baujourd.?hui\b|\bhoy\b|\bhoje\b|\boggi\b|\bсегодня\b"), " today "),
-    (re.compile(r"上(?:个)?(?:星期|周)|\bletzte\s+woche\b|\bla\s+semaine\s+dernière\b|\bla\s+semana\s+pasada\b|\bна\s+прошлой\s+неделе\b"),
-     " last week "),
     (re.compile(r"我们|什么|哪些|还有|有|做了?|吗|呢|的|了|过"), " "),
     (re.compile(r"私たち|何|なに|まだ|を|が|は|に|し(?:まし)?た|あり?ます|ある|です|か|っけ|の"), " "),
     (re.compile(r"우리(?:가|는)?|아직|뭐|무엇|무슨|예요|야|[은는이가을를]\b"), " "),
@@ -78,7 +74,7 @@ _FILLER = frozenset(
     do did does done doing have has had made make get got happen happened happening work worked working learn learned learnt
     remember remembered know known new newly recent recently lately currently now today's project s re ve need needs next on
     please can could should would us up with about during since from until between
-    was welche welcher welches ist sind noch haben hat wir alles gemacht getan es gibt alle zeig mir
+    was welche welcher welches ist sind hier noch haben hat wir alles gemacht getan wurde wurden es gibt alle zeig mir
     qu est ce que qui quoi on a avons fait encore tout les nous des il y
     que quedado queda qué hicimos hemos hecho está están todavía hay cuáles las los
     o ainda fizemos feito fazer está temos hacer cosa cos abbiamo fatto ancora c è resta che
@@ -176,6 +172,7 @@ def asked_listing(text: str, now: datetime) -> Listing | None:
         return None
     left_off = asks_left_off(folded)
     folded = _LEFT_OFF.sub(" todo ", folded) if left_off else folded
+    folded = times_in_english(folded)
     for pattern, word in _PHRASES:
         folded = pattern.sub(word, folded)
     words = _WORD.findall(folded)

@@ -65,3 +65,11 @@ def test_a_key_is_read_in_english_where_its_script_says_nothing() -> None:
     assert in_english("gateway port") == "gateway port" and in_english("wo liegt die Sicherung?") == "wo liegt die Sicherung?"
     assert in_english("备份在哪里？") == "backup where" and is_readable("备份在哪里？")
     assert in_english("ъыь") == "ъыь" and not is_readable("ъыь")
+
+
+def test_a_word_of_two_languages_says_what_it_says_in_the_language_of_the_text() -> None:
+    assert "yesterday" in gloss("qu'est-ce que le serveur a fait hier ?")
+    assert "yesterday" not in gloss("Was macht der Server hier mit der Datei?")
+    assert "empty" in gloss("Die Datei ist leer und wird nicht geprüft") and "read" in gloss(
+        "¿cómo leer los registros del servidor?"
+    )

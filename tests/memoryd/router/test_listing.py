@@ -156,3 +156,25 @@ def test_a_long_text_is_left_at_once() -> None:
     for text in ("open " * 100_000, "还没" * 100_000, "to-" * 100_000, " " * 500_000 + "open", "wo wir " + "a " * 100_000):
         assert asked_listing(text, NOW) is None and span_of_handoffs(text, NOW) is None
     assert time.thread_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Was ist hier noch offen?", (Kind.TODO,)),
+        ("was gibt es hier zu tun?", (Kind.TODO,)),
+        ("Was wurde hier entschieden?", (Kind.DECISION,)),
+        ("Welche Regeln gibt es hier?", (Kind.RULE,)),
+    ],
+)
+def test_german_hier_is_a_place_and_no_day(text: str, kinds: tuple[Kind, ...]) -> None:
+    listing = asked_listing(text, NOW)
+    assert listing is not None and listing.kinds == kinds and listing.span is None
+
+
+@pytest.mark.parametrize(
+    "text", ["qu'est-ce qu'on a fait hier ?", "Hier on a fait quoi ?", "was haben wir hier gestern gemacht?"]
+)
+def test_french_hier_is_yesterday(text: str) -> None:
+    listing = asked_listing(text, NOW)
+    assert listing is not None and listing.span is not None and [moment.day for moment in listing.span] == [10, 11]

@@ -43,6 +43,12 @@ NOW = datetime(2025, 6, 18, 15, 0, tzinfo=UTC)
         ("what broke in January, February or March 2024", (2024, 1, 1), (2024, 4, 1)),
         ("what broke during 2021 and 2022", (2021, 1, 1), (2023, 1, 1)),
         ("what broke in Paris and in March", (2025, 3, 1), (2025, 4, 1)),
+        ("was ging gestern am Cache kaputt", (2025, 6, 17), (2025, 6, 18)),
+        ("¿qué falló anteayer?", (2025, 6, 16), (2025, 6, 17)),
+        ("qu'est-ce qui a planté avant-hier ?", (2025, 6, 16), (2025, 6, 17)),
+        ("pourquoi le build a cassé hier soir", (2025, 6, 17), (2025, 6, 18)),
+        ("一昨日は何が壊れた", (2025, 6, 16), (2025, 6, 17)),
+        ("что сломалось на прошлой неделе", (2025, 6, 4), (2025, 6, 18)),
     ],
 )
 def test_named_times_are_spans_of_days(text, start, end):
@@ -133,3 +139,10 @@ def test_asking_when_and_saying_when():
     assert asks_when("When did it break?") and asks_when("what year was it?")
     assert not asks_when("Why does it fail when I restart?")
     assert names_time("We met last Friday") and names_time("since 2019") and not names_time("We may do it")
+
+
+@pytest.mark.parametrize(
+    "text", ["Warum bricht hier der Build ab?", "wie heißt hier die Datei", "hier", "Wat staat hier nog open?"]
+)
+def test_german_hier_names_no_day(text):
+    assert asked_span(text, NOW) is None
