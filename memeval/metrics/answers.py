@@ -139,6 +139,7 @@ _PREFERRED = tuple(
         r"\w*accuracy",
         r"beam_score",
         r"memoryagentbench_score",
+        r"precisionmembench_pass",
         r"rubric",
         r"locomo_f1",
         r"f1",

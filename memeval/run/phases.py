@@ -99,7 +99,7 @@ class SearchPlan:
 def search(provider: Provider, scope: str, question: Question, plan: SearchPlan) -> dict[str, Any]:
     """What was found, as the record's payload. Raises ProviderError."""
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
-    pieces = provider.search(scope, request)[: plan.depth]
+    pieces = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query asks for nothing
     return {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
 
 

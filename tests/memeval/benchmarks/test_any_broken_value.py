@@ -12,6 +12,7 @@ import pytest
 
 from memeval.benchmarks.opening import open_benchmark
 from memeval.core.errors import DataError
+from tests.memeval.golden.conftest import table
 
 from . import test_chat_benchmarks as chat
 from . import test_document_benchmarks as documents
@@ -20,6 +21,8 @@ from . import test_longmemeval as longmemeval
 from .conftest import lines, put, shipped
 
 WRONG: tuple[Any, ...] = (None, 7, "odd", [], {}, [[]], True)
+BELIEFS = table("precisionmembench")
+PRECISION = {key: BELIEFS[key][:4] for key in ("beliefs", "cases", "session_cases")}
 TASK = documents.task(1, gold_context=[{"file": "a.py", "start_line": 1, "end_line": 2}])
 SAMPLES: dict[str, Any] = {
     "locomo": locomo.sample(locomo.question(["D1:1"]), locomo.question([], 5, adversarial_answer="x")),
@@ -31,6 +34,8 @@ SAMPLES: dict[str, Any] = {
     "swe-bench-cl": {"sequences": [{"id": "s", "tasks": [documents.nested(1), documents.nested(2, 1)]}]},
     "swe-contextbench": [documents.task(1)],
     "contextbench": [TASK],
+    "precisionmembench": PRECISION,
+    "precisionmembench-session": PRECISION,
     "sample": json.loads(Path(open_benchmark(shipped("sample")).source).read_text())[:1],  # type: ignore[attr-defined]
 }
 

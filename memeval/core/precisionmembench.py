@@ -1,0 +1,318 @@
+"""PrecisionMemBench: the right belief, and only that one.
+
+The harness puts a frame around each search: pinned beliefs and pinned open questions of the scope come from the seed, not
+from the system; a relation that was found brings its participants; and a budget cuts what is handed over. Then
+
+    precision = expected and found / found, 0 when nothing was found though something is expected, None when nothing is
+    recall = expected and found / expected, None when nothing is expected
+    a case passes when none of its demands fails: one belief too many fails it as one too few does
+    pass types: active (precision above 0), else structural by the case's category, else trivially empty
+
+In the session part a turn's precision counts what was found or is pinned against what was found, and drift is 1 - precision
+(0 when nothing was found). Source: src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and
+src/utils/buildRetrievalReport.ts of tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with what that code
+returns, and `python -m benchmarks.precisionmembench` recomputes the reports that are published with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from memeval.core.types import EMPTY, Question, Retrieved
+
+STRUCTURAL = frozenset(
+    (
+        "Scope disambiguation",
+        "Supersession chain exclusion",
+        "Type routing and open questions",
+        "Budget eviction and capacity",
+        "Cross-user isolation",
+        "Ranking stability",
+        "Persona prelude content",
+    )
+)
+"""Categories whose passes without a precision are called structural."""
+PASS_TYPES = ("active", "structural", "trivial")
+METRIC = "precisionmembench_pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the harness adds to a search: ids of beliefs, all of the query's user and scope.
+
+    `names`: the belief of each turn that a system may find. `relations`: the participants of each relation.
+    """
+
+    names: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    pinned: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    relations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
+    max_beliefs: int = 20
+    max_questions: int = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaced:
+    """Ids of what is handed over, in three parts."""
+
+    pinned: tuple[str, ...]
+    relevant: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a case demands. None: it says nothing of this."""
+
+    must_include: tuple[str, ...] = ()
+    must_exclude: tuple[str, ...] = ()
+    should_include: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+    ordered: tuple[tuple[str, str], ...] = ()
+    max_count: int | None = None
+    min_count: int | None = None
+    pinned_include: tuple[str, ...] = ()
+    pinned_exclude: tuple[str, ...] = ()
+    questions_include: tuple[str, ...] = ()
+    questions_exclude: tuple[str, ...] = ()
+    noise: tuple[str, ...] = ()
+    seed_pinned: tuple[str, ...] = ()
+    """Beliefs of the user that are pinned in any scope: they are no gold of `must_include`."""
+
+    @property
+    def gold(self) -> tuple[str, ...]:
+        """Beliefs that a search is expected to find."""
+        if self.only is not None:
+            return tuple(dict.fromkeys(self.only))
+        return tuple(dict.fromkeys(name for name in self.must_include if name not in self.seed_pinned))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a report."""
+
+    category: str
+    passed: bool
+    precision: float | None
+    recall: float | None
+    failures: tuple[str, ...] = ()
+    pinned_coverage: float | None = None
+    drift: float = 0.0
+    latency_ms: float = 0.0
+
+    @property
+    def pass_type(self) -> str:
+        """One of `PASS_TYPES`; "" for a case that did not pass."""
+        if not self.passed:
+            return ""
+        if self.precision:
+            return "active"
+        return "structural" if self.category in STRUCTURAL else "trivial"
+
+
+def surfaced(found: Sequence[str], frame: Frame) -> Surfaced:
+    """What is handed over when a search found these beliefs, best first."""
+    hidden = set(frame.pinned)
+    known = set(frame.names.values())
+    raw = [name for name in dict.fromkeys(found[: frame.max_beliefs]) if name in known and name not in hidden]
+    hidden.update(raw)
+    joined = [name for relation in raw for name in frame.relations.get(relation, ()) if name not in hidden]
+    pinned = frame.pinned[: frame.max_beliefs]
+    room = max(0, frame.max_beliefs - len(pinned))
+    return Surfaced(pinned, tuple(dict.fromkeys([*raw, *joined][:room])), frame.questions[: frame.max_questions])
+
+
+def judge_case(seen: Surfaced, demands: Demands, category: str) -> Entry:
+    """The row of a single-turn case."""
+    gold = demands.gold
+    hits = sum(name in seen.relevant for name in gold)
+    precision = hits / len(seen.relevant) if seen.relevant else (0.0 if gold else None)
+    facts = tuple(dict.fromkeys(demands.pinned_include))
+    failures = tuple(_failures(seen, demands))
+    return Entry(
+        category=category,
+        passed=not failures,
+        precision=precision,
+        recall=hits / len(gold) if gold else None,
+        failures=failures,
+        pinned_coverage=sum(name in seen.pinned for name in facts) / len(facts) if facts else None,
+    )
+
+
+def judge_turn(seen: Surfaced, demands: Demands, category: str) -> Entry:
+    """The row of a turn of a session, which counts pinned beliefs among the hits, and also as gold."""
+    gold = replace(demands, seed_pinned=()).gold
+    hits = sum(name in seen.relevant or name in seen.pinned for name in gold)
+    precision = hits / len(seen.relevant) if seen.relevant else None
+    failures = tuple(_failures(seen, demands))
+    return Entry(
+        category=category,
+        passed=not failures,
+        precision=precision,
+        recall=hits / len(gold) if gold else None,
+        failures=failures,
+        drift=0.0 if precision is None else 1 - precision,
+    )
+
+
+def _failures(seen: Surfaced, demands: Demands) -> Iterator[str]:
+    both = {*seen.pinned, *seen.relevant}
+    yield from (f"missing: {name}" for name in (*demands.must_include, *demands.should_include) if name not in both)
+    yield from (f"forbidden: {name}" for name in demands.must_exclude if name in both)
+    if demands.only is not None:
+        yield from (f"not asked for: {name}" for name in seen.relevant if name not in demands.only)
+        yield from (f"missing: {name}" for name in dict.fromkeys(demands.only) if name not in seen.relevant)
+    count = len(seen.relevant)
+    if demands.max_count is not None and count > demands.max_count:
+        yield f"{count} beliefs, at most {demands.max_count}"
+    if demands.min_count is not None and count < demands.min_count:
+        yield f"{count} beliefs, at least {demands.min_count}"
+    for first, second in demands.ordered:
+        yield from _disorder(seen.relevant, first, second)
+    yield from (f"missing pinned: {name}" for name in demands.pinned_include if name not in seen.pinned)
+    yield from (f"forbidden pinned: {name}" for name in demands.pinned_exclude if name in seen.pinned)
+    yield from (f"missing question: {name}" for name in demands.questions_include if name not in seen.questions)
+    yield from (f"forbidden question: {name}" for name in demands.questions_exclude if name in seen.questions)
+    yield from (f"noise: {name}" for name in demands.noise if name in both)
+
+
+def _disorder(found: Sequence[str], first: str, second: str) -> Iterator[str]:
+    lost = [name for name in (first, second) if name not in found]
+    yield from (f"missing in order: {name}" for name in lost)
+    if not lost and found.index(first) >= found.index(second):
+        yield f"{first} comes after {second}"
+
+
+def precision_scores(question: Question, pieces: Sequence[Retrieved]) -> Iterator[dict[str, Any]]:
+    """Scores of a question of this benchmark, whose loader put frame and demands into its metadata; of others none."""
+    told = question.metadata.get("precisionmembench")
+    if not told:
+        return
+    if pieces and not any(piece.turns for piece in pieces):
+        yield _score(METRIC, None, "the provider does not tell sources")
+        return
+    frame = frame_from_json(told["frame"])
+    found = [frame.names[turn] for piece in pieces for turn in piece.turns if turn in frame.names]
+    judge = judge_turn if told["session"] else judge_case
+    entry = judge(surfaced(found, frame), demands_from_json(told["demands"]), question.category)
+    yield _score(METRIC, float(entry.passed), "; ".join(entry.failures)[:500])
+    for kind in PASS_TYPES:
+        yield _score(f"precisionmembench_{kind}", float(entry.pass_type == kind))
+    yield _score("precisionmembench_precision", entry.precision, "nothing is expected, and nothing was found")
+    yield _score("precisionmembench_recall", entry.recall, "nothing is expected")
+    if told["session"]:
+        yield _score("precisionmembench_drift", entry.drift)
+
+
+def _score(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
+    kept = reason if value is None or name == METRIC else ""
+    return {"metric": name, "value": value, "status": "scored" if value is not None else "skipped", "reason": kept}
+
+
+def to_json(value: Frame | Demands) -> dict[str, Any]:
+    """Plain values; what is empty is left out."""
+    given = asdict(value)
+    return {key: item for key, item in given.items() if item is not None and (item or key == "only" or isinstance(item, int))}
+
+
+def frame_from_json(data: Mapping[str, Any]) -> Frame:
+    """Inverse of `to_json`."""
+    return Frame(
+        names=dict(data.get("names", {})),
+        pinned=tuple(data.get("pinned", ())),
+        questions=tuple(data.get("questions", ())),
+        relations={name: tuple(members) for name, members in data.get("relations", {}).items()},
+        max_beliefs=int(data["max_beliefs"]),
+        max_questions=int(data["max_questions"]),
+    )
+
+
+def demands_from_json(data: Mapping[str, Any]) -> Demands:
+    """Inverse of `to_json`."""
+    given: dict[str, Any] = {key: tuple(item) if isinstance(item, list | tuple) else item for key, item in data.items()}
+    if "ordered" in given:
+        given["ordered"] = tuple((first, second) for first, second in given["ordered"])
+    return Demands(**given)
+
+
+# The summary of a report
+
+
+def summary(entries: Sequence[Entry]) -> dict[str, Any]:
+    """The head of a report, under the names and with the rounding of the harness."""
+    latencies = [entry.latency_ms for entry in entries]
+    counts = {kind: sum(entry.pass_type == kind for entry in entries) for kind in PASS_TYPES}
+    passed = sum(entry.passed for entry in entries)
+    return {
+        "meanLatencyMs": _rounded(_total(latencies) / len(latencies), 100) if latencies else 0,
+        "p50LatencyMs": _at(latencies, 0.5),
+        "p95LatencyMs": _at(latencies, 0.95),
+        "meanPrecision": _mean([entry.precision for entry in entries]),
+        "meanRecall": _mean([entry.recall for entry in entries]),
+        "totalPassed": passed,
+        "totalCases": len(entries),
+        "passRate": _rounded(passed / len(entries), 10_000) if entries else None,
+        "activeRetrievalPasses": counts["active"],
+        "passTypes": {
+            "activeRetrieval": counts["active"],
+            "structural": counts["structural"],
+            "triviallyEmpty": counts["trivial"],
+        },
+        "categories": _categories(entries),
+    }
+
+
+def _categories(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    grouped: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        grouped[entry.category].append(entry)
+    return [
+        {
+            "category": name,
+            "caseCount": len(rows),
+            "passed": (passed := sum(row.passed for row in rows)),
+            "failed": len(rows) - passed,
+            "meanPrecision": _mean([row.precision for row in rows]),
+            "meanRecall": _mean([row.recall for row in rows]),
+        }
+        for name, rows in sorted(grouped.items(), key=lambda pair: -len(pair[1]))
+    ]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return _rounded(_total(known) / len(known), 10_000) if known else None
+
+
+def _total(values: Sequence[float]) -> float:
+    """The sum from left to right, as JavaScript adds: `sum` compensates in newer Pythons, which can move the last digit."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def _rounded(value: float, unit: int) -> float:
+    return math.floor(value * unit + 0.5) / unit
+
+
+def _at(values: Sequence[float], share: float) -> float:
+    place = math.ceil(share * len(values)) - 1
+    return sorted(values)[place] if values else 0
+
+
+def recomputed(row: Mapping[str, Any], demands: Demands, *, session: bool) -> Entry:
+    """A published row, scored again from the ids that it lists."""
+    keys = (
+        ("pinnedBeliefIds", "retrievedBeliefIds", "") if session else ("pinnedBeliefs", "relevantBeliefs", "retrievedQuestions")
+    )
+    pinned, relevant, questions = (tuple(row.get(key, ())) for key in keys)
+    if session:  # the rows of sessions don't list questions, so what they say of them is taken over
+        demands = replace(demands, questions_include=(), questions_exclude=())
+    judge = judge_turn if session else judge_case
+    entry = judge(Surfaced(pinned, relevant, questions), demands, str(row["category"]))
+    return replace(entry, latency_ms=float(row["retrievalLatencyMs"]))
