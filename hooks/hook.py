@@ -15,8 +15,9 @@ from time import monotonic, time_ns
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Since hook.sh began, where the system tells that, so that a slow start of Python leaves less: all in all below 300 ms.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
-# The user's own answer about model runs is never to be missed: they typed it and look for what comes back.
-SETUP, SETUP_SECONDS, ATTENDED = b'"/memoryd:setup', 3.0, b"MEMORYD_ATTENDED=1\n"
+# What the user types to memoryd itself is never to be missed: they look for what comes back.
+TYPED, TYPED_SECONDS = (b'"/memoryd:setup', b'"/memoryd:off', b'"/memoryd:on'), 3.0
+ATTENDED = b"MEMORYD_ATTENDED=1\n"
 LEAST_ASK_SECONDS = 0.04  # a daemon at rest answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 LOG_LIMIT = 256_000
@@ -294,6 +295,11 @@ def _load(name):
     return __import__(name)
 
 
+def is_typed_command(event, data):
+    """Whether the event may be a prompt that the user typed to memoryd itself."""
+    return event == "UserPromptSubmit" and any(command in data for command in TYPED)
+
+
 def spool_or_log(home, event, data):
     """Spool; a home that can't be written must not keep the session from an answer."""
     try:
@@ -308,8 +314,8 @@ def _deliver(home, event, data, start, env):
         spool_or_log(home, event, data)
     if event in ASK_SECONDS:
         head, least = login_lines(env) if wants_login(home, env) else b"", LEAST_ASK_SECONDS
-        if event == "UserPromptSubmit" and SETUP in data:
-            head, least = head + (ATTENDED if is_attended(env) else b""), SETUP_SECONDS
+        if is_typed_command(event, data):
+            head, least = head + (ATTENDED if is_attended(env) else b""), TYPED_SECONDS
         deadline = max(start + ASK_SECONDS[event], monotonic() + least)
         return ask(home, event, head + data, deadline)
     poke(home)

@@ -2,10 +2,13 @@
 
 import json
 import os
+import time
 
 import governance
 import hook
 import starter
+
+RETRY_SECONDS = 0.05
 
 
 def _working_folder(body):
@@ -35,12 +38,29 @@ def recover(event, env, body, problem):
     absent = type(problem).__name__ == "NoDaemonError"
     started = absent and starter.start_daemon(home, env)
     hook.log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
+    record = hook.event_record(env, body)
+    if hook.is_typed_command(event, record):
+        return _ask_until_it_runs(home, event, (hook.ATTENDED if hook.is_attended(env) else b"") + record)
     if event != "SessionStart":
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
     if cached:
-        hook.spool_or_log(home, "GovernanceShown", hook.event_record(env, body))  # so that no prompt brings it again
+        hook.spool_or_log(home, "GovernanceShown", record)  # so that no prompt brings it again
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
+
+
+def _ask_until_it_runs(home, event, record):
+    """What the user typed to memoryd itself waits for the daemon that was just started, and never fails without a word."""
+    deadline = time.monotonic() + hook.TYPED_SECONDS
+    while time.monotonic() < deadline:
+        time.sleep(RETRY_SECONDS)
+        try:
+            return hook.ask(home, event, record, deadline)
+        except hook.NoDaemonError:
+            continue
+        except hook.BusyError:
+            break
+    return _with_message(b"", "memoryd did not answer, so nothing was changed. Type it again in a moment.")
 
 
 def announce(env, answer):

@@ -48,6 +48,8 @@ class Health(TypedDict):
     dreams: dict[str, Any]
     sessions: list[dict[str, Any]]
     projects_off: list[str]
+    folders_off: list[str]
+    here: NotRequired[dict[str, str]]
     daemon: NotRequired[Mapping[str, Any]]
 
 
@@ -90,9 +92,19 @@ def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
         "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},
         "sessions": _sessions(runtime),
         "dreams": _dreams(runtime),
-        "projects_off": runtime.state.projects_off(),
+        "projects_off": _projects_off(runtime),
+        "folders_off": runtime.state.switches.folders_off(),
     }
+    if caller.cwd:
+        answer["here"] = runtime.switched(caller.cwd)
     return cast("Health", answer if runtime.daemon is None else {**answer, "daemon": runtime.daemon()})
+
+
+def _projects_off(runtime: Runtime) -> list[str]:
+    """Projects for which memory is off, by their own switch or by one of a folder above."""
+    switches = runtime.state.switches
+    own = set(switches.projects_off())
+    return sorted(id for id in own | set(runtime.registry.known() if switches.folders_off() else ()) if switches.is_off(id))
 
 
 def _dreams(runtime: Runtime) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from memoryd.api import dreams
-from memoryd.api.consent import ATTENDED, Consent
+from memoryd.api.consent import ATTENDED, Consent, SwitchPrompt
 from memoryd.api.hooks import HookCalls, plugin_options
 from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
@@ -79,14 +79,15 @@ class Api:
         self._daemon = daemon
         self._logins = Logins()
         self._logins.note("", login or {})
-        self._state = State(settings.paths.state_db, clock)
         self._registry = ProjectRegistry(settings.paths.projects)
+        self._state = State(settings.paths.state_db, clock, self._registry.folders)
         self._embedder = embedder = make_embedder(settings) if settings.rank != "bm25" else None
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
         self._started = settings
         self._options_lock = threading.Lock()
         self._consent = Consent(clock)
+        self._switch_prompt = SwitchPrompt(clock)
         self._working = threading.Event()
         self._sweep(settings).recover()  # before anybody can see what a kill left half done
         self._parts = self._make_parts(settings)
@@ -158,13 +159,13 @@ class Api:
         """What the hook prints."""
         self._take_options(options)
         self._take_login(str(payload.get("session_id", "")), login_of(options))
-        if event == "UserPromptSubmit" and (told := self._hear(str(payload.get("prompt", "")), ATTENDED in options)):
+        if event == "UserPromptSubmit" and (told := self._hear(payload, ATTENDED in options)):
             return hook_output(event, *told)
         return self._parts.hooks.answer(event, payload)
 
-    def _hear(self, prompt: str, attended: bool) -> tuple[str, str] | None:
-        """Take the user's typed answer about model runs with their login."""
-        settings = self._parts.settings
+    def _hear(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
+        """Take what the user typed to memoryd itself: their answer about model runs with their login, or a switch."""
+        settings, prompt = self._parts.settings, str(payload.get("prompt", ""))
 
         def change(values: Mapping[str, Any]) -> Mapping[str, str]:
             # A reader that was named would hide the answer.
@@ -172,7 +173,13 @@ class Api:
             overruled: Mapping[str, str] = self.call("change_settings", {"values": {**values, **named}})["overruled"]
             return overruled
 
-        return self._consent.hear(prompt, attended=attended, agreed=settings.use_claude, change=change)
+        def switch(word: str, session_only: bool) -> str:
+            where = {"session": str(payload.get("session_id", ""))} if session_only else {}
+            self.call(word, {"cwd": str(payload.get("cwd", "")), **where})
+            return f"memory is {word} {'in this session' if session_only else 'for this project and all below its folder'}"
+
+        heard = self._switch_prompt.hear(prompt, attended=attended, switch=switch)
+        return heard or self._consent.hear(prompt, attended=attended, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
         """Hold what a session logs in with, if the user agreed to model runs with it; a new one may make work what failed."""

@@ -130,7 +130,11 @@ class HookCalls:
 
     def _is_off(self, event: _Event, project: Project) -> bool:
         record = self._state.session(event.session)
-        return self._state.is_off(project.id) or (record is not None and record.off) or is_excluded(self._settings, event.cwd)
+        return (
+            self._state.is_off(project.id, event.cwd)
+            or (record is not None and record.off)
+            or is_excluded(self._settings, event.cwd)
+        )
 
     def _catch_up(self) -> None:
         """Sessions that ended without a word (SIGKILL): read what their transcripts have gained."""

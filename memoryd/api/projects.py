@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from memoryd.api.parameters import Nothing, path, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.paths import spellings
 from memoryd.core.project import name_of
 from memoryd.core.types import Project, Query, Scope, Status
 
@@ -30,22 +31,23 @@ class Switch:
 
 
 class Switched(TypedDict):
-    """What is on or off now."""
+    """What is on or off now; `folder`: with all projects and folders below it."""
 
     session: NotRequired[str]
     project: NotRequired[str]
+    folder: NotRequired[str]
     memory: str
 
 
-@operation(Switch, Switched)
+@operation(Switch, Switched, person_only=True)
 def off(runtime: Runtime, request: Switch, caller: Caller) -> Switched:
-    """Switch memory off for a project or a session."""
+    """Switch memory off for a project with all that lies below its folder, or for a session."""
     return _switch(runtime, request, caller, off=True)
 
 
 @operation(Switch, Switched, person_only=True)
 def on(runtime: Runtime, request: Switch, caller: Caller) -> Switched:
-    """Switch memory on again."""
+    """Switch memory on again. The nearest switch counts: below a folder that is off it can be on for one project."""
     return _switch(runtime, request, caller, off=False)
 
 
@@ -58,11 +60,24 @@ def _switch(runtime: Runtime, request: Switch, caller: Caller, *, off: bool) -> 
         runtime.state.set_session_off(session, off)
         return {"session": session, "memory": "off" if off else "on"}
     project = _project(runtime, request.project) if request.project else runtime.registry.resolve(request.folder or caller.cwd)
-    if not off and runtime.state.is_off(project.id):
-        _pass_over(runtime, lambda record: record.project == project.id)
-    runtime.state.set_off(project.id, off)
+    folders = runtime.registry.folders(project.id) if request.project else [project.root]
+    if not off:
+        _pass_over(
+            runtime, lambda record: runtime.state.is_off(record.project, record.cwd) and _is_below(record, project.id, folders)
+        )
+    runtime.state.switches.set(project.id, off, folders)
     runtime.injector.cache_governance(project)
-    return {"project": project.id, "memory": "off" if off else "on"}
+    runtime.refresh_cache_of_all()  # others lie below
+    answer = Switched(project=project.id, memory="off" if off else "on")
+    if folders:
+        answer["folder"] = folders[0]
+    return answer
+
+
+def _is_below(record: SessionRecord, project: str, folders: Sequence[str]) -> bool:
+    return record.project == project or any(
+        Path(folder) in (path, *path.parents) for folder in folders for path in spellings(record.cwd)
+    )
 
 
 def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
@@ -94,11 +109,11 @@ class Projects(TypedDict):
 def projects(runtime: Runtime, request: Nothing, caller: Caller) -> Projects:
     """List known projects, how much is remembered for each, and whether memory is off."""
     counts = runtime.service.project_counts()
-    off = set(runtime.state.projects_off())
     known = {id: name_of(id) for id in counts if id} | runtime.registry.known()
     return {
         "projects": [
-            {"id": id, "name": name, "memories": counts.get(id, 0), "off": id in off} for id, name in sorted(known.items())
+            {"id": id, "name": name, "memories": counts.get(id, 0), "off": runtime.state.is_off(id)}
+            for id, name in sorted(known.items())
         ]
     }
 

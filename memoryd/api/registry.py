@@ -127,7 +127,7 @@ def only_a_person() -> InputError:
     """The refusal of what a model must not do in the user's name."""
     return InputError(
         "Only you may do that, and inside Claude Code's shell memoryd can't tell you from the model.",
-        fix="Run the command in a terminal of your own.",
+        fix="Run the command in a terminal of your own; /memoryd:off and /memoryd:on can be typed at the prompt.",
     )
 
 

@@ -70,7 +70,7 @@ def feedback(state: State, search: Search, now: datetime, backends: Sequence[Bac
 
 def _asked(state: State, out: Feedback) -> Iterator[Asked]:
     for record in state.sessions(SESSIONS):
-        if record.off or state.is_off(record.project) or not (useful := _useful(state, record.session)):
+        if record.off or state.is_off(record.project, record.cwd) or not (useful := _useful(state, record.session)):
             continue
         try:
             prompts = [turn for piece in read_all(Path(record.transcript)) for turn in piece.turns if _is_prompt(turn)]

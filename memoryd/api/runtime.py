@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memoryd.api.parameters import ALL
@@ -86,8 +87,8 @@ class Runtime:
         """Raise InputError where memory is off for a model: in its folder, for the project or the memory that it names."""
         if is_excluded(self.settings, cwd):
             raise InputError("This folder is excluded from memory.", fix="The user can change 'exclude' in config.toml.")
-        if cwd and self.state.is_off(self.registry.resolve(cwd).id):
-            raise InputError("Memory is switched off for this project.", fix=_SWITCH_ON)
+        if cwd and self.state.is_off(self.registry.resolve(cwd).id, cwd):
+            raise InputError(f"Memory is switched off here: {self.switched(cwd)['why']}.", fix=_SWITCH_ON)
         found = self.registry.find(project) if project else None
         item = self.service.get(id) if id else None
         if found and self.is_off(found) or item is not None and item.scope is not Scope.USER and self.is_off(item.project):
@@ -102,6 +103,17 @@ class Runtime:
             raise NotFoundError(
                 f"There is no memory '{id}'.", fix="Look it up with recall; a candidate is settled in its own project."
             )
+
+    def switched(self, cwd: str) -> dict[str, str]:
+        """Whether memory is on in the folder, and which switch says so; `switch` is a folder or a project's id."""
+        if is_excluded(self.settings, cwd):
+            return {"folder": cwd, "memory": "off", "switch": "exclude", "why": "the folder is excluded in config.toml"}
+        found = self.state.switches.deciding(self.registry.known_project(cwd), cwd)
+        if found is None:
+            return {"folder": cwd, "memory": "on", "switch": "", "why": "nothing is switched off here"}
+        memory = "off" if found.off else "on"
+        what = f"{found.place} and all below it" if Path(found.place).is_absolute() else f"the project {found.place}"
+        return {"folder": cwd, "memory": memory, "switch": found.place, "why": f"it was switched {memory} for {what}"}
 
     def is_off(self, project: str) -> bool:
         """Whether memory is switched off for the project, or all its folders are excluded."""
@@ -135,6 +147,12 @@ class Runtime:
             if handoff.session in sessions or any(holds(handoff.text, text) for text in texts):
                 self.state.drop_handoffs(session=handoff.session)
         self.injector.drop_cache(id)
+
+    def refresh_cache_of_all(self) -> None:
+        """After a switch that may hold for several projects: write what hooks were left with again."""
+        from memoryd.service import EVERY_PROJECT
+
+        self.injector.refresh_cache({EVERY_PROJECT})
 
     def refresh_answers(self) -> None:
         """After a dream: the answers for hooks that find no daemon must not show what is replaced now."""

@@ -32,7 +32,8 @@ def is_closed(state: State, settings: Settings, session: str, project: str) -> b
     from memoryd.daydream.admission import is_excluded
 
     record = state.session(session)
-    return state.is_off(project) or (record is not None and (record.off or is_excluded(settings, record.cwd)))
+    folder = record.cwd if record is not None else ""
+    return state.is_off(project, folder) or (record is not None and record.off) or is_excluded(settings, folder)
 
 
 @request

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from memoryd.api.parameters import Nothing, count, flag, memory_id, request, text
 from memoryd.api.registry import Caller, operation
+from memoryd.api.sessions import is_closed
 from memoryd.api.shared import Memory, project_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
@@ -115,7 +116,7 @@ def evidence(runtime: Runtime, request: ReadEvidence, caller: Caller) -> Evidenc
 
 def _turns(runtime: Runtime, evidence: Evidence, session: str, around: int) -> tuple[list[dict[str, Any]], str]:
     record = runtime.state.session(session)
-    if record is not None and (record.off or runtime.state.is_off(record.project)):
+    if record is not None and is_closed(runtime.state, runtime.settings, session, record.project):
         return [], "Memory is switched off there, so the log is not opened."
     if not evidence.transcript or not evidence.lines:
         return [], "No line of a log is noted for this memory."

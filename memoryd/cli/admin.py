@@ -37,6 +37,7 @@ def status(context: Context, /) -> None:
     daemon = result["daemon"] or {}
     rows: list[tuple[str, object]] = [
         ("home", result["home"]),
+        ("here", f"memory is {result['here']['memory']}: {result['here']['why']}"),
         ("memories", f"{result['memories']['active']} active, {result['memories']['all']} in all"),
         (
             "daemon",
@@ -325,7 +326,8 @@ def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
         )
     result = context.call(name, **options)
     if not context.show(result):
-        context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}")
+        below = f", and for all below {result['folder']}" if result.get("folder") else ""
+        context.output.line(f"memory is {result['memory']} for {result.get('project') or result['session']}{below}")
 
 
 @click.command()
@@ -333,7 +335,10 @@ def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
 @json_option
 @pass_context
 def off(context: Context, /, **options: Any) -> None:
-    """Switch memory off for a project (default: this folder's): nothing is read, nothing is handed out."""
+    """Switch memory off for a project (default: this folder's): nothing is read, nothing is handed out.
+
+    It holds for all projects and folders below FOLDER as well, unless a nearer 'memoryd on' says otherwise.
+    """
     _switch(context, "off", options)
 
 
@@ -342,7 +347,7 @@ def off(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def on(context: Context, /, **options: Any) -> None:
-    """Switch memory on again."""
+    """Switch memory on again. The nearest switch counts: below a folder that is off it can be on for one project."""
     _switch(context, "on", options)
 
 

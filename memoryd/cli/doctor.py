@@ -203,8 +203,8 @@ def _contents(status: dict[str, Any]) -> Iterator[Check]:
     failing = dreams["failing"]
     detail = failing[0]["error"] if failing else f"{dreams['waiting']} waiting, none failing"
     yield Check("day dream", not failing, detail, "It is tried again by itself; 'memoryd log' shows each try.")
-    if status["projects_off"]:
-        yield Check("switched off", True, f"for {', '.join(status['projects_off'])}; 'memoryd on' turns it on again")
+    if off := [*status["projects_off"], *(f"all below {folder}" for folder in status["folders_off"])]:
+        yield Check("switched off", True, f"for {', '.join(off)}; 'memoryd on' turns it on again")
 
 
 def _processes(settings: Settings) -> Iterator[Check]:

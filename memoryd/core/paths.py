@@ -106,3 +106,13 @@ class Paths:
     def logs(self) -> Path:
         """daemon.log, hooks.log, launcher.log."""
         return self.home / "logs"
+
+
+def spellings(folder: str) -> set[Path]:
+    """The path as it is written and with its links followed, where that can be told."""
+    path = Path(folder).absolute()
+    try:
+        path = Path(folder).expanduser().absolute()
+        return {path, path.resolve()}
+    except (OSError, ValueError, RuntimeError):  # a NUL, a name too long, a loop of links
+        return {path}

@@ -163,6 +163,10 @@ class ProjectRegistry:
         entry = self._load().get(project)
         return sorted(entry.dirs) if entry else []
 
+    def folders(self, project: str) -> list[str]:
+        """The folders that the project is at work in: for a repository the one that holds `.git`."""
+        return [anchor.removesuffix("/.git") or "/" for anchor in self.anchors(project)]
+
     def find(self, text: str) -> str | None:
         """The id of a project named by id or by its unambiguous name."""
         entries = self._load()

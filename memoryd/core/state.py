@@ -7,7 +7,7 @@ happened to single memories is in `ledger`, what sessions were offered to settle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.core import candidates, decision_log
+from memoryd.core import candidates, decision_log, switches
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database, Migrations
 from memoryd.core.decision_log import Verdict
@@ -114,6 +114,12 @@ def m008_held(db: Database) -> None:
 def m009_handoffs(db: Database) -> None:
     """Where sessions left off."""
     db.execute("CREATE TABLE handoff (session TEXT PRIMARY KEY, project TEXT, at TEXT, text TEXT, shown INTEGER DEFAULT 0)")
+
+
+@SCHEMA.step
+def m010_folder_switches(db: Database) -> None:
+    """Folders below which memory is off or on."""
+    switches.create_table(db)
 
 
 # The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
@@ -219,9 +225,9 @@ _RUN = (
 
 
 class State:
-    """Typed access to the state database. Each method is one transaction."""
+    """Typed access to the state database. Each method is one transaction. `folders_of` gives the working folders of a project."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, folders_of: Callable[[str], Sequence[str]] = lambda project: ()) -> None:
         self._clock = clock
         self._db = SCHEMA.open(path)
         try:
@@ -231,6 +237,7 @@ class State:
             raise
         self.ledger = Ledger(self._db, clock)
         self.offers = candidates.Offers(self._db, clock)
+        self.switches = switches.Switches(self._db, clock, folders_of)
 
     def close(self) -> None:
         """Close the database."""
@@ -450,7 +457,7 @@ class State:
         with self._db.transaction():
             self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
-            self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
+            self.switches.move(old, new)
 
     def set_session_off(self, session: str, off: bool) -> None:
         """Switch memory off for one session."""
@@ -521,17 +528,9 @@ class State:
 
     # Switches and notes
 
-    def set_off(self, project: str, off: bool) -> None:
-        """Switch memory off or on for a project."""
-        self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), self._now()))
-
-    def is_off(self, project: str) -> bool:
-        """Whether the user switched memory off for the project."""
-        return bool(self._db.value("SELECT off FROM switch WHERE project = ?", (project,)))
-
-    def projects_off(self) -> list[str]:
-        """Projects that are switched off."""
-        return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
+    def is_off(self, project: str, folder: str = "") -> bool:
+        """Whether the user switched memory off for the project, at work in the folder if one is given."""
+        return self.switches.is_off(project, folder)
 
     def note(self, name: str) -> str:
         """A small remembered value, empty when unset."""

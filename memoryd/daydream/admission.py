@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memoryd.core.config import Settings
+from memoryd.core.paths import spellings
 from memoryd.core.text import keywords
 from memoryd.core.types import AGREED_TAG, Candidate, Extraction, Kind, Polarity, Refused, Scope, Source, Turn, TurnKind
 from memoryd.daydream.model_answer import restrain
@@ -66,23 +67,8 @@ def is_excluded(settings: Settings, folder: str) -> bool:
     """Whether the folder lies in one that the user excluded."""
     if not folder or not settings.exclude:
         return False
-    spellings = _spellings(folder)
-    return any(
-        root in (spelling, *spelling.parents)
-        for entry in settings.exclude
-        for root in _spellings(entry)
-        for spelling in spellings
-    )
-
-
-def _spellings(folder: str) -> set[Path]:
-    """The path as it is written and with its links followed, where that can be told."""
-    path = Path(folder).absolute()
-    try:
-        path = Path(folder).expanduser().absolute()
-        return {path, path.resolve()}
-    except (OSError, ValueError, RuntimeError):  # a NUL, a name too long, a loop of links
-        return {path}
+    paths = spellings(folder)
+    return any(root in (path, *path.parents) for entry in settings.exclude for root in spellings(entry) for path in paths)
 
 
 def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:

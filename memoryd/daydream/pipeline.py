@@ -279,13 +279,15 @@ class DayDream:
         folders = named or {first_folder(job.transcript)} - {""}
         if any(is_excluded(self._settings, folder) for folder in folders):
             return "excluded folder"
-        projects = [record.project] if record and record.project else [self._projects.known_project(f) for f in folders]
-        return "project off" if any(self._state.is_off(project) for project in projects if project) else ""
+        recorded = record.project if record else ""
+        places = [(recorded or self._projects.known_project(folder), folder) for folder in folders] or [(recorded, "")]
+        return "project off" if any(self._state.is_off(project, folder) for project, folder in places) else ""
 
     def _is_apart(self, cwd: str) -> bool:
         """Whether the user does not want to be read in this folder, where a session may go in the middle."""
-        project = self._projects.known_project(cwd) if self._state.projects_off() else ""
-        return is_excluded(self._settings, cwd) or bool(project and self._state.is_off(project))
+        if is_excluded(self._settings, cwd):
+            return True
+        return self._state.switches.any_off() and self._state.is_off(self._projects.known_project(cwd), cwd)
 
     def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
         """Move the cursor to the end of a log that is not opened, so that it stays unread when memory is on again."""
@@ -328,7 +330,7 @@ class DayDream:
 
     def _why_not(self, place: _Place) -> str:
         """Why the user does not want this read, or empty."""
-        if self._state.is_off(place.project):
+        if self._state.is_off(place.project, place.cwd):
             return "project off"
         record = self._state.session(place.session)
         return "session off" if record and record.off else ""

@@ -75,7 +75,7 @@ class Gathering:
 
     def _is_off(self, session: str) -> bool:
         record = self._state.session(session)
-        return record is not None and (record.off or self._state.is_off(record.project))
+        return record is not None and (record.off or self._state.is_off(record.project, record.cwd))
 
 
 def _note(transcript: str) -> str:

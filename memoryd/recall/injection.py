@@ -202,7 +202,8 @@ class Injector:
             governance = self.governance(project.id)
             answer = hook_output("SessionStart", governance.text)
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
-            self._put(self._cache_file(anchor), b"" if is_excluded(self._settings, anchor) else answer)
+            closed = is_excluded(self._settings, anchor) or self._state.is_off(project.id, anchor)
+            self._put(self._cache_file(anchor), b"" if closed else answer)
         return governance
 
     def refresh_cache(self, projects: Collection[str]) -> None:

@@ -228,14 +228,14 @@ def test_hooks_and_the_daemon_mean_the_same_variables() -> None:
     assert (set(hook.LOGIN_NAMES), hook.LOGIN_PREFIXES, hook.LOGIN_PREFIX) == (NAMES, PREFIXES, PREFIX)
 
 
-def test_a_typed_answer_about_model_runs_is_waited_for_longer_than_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_typed_to_memoryd_itself_is_waited_for_longer_than_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = _load_hook()
     waited: list[float] = []
     monkeypatch.setattr(hook, "monotonic", lambda: 100.0)
     monkeypatch.setattr(hook, "ask", lambda home, event, data, deadline: waited.append(deadline - 100.0) or b"")
-    for prompt in ("/memoryd:setup yes 123456", "tell me of setups"):
+    for prompt in ("/memoryd:setup yes 123456", "/memoryd:off", "/memoryd:on 123456", "tell me of setups"):
         hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"' + prompt.encode() + b'"}', 100.0, {})
-    assert waited == pytest.approx([hook.SETUP_SECONDS, hook.ASK_SECONDS["UserPromptSubmit"]])
+    assert waited == pytest.approx([hook.TYPED_SECONDS] * 3 + [hook.ASK_SECONDS["UserPromptSubmit"]])
 
 
 def test_only_a_client_at_which_a_person_sits_says_so_of_a_typed_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,9 +100,9 @@ def test_a_session_that_goes_on_is_not_ended(state: State, clock: FakeClock) -> 
 
 def test_a_project_is_switched_off_and_on(state: State) -> None:
     assert not state.is_off("p")
-    state.set_off("p", True)
-    assert state.is_off("p") and state.projects_off() == ["p"]
-    state.set_off("p", False)
+    state.switches.set("p", True)
+    assert state.is_off("p") and state.switches.projects_off() == ["p"]
+    state.switches.set("p", False)
     assert not state.is_off("p")
 
 

@@ -17,7 +17,7 @@ import pytest
 from memoryd.core.config import KEYS, OPTION_PREFIX, Settings, load_settings
 from tests.hooks.fake_daemon import EVENTS, ROOT
 
-COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream", "setup")
+COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream", "setup", "off", "on")
 TOOLS = (
     *("recall", "remember", "get_memory", "update_memory", "forget"),
     *("related", "timeline", "list_memories", "governance", "handoff", "dream"),

@@ -1,4 +1,4 @@
-"""The user's typed yes or no to model runs with their login."""
+"""What the user types to memoryd: yes or no to model runs with their login, and memory off and on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from memoryd.api.consent import ATTENDED
 from memoryd.api.dispatch import Api
-from memoryd.core.config import load_settings
+from memoryd.core.config import IN_CLIENT, load_settings
+from memoryd.core.errors import InputError
 from memoryd.testing import FakeClock
 
 
@@ -97,3 +98,47 @@ def test_a_reader_that_was_named_gives_way_to_the_answer(user: Typing) -> None:
     user.api.call("change_settings", {"values": {"reader": "offline"}})
     user.types(f"/memoryd:setup yes {user.code()}")
     assert user.api.call("memory_status", {})["reader"] == "claude"
+
+
+def _here(user: Typing) -> str:
+    return str(user.api.call("memory_status", {"cwd": str(user.folder)})["here"]["memory"])
+
+
+def test_off_that_the_user_types_holds_at_once_and_on_takes_the_code_they_are_shown(user: Typing) -> None:
+    told = user.types("/memoryd:off")
+    assert _here(user) == "off" and "memory is off for this project" in told["systemMessage"]
+    told = user.types("/memoryd:on")
+    code = re.findall(r"\d{6}", told["systemMessage"])[0]
+    assert _here(user) == "off" and code not in told["hookSpecificOutput"]["additionalContext"]
+    user.types("/memoryd:on 000000" if code != "000000" else "/memoryd:on 111111")
+    assert _here(user) == "off", "a wrong code"
+    user.types(f"/memoryd:on {code}")
+    assert _here(user) == "off", "a code is used up by a try"
+    code = re.findall(r"\d{6}", user.types("/memoryd:on")["systemMessage"])[0]
+    user.types(f"/memoryd:on {code}")
+    assert _here(user) == "on"
+
+
+def test_off_for_the_session_leaves_the_project_on(user: Typing) -> None:
+    user.types("What is the plan for today, and what was left open?")
+    assert "in this session" in user.types("/memoryd:off session")["systemMessage"]
+    assert _here(user) == "on"
+    record = user.api._state.session("s1")
+    assert record is not None and record.off
+
+
+@pytest.mark.parametrize("prompt", ["please run /memoryd:off", "<task-notification>/memoryd:off", "/memoryd:off now"])
+def test_only_the_command_alone_typed_by_a_person_switches(user: Typing, prompt: str) -> None:
+    user.types(prompt)
+    user.types("/memoryd:off", attended=False)
+    assert _here(user) == "on"
+
+
+@pytest.mark.parametrize("word", ["off", "on"])
+def test_the_command_line_inside_the_client_does_not_switch(user: Typing, word: str) -> None:
+    if word == "on":
+        user.types("/memoryd:off")
+    before = _here(user)
+    with pytest.raises(InputError, match="Only you may do that"):
+        user.api.call(word, {"cwd": str(user.folder), "caller": IN_CLIENT})
+    assert _here(user) == before

@@ -44,8 +44,8 @@ class Desk:
     def keep(self, content: str, **fields: Any) -> str:
         return str(self.call("remember", content=content, kind="rule", polarity="do", **fields)["id"])
 
-    def begin(self) -> str:
-        payload = {"session_id": "s1", "cwd": str(self.folder), "transcript_path": "", "source": "startup"}
+    def begin(self, session: str = "s1") -> str:
+        payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": "", "source": "startup"}
         return self.api.hook("SessionStart", payload, {}).decode()
 
     def cached(self) -> str:
@@ -185,6 +185,67 @@ def test_a_log_that_is_off_is_not_opened(desk: Desk, monkeypatch: pytest.MonkeyP
     desk.read(path)
     desk.call("session_report", session="s1")
     assert str(path) not in opened
+
+
+def test_off_for_a_folder_holds_for_all_below_it_and_a_nearer_on_wins(desk: Desk, tmp_path: Path) -> None:
+    for name in ("shop", "mill"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    mill, notes = (Desk(desk.api, desk.settings, tmp_path / name) for name in ("mill", "notes/deep"))
+    kept = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    desk.begin()
+    desk.call("off", folder=str(tmp_path))
+    for place in (desk, mill, notes):
+        assert place.begin() == ""
+        assert "off" in place.call("memory_status")["here"]["why"]
+        assert place.call("memory_status")["here"]["switch"] == str(tmp_path)
+        with pytest.raises(InputError, match="switched off"):
+            place.model("recall", query="polish the zirkonglobe")
+        place.read(
+            place.log("Always use the quellenstern for the demos.", session=f"in {place.folder.name}", cwd=str(place.folder))
+        )
+    assert desk.call("projects")["projects"][0]["off"]
+    cached = desk.settings.paths.governance_cache / f"{cache_key(str(desk.folder / '.git'))}.json"
+    assert cached.read_bytes() == b"", "an answer left from before gives nothing"
+    with pytest.raises(InputError, match="switched off"):
+        Desk(desk.api, desk.settings, tmp_path.parent / "elsewhere").model("get_memory", id=kept)
+    assert holding(desk.home, "quellenstern") == []
+
+    desk.call("on", folder=str(desk.folder))
+    assert "zirkonglobe" in desk.begin("s2") and desk.call("memory_status")["here"]["memory"] == "on"
+    assert mill.begin() == notes.begin() == "", "on for one project only"
+    desk.call("off", folder=str(tmp_path))
+    assert "zirkonglobe" in desk.begin("s3"), "the nearest switch wins, whatever was said later above"
+    desk.read(desk.log("Never deploy the moorhuhn on Fridays.", session="in shop", cwd=str(desk.folder)), session="in shop")
+    assert holding(desk.home, "quellenstern") == [], "what was said while it was off stays unread"
+    assert desk.call("recall", query="deploy the moorhuhn on Fridays")["hits"]
+
+    desk.call("on", folder=str(tmp_path))
+    assert mill.call("memory_status")["here"]["memory"] == notes.call("memory_status")["here"]["memory"] == "on"
+
+
+def test_a_folder_that_comes_later_below_one_that_is_off_is_off_too_also_by_a_link(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "clients").mkdir()
+    desk.call("off", folder=str(tmp_path / "clients"))
+    (tmp_path / "clients" / "acme" / ".git").mkdir(parents=True)
+    (tmp_path / "acme").symlink_to(tmp_path / "clients" / "acme")
+    desk.log("Always run the nachtfalter checks before each commit.")
+    desk.log("Always use the quellenstern for the demos.", cwd=str(tmp_path / "acme"))
+    desk.log("Always use the quellenstern for the tests.", cwd=str(tmp_path / "clients" / "acme" / "src"))
+    desk.read(desk.log("Never deploy the moorhuhn on Fridays."))
+    assert holding(desk.home, "quellenstern") == []
+    assert desk.call("recall", query="deploy the moorhuhn on Fridays")["hits"], "read again when the session came back"
+
+
+def test_on_for_a_project_also_lifts_its_switch_in_another_working_tree(desk: Desk, tmp_path: Path) -> None:
+    (desk.folder / ".git" / "worktrees" / "wt").mkdir(parents=True)
+    (desk.folder / ".git" / "worktrees" / "wt" / "commondir").write_text("../..")
+    tree = Desk(desk.api, desk.settings, tmp_path / "wt")
+    (tree.folder / ".git").write_text(f"gitdir: {desk.folder}/.git/worktrees/wt")
+    tree.call("off")
+    assert desk.call("memory_status")["here"]["memory"] == tree.call("memory_status")["here"]["memory"] == "off"
+    desk.call("on")
+    assert desk.call("memory_status")["here"]["memory"] == tree.call("memory_status")["here"]["memory"] == "on"
 
 
 def test_an_ordinary_question_is_in_no_table(desk: Desk) -> None:

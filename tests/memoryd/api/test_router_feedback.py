@@ -107,7 +107,7 @@ def test_sessions_and_projects_that_are_off_are_not_read(desk: Desk, clock: Fake
     state.set_session_off("s1", True)
     assert found(desk, clock, ranking(hybrid=[USED])).rows == []
     state.set_session_off("s1", False)
-    state.set_off("shop", True)
+    state.switches.set("shop", True)
     assert found(desk, clock, ranking(hybrid=[USED])).rows == []
 
 

@@ -56,7 +56,7 @@ def test_only_active_memories_without_keys_in_projects_that_are_on_are_asked_for
     desk.remember("Has some.", asked_as=("key",))
     desk.remember("Gone.", status=Status.SUPERSEDED)
     desk.service.write(MemoryItem("Off.", project="secret"))
-    desk.state.set_off("secret", True)
+    desk.state.switches.set("secret", True)
     writer, _ = desk.writer()
     assert [item.id for item in writer.missing()] == [wanted]
 

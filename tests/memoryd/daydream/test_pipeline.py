@@ -441,7 +441,7 @@ def test_what_must_not_be_read_is_passed_over_with_the_reason(tmp_path: Path, re
     log = Log(tmp_path, cwd=str(own if reason == "own run" else folder))
     log.say(*SAID)
     world.state.touch_session("s1", "p1", log.cwd, str(log.path))
-    world.state.set_off("p1", reason == "project off")
+    world.state.switches.set("p1", reason == "project off")
     world.state.set_session_off("s1", reason == "session off")
     (run,) = world.run(log)
     assert run.skipped[reason] == (5 if reason == "own run" else 1), (

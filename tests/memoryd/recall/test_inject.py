@@ -142,7 +142,7 @@ def test_the_cache_for_hooks_without_a_daemon_holds_the_same_answer(desk: Desk) 
 def test_a_project_that_is_off_leaves_an_empty_cache(desk: Desk) -> None:
     desk.learn("Run the linter before a commit.")
     desk.injector.cache_governance(desk.project)
-    desk.state.set_off(desk.project.id, True)
+    desk.state.switches.set(desk.project.id, True)
     desk.injector.cache_governance(desk.project)
     assert (desk.settings.paths.governance_cache / f"{cache_key(desk.project.root)}.json").read_bytes() == b""
 

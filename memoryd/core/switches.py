@@ -1,0 +1,120 @@
+"""Where the user switched memory off or on: for projects, and for folders with all that lies below them.
+
+The nearest switch wins. A folder's switch also holds for projects that have none of their own and lie below it, those that
+come later included; a switch of a project holds wherever its folders lie, unless memory is off on the way to one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoryd.core.clock import to_iso
+from memoryd.core.db import Database
+from memoryd.core.paths import spellings
+from memoryd.core.protocols import Clock
+
+
+def create_table(db: Database) -> None:
+    """Switches of folders; those of projects have had a table since the first version."""
+    db.execute("CREATE TABLE folder_switch (folder TEXT PRIMARY KEY, project TEXT, off INTEGER, at TEXT)")
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch. `place` is the folder that it holds below, or the id of a project."""
+
+    off: bool
+    place: str
+
+
+class Switches:
+    """The switches in the state database. `folders_of` gives the working folders of a project."""
+
+    def __init__(self, db: Database, clock: Clock, folders_of: Callable[[str], Sequence[str]]) -> None:
+        self._db = db
+        self._clock = clock
+        self._folders_of = folders_of
+
+    def set(self, project: str, off: bool, folders: Sequence[str] = ()) -> None:
+        """Switch memory off or on for a project, and for all below these folders of it. On: also where it was off in others."""
+        now = to_iso(self._clock.now())
+        with self._db.transaction():
+            self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), now))
+            if not off:
+                self._db.execute("DELETE FROM folder_switch WHERE project = ?", (project,))
+            for folder in folders:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO folder_switch (folder, project, off, at) VALUES (?, ?, ?, ?)",
+                    (folder, project, int(off), now),
+                )
+
+    def deciding(self, project: str, folder: str = "") -> Switch | None:
+        """The switch that decides for a project, at work in the folder if one is given; None: nothing was switched."""
+        own = self._own(project)
+        switches = self._of_folders()
+        if not switches:
+            return own
+        here = _nearest(switches, folder) if folder else None
+        if here is not None and here.off:
+            return here
+        if own is not None and folder:
+            return own
+        around = here or self._around(switches, project)
+        if own is not None and not (around is not None and around.off):
+            return own
+        return around
+
+    def is_off(self, project: str, folder: str = "") -> bool:
+        """Whether memory is off for the project, at work in the folder if one is given."""
+        found = self.deciding(project, folder)
+        return found is not None and found.off
+
+    def projects_off(self) -> list[str]:
+        """Projects that are switched off themselves."""
+        return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
+
+    def folders_off(self) -> list[str]:
+        """Folders below which memory is off."""
+        return [row[0] for row in self._db.execute("SELECT folder FROM folder_switch WHERE off = 1 ORDER BY folder")]
+
+    def any_off(self) -> bool:
+        """Whether anything is switched off."""
+        return bool(self.projects_off() or self.folders_off())
+
+    def move(self, old: str, new: str) -> None:
+        """Forget the switch of a project that is none any more; its folders are another's now, and stay as they are."""
+        self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
+        self._db.execute("UPDATE folder_switch SET project = ? WHERE project = ?", (new, old))
+
+    def _own(self, project: str) -> Switch | None:
+        off = self._db.value("SELECT off FROM switch WHERE project = ?", (project,)) if project else None
+        return None if off is None else Switch(bool(off), project)
+
+    def _of_folders(self) -> Mapping[str, bool]:
+        return {folder: bool(off) for folder, off in self._db.execute("SELECT folder, off FROM folder_switch")}
+
+    def _around(self, switches: Mapping[str, bool], project: str) -> Switch | None:
+        """The switch that all folders of the project lie below; where they disagree, or are unknown, none."""
+        folders = list(self._folders_of(project)) if project else []
+        found = [_nearest(switches, place) for place in [place for place in folders if _is_there(place)] or folders]
+        first = found[0] if found else None
+        return first if first is not None and all(one is not None and one.off == first.off for one in found) else None
+
+
+def _nearest(switches: Mapping[str, bool], folder: str) -> Switch | None:
+    """The switch of the nearest folder above, by the path as written and as its links lead; off wins where they differ."""
+    found = []
+    for path in spellings(folder):
+        above = next((str(parent) for parent in (path, *path.parents) if str(parent) in switches), None)
+        if above is not None:
+            found.append(Switch(switches[above], above))
+    return min(found, key=lambda switch: (not switch.off, -len(switch.place)), default=None)
+
+
+def _is_there(folder: str) -> bool:
+    try:
+        return Path(folder).exists()
+    except (OSError, ValueError):
+        return False
