@@ -14,11 +14,12 @@ from typing import Any
 
 import orjson
 
-from memoryd.core.text import keywords, one_line, shorten, token_count
+from memoryd.core.text import containment, keywords, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.language import language, lexicon, read
+from memoryd.language.stems import root, roots
 
 # A passage as the text that a model reads: known memories, then numbered turns, tool noise cut first. Pure functions.
 
@@ -160,7 +161,6 @@ MIN_USER_SUPPORT = 0.5
 MIN_REWORDED = 0.2
 # A line of tool output that holds so much of a statement is where it comes from, unless the user said as much of it.
 MIN_TOOL_SUPPORT = 0.6
-PREFIX = 5
 LONGEST_READ = 24_000
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
@@ -328,20 +328,9 @@ def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: fl
     return float(value)
 
 
-def stems(text: str) -> set[str]:
-    """Keywords cut to a prefix, so that inflected forms meet."""
-    return {_stem(word) for word in keywords(text)}
-
-
-def _stem(word: str) -> str:
-    singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-    return singular[:PREFIX]
-
-
 def support(content: str, evidence: str) -> float:
     """Share of the content's keywords that the evidence holds, 0..1."""
-    said = stems(content)
-    return len(said & stems(evidence)) / len(said) if said else 0.0
+    return containment(roots(content), roots(evidence))
 
 
 def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
@@ -423,10 +412,10 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
 def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
     """Whether a word of the statement, no plain one, was said by somebody else and not by the user: a lower-case name, say."""
     code = language(content)
-    missing = {_stem(word) for word in keywords(content) if _may_be_a_name(word, code)} - stems(said)
+    missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said)
     if not missing:
         return False
-    return any(missing & stems(text) for turn in (*passage.context, *passage.turns) for text in _foreign_texts(turn))
+    return any(missing & roots(text) for turn in (*passage.context, *passage.turns) for text in _foreign_texts(turn))
 
 
 def _may_be_a_name(word: str, code: str) -> bool:
@@ -452,7 +441,7 @@ def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -
     """Whether the user laid something down that the statement says in other words or in another language."""
     if not ORDER.search(said) or _best_line(content, before) > max(share, MIN_USER_SUPPORT):
         return False
-    shared = stems(content) & stems(said)
+    shared = roots(content) & roots(said)
     return bool(shared) and (share >= MIN_REWORDED or language(content) != language(said))
 
 
@@ -463,13 +452,13 @@ def _folder(passage: Passage) -> str:
 
 def _lacks_a_name(content: str, said: str, folder: str) -> bool:
     """Whether a name, host, path, command, flag or number of the statement is missing in the text."""
-    heard, heard_stems = _folded(f"{said} {folder}"), stems(f"{said} {folder}")
+    heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
         if _is_exact(token) and not _has_word(heard, _folded(token)):
             return True
         begins = _SENTENCE_START.search(content, max(0, match.start() - 12), match.start())
-        if _is_capitalised(token) and not begins and not stems(token) <= heard_stems:
+        if _is_capitalised(token) and not begins and not roots(token) <= heard_roots:
             return True
     return False
 

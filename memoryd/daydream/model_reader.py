@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from memoryd.core.config import Settings
 from memoryd.core.errors import ModelError
 from memoryd.core.protocols import LLM, MemoryStore
-from memoryd.core.text import keywords, one_line, shorten, words
+from memoryd.core.text import containment, keywords, one_line, shorten, words
 from memoryd.core.types import (
     Candidate,
     Extraction,
@@ -74,8 +74,7 @@ def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[Memor
     near = set(keywords(" ".join(_queries(passage.turns))))
 
     def shared(item: MemoryItem) -> float:
-        said = keywords(item.content)
-        return len(near & set(said)) / len(said) if said else 0.0
+        return containment(set(keywords(item.content)), near)
 
     order = sorted(items, key=lambda item: (-(item.kind is Kind.TODO), -shared(item), item.id))
     return tuple(item for item in order if item.kind is Kind.TODO or shared(item) > 0)[:MOST]

@@ -1,13 +1,18 @@
 """Language: words, stems, negation, quantities, and what one statement is to another. The only place that compares statements.
 
+What two sets of words have in common is measured by one of four measures of `memoryd.core.text`, one a purpose:
+
 | purpose | measure |
 |---|---|
-| the same content, or one word more (compare, `shares_words`) | Jaccard of stems: `memoryd.core.text.overlap` |
-| clauses that deny what another affirms (verdict) | share of the denied words that the other has |
-| a candidate for a pair of the dream (dream.neighbours) | Jaccard of canonical words, by hashes |
+| the same content, or one word more (`rephrases`, `shares_words`) | `jaccard` of stems: any word beyond counts against it |
+| a candidate for a pair of the dream (dream.neighbours) | the same of canonical words, estimated by hashes |
+| two sentences of a session say nearly the same (offline reader, offer) | `dice` of key words: their sizes differ little |
+| a clause denies what another affirms (verdict), evidence bears a statement | `containment`: the longer text may say more |
+| a statement is near to one whose file was deleted (stores.manual_edits) | `overlap_coefficient`: whichever is the longer |
+| a memory answers a query (retrieval.relevance) | share of the query's terms, rare ones count more |
 
-Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer of search and comparison in `stems`, names of things in
-`entities`, times that a text names in `times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
+Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer in `stems`, names of things in `entities`, times that a
+text names in `times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
 """
 
 from memoryd.language.compare import (

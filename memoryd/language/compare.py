@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from memoryd.core.text import CJK, STOP_WORDS, overlap, words
+from memoryd.core.text import CJK, STOP_WORDS, jaccard, words
 from memoryd.language.cues import (
     contrasts,
     has_addition,
@@ -340,10 +340,10 @@ def rephrases(old: Said, new: Said, least: float) -> bool:
     """Whether the words overlap by `least` while sense, values and limits agree; an exchanged word is no rephrasing."""
     a, b = read(old.text), read(new.text)
     agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, old.dont) == speaks_for(b, new.dont)
-    return agree and overlap(a.stems, b.stems) >= least and compare(old, new).relation not in CONFLICTS
+    return agree and jaccard(a.stems, b.stems) >= least and compare(old, new).relation not in CONFLICTS
 
 
 def shares_words(old: str, new: str) -> bool:
     """A quick look before `compare` and `rephrases`: with fewer words in common neither calls them the same."""
     a, b = read(old), read(new)
-    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and overlap(a.stems, b.stems) >= LEAST_SHARED)
+    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= LEAST_SHARED)

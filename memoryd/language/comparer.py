@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from memoryd.core.protocols import Embedder, FloatArray
-from memoryd.core.text import overlap
+from memoryd.core.text import jaccard
 from memoryd.language.classifier import Model, load
 from memoryd.language.compare import (
     CONFLICTS,
@@ -93,7 +93,7 @@ def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
     """Whether meaning, or words where there is no vector, are near enough that the classifier may call them the same."""
     if cosine is not None:
         return cosine >= NEAR_COSINE
-    return overlap(a.terms, b.terms) >= NEAR_WORDS
+    return jaccard(a.terms, b.terms) >= NEAR_WORDS
 
 
 def weighed(model: Model, rules: Comparison, chances: dict[Relation, float], both_user: bool, mergeable: bool) -> Comparison:

@@ -171,6 +171,25 @@ def other_denials(text: str) -> int:
     return len(_ALSO_DENIES.findall(text[:READ]))
 
 
+# A rule that forbids begins so, or has it beside a modal verb; "use A, never B" denies as well and lays down A.
+_PROHIBITION = later(
+    r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
+    r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
+    r"nunca|jamás|no \w+|evita|não|evite|никогда|не |нельзя|запрещ)|\b(?:must|should|may|shall) (?:not|never)\b|"
+    r"\b(?:should|must)n'?t\b|\bwe (?:never|don'?t|do not|avoid)\b|"
+    r"^no (?:[\w-]+ ){1,4}?(?:may|must|should|can|is|are)\b|^(?:永远|绝对?)?(?:不要|别|不能|不许|不可以|不允许)|^禁止|"
+    r"绝对?不|永远(?:不|别)|一律不|"
+    r"(?:しない|使わない|ない(?:で|こと)?(?:ください)?)[。！]?$|(?:마세요|말 것|지 ?마|금지)[.!]?$|\b(?:darf|"
+    r"dürfen) (?:nicht|nie|kein)|(?:не должн)",
+    re.IGNORECASE,
+)
+
+
+def forbids(rule: str) -> bool:
+    """Whether a rule says what not to do."""
+    return _PROHIBITION.search(rule[:READ]) is not None
+
+
 _PERMISSION = later(
     r"\b(?:(?<!only )allowed(?! only)|may(?! only\b)|ok(?:ay)?|permitted|free to|fine|you can|darf|dürfen|erlaubt|puedes?|peux|peut|permis|permitid\w"
     r"|pode[ms]?|можно|разрешен\w)\b|可以|允许|てよい|してもいい|해도",

@@ -1,9 +1,15 @@
-"""The stemmer of search and comparison, and which texts an English embedder can't judge. Pure functions."""
+"""The stemmer, and which texts an English embedder can't judge. Pure functions.
+
+`stem` is for search and comparison, where "config" and "configure" are two words. `roots` is for the question of whether one text
+speaks of what another one does, in any language: statement and evidence, finding and cure, claim and what is taken back.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+
+from memoryd.core.text import keywords
 
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
 _CYRILLIC_ENDING = re.compile(
@@ -11,6 +17,7 @@ _CYRILLIC_ENDING = re.compile(
 )
 _ENDINGS = ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ied", "ers", "er", "ed", "es", "ly", "s", "e")
 STEMS_KEPT = 50_000
+ROOT = 5
 _LETTER = re.compile(r"[^\W\d_]")
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 
@@ -25,6 +32,17 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
+
+
+def root(word: str) -> str:
+    """The beginning that the forms of a lower-case word share, derived ones included, whatever the language."""
+    singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return singular[:ROOT]
+
+
+def roots(text: str) -> frozenset[str]:
+    """The roots of a text's key words."""
+    return frozenset(map(root, keywords(text)))
 
 
 def is_foreign(text: str) -> bool:

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memoryd.core.text import STOP_WORDS
+from memoryd.core.text import STOP_WORDS, containment
 from memoryd.language.cues import has_correction
 from memoryd.language.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, WEAK, Clause, Reading, canonical
 from memoryd.language.reading import NUMBER_WORDS as _NUMBER_WORDS
+from memoryd.language.stems import ROOT
 from memoryd.language.wording import IDENTIFIED, PREPOSITIONS, Wording, differ
 
 SUBSET_COSINE = 0.8
@@ -27,7 +28,6 @@ CONFLICT_COSINE = 0.72
 CONTAINED = 0.7
 NEAR_OVERLAP = 0.8
 DOUBTFUL_COSINE = 0.86
-PREFIX = 5
 REBOUND = 3
 MOST_BOUND = 24
 # One may do as many of these as one likes: "run lint" leaves "run the tests" as it is.
@@ -93,7 +93,7 @@ def compare(earlier: Reading, later: Reading, cosine: float | None = None) -> Ve
 
 def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
     left, right = a.terms - b.terms, b.terms - a.terms
-    matched = {(x, y) for x in left for y in right if len(x) >= PREFIX and len(y) >= PREFIX and x[:PREFIX] == y[:PREFIX]}
+    matched = {(x, y) for x in left for y in right if len(x) >= ROOT and len(y) >= ROOT and x[:ROOT] == y[:ROOT]}
     gone_left, gone_right = frozenset(x for x, _ in matched), frozenset(y for _, y in matched)
     return _Pair(a, b, (a.terms & b.terms) | gone_left, left - gone_left, right - gone_right, cosine)
 
@@ -218,7 +218,7 @@ def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: floa
 
 def _contained(clause: Clause, other: Clause) -> float:
     """Share of the denied words that the other clause has."""
-    return len(clause.terms & other.terms) / len(clause.terms)
+    return containment(clause.terms, other.terms)
 
 
 def _turned_around(pair: _Pair) -> bool:

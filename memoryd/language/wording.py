@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from memoryd.core.text import STOP_WORDS as ENGLISH_STOP_WORDS
-from memoryd.core.text import normalise, overlap, words
+from memoryd.core.text import jaccard, normalise, words
 from memoryd.language import lexicon
 from memoryd.language.cues import READ, content, contrasts, ended, language, limits, negations
 from memoryd.language.preferences import another_choice, reversed_order
@@ -152,7 +152,7 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
         return Wording.CORRECTED
     if _replaces(b, a):
         return Wording.CHANGED_WORD  # what was corrected is said again: nobody can tell from the words which holds
-    alike = overlap(a.stems, b.stems)
+    alike = jaccard(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
             return Wording.NEGATED if _enough(a, b) and alike >= FLIP_OVERLAP else Wording.DIFFERENT

@@ -16,7 +16,7 @@ from memoryd.core.clock import from_iso
 from memoryd.core.config import Settings
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
-from memoryd.core.text import keywords, shorten, token_count
+from memoryd.core.text import dice, keywords, shorten, token_count
 from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
 from memoryd.daydream.readers import SESSION, at_work, choose
 from memoryd.language import Relation, relate
@@ -155,7 +155,7 @@ class Offering:
         words, dont = set(keywords(item.content)), item.polarity is Polarity.DONT
         for hit in self._service.search(query, NEIGHBOURS):
             found = relate(hit.item.content, item.content, known_dont=hit.item.polarity is Polarity.DONT, new_dont=dont)
-            if found is not Relation.DIFFERENT or _likeness(words, set(keywords(hit.item.content))) >= NEAR:
+            if found is not Relation.DIFFERENT or dice(words, set(keywords(hit.item.content))) >= NEAR:
                 return hit.item.id
         return ""
 
@@ -163,11 +163,6 @@ class Offering:
         near = self._state.offers.neighbours(item.id for item in items)
         found = {id: self._service.get(known) for id, known in near.items() if known}
         return {id: item for id, item in found.items() if item is not None and item.status is Status.ACTIVE}
-
-
-def _likeness(a: set[str], b: set[str]) -> float:
-    """Token F1 of two sets of key words, 0..1."""
-    return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
 
 
 def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
@@ -209,7 +204,7 @@ class _Choice:
         self._waiting = [
             item
             for item in self._waiting
-            if item is not best and self._from_turn(item) < PER_TURN and _likeness(words, self._words[item.id]) < ALIKE
+            if item is not best and self._from_turn(item) < PER_TURN and dice(words, self._words[item.id]) < ALIKE
         ]
 
     def _from_turn(self, item: MemoryItem) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from memoryd.core.codec import item_digest
 from memoryd.core.ledger import Ledger
-from memoryd.core.text import words
+from memoryd.core.text import overlap_coefficient, words
 from memoryd.core.types import MemoryItem
 from memoryd.stores.markdown import SyncReport
 
@@ -47,14 +47,10 @@ class HandWork:
         if self._ledger is None:
             return []
         wanted = set(words(content))
-        scored = [(_overlap(wanted, set(words(item.content))), item) for item in self._ledger.deleted(project)]
+        scored = [(overlap_coefficient(wanted, set(words(item.content))), item) for item in self._ledger.deleted(project)]
         close = sorted(((score, item) for score, item in scored if score >= OVERLAP), key=lambda pair: (-pair[0], pair[1].id))
         return [item for _, item in close[:MOST_FORBIDDEN]]
 
 
 def _differs(old: MemoryItem | None, new: MemoryItem) -> bool:
     return old is not None and item_digest(old) != item_digest(new)
-
-
-def _overlap(a: set[str], b: set[str]) -> float:
-    return len(a & b) / min(len(a), len(b)) if a and b else 0.0

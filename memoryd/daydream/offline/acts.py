@@ -15,6 +15,7 @@ from memoryd.core.text import CJK, keywords
 from memoryd.core.types import Kind, Polarity
 from memoryd.daydream.offline import moment
 from memoryd.daydream.offline.sentences import size, statements
+from memoryd.language.cues import forbids
 from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
@@ -411,22 +412,11 @@ _PERSONAL = later(
     r"只有|不会|的(?:电脑|系统|键盘)是)",
     _I,
 )
-_NEGATIVE = later(
-    r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
-    r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
-    r"nunca|jamás|no \w+|evita|não|evite|никогда|не |нельзя|запрещ)|\b(?:must|should|may|shall) (?:not|never)\b|"
-    r"\b(?:should|must)n'?t\b|\bwe (?:never|don'?t|do not|avoid)\b|"
-    r"^no (?:[\w-]+ ){1,4}?(?:may|must|should|can|is|are)\b|^(?:永远|绝对?)?(?:不要|别|不能|不许|不可以|不允许)|^禁止|"
-    r"绝对?不|永远(?:不|别)|一律不|"
-    r"(?:しない|使わない|ない(?:で|こと)?(?:ください)?)[。！]?$|(?:마세요|말 것|지 ?마|금지)[.!]?$|\b(?:darf|"
-    r"dürfen) (?:nicht|nie|kein)|(?:не должн)",
-    _I,
-)
 
 
 def is_negative(text: str) -> bool:
     """Whether a rule says what not to do. "From now on never …" does; "use A, never B" does not."""
-    return bool(_NEGATIVE.search(moment.without_standing(text).strip(" ,，:")))
+    return forbids(moment.without_standing(text).strip(" ,，:"))
 
 
 # A denial that stands apart ("No, …"); "No tests may …" is none.

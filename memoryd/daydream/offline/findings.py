@@ -6,24 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memoryd.core.text import keywords, shorten
+from memoryd.core.text import dice, keywords, shorten
 from memoryd.core.types import Kind, Polarity, TurnKind
 from memoryd.daydream.offline import cues
 from memoryd.daydream.offline.acts import worded
 from memoryd.daydream.offline.sentences import Episode, Statement, size
 from memoryd.daydream.offline.units import PASTE_CHARS, Unit
+from memoryd.language.cues import negations
 from memoryd.language.patterns import later
+from memoryd.language.stems import roots
 
 # Claims of the assistant that did not stand: the user corrected them, or a later statement says the opposite.
 
 # Least token F1 with an opposite statement, and with a correction. How many later statements are compared.
 OPPOSED, CORRECTED = 0.5, 0.3
 WINDOW = 400
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|cannot|without|nor|neither|none|unless)\b|n't\b|\bdont\b|\b(?:nicht|kein\w*|nie|pas|jamais|"
-    r"sin|nunca|нет|не|нельзя|без)\b|不|没|无|未|别",
-    re.IGNORECASE,
-)
 _MENDED = re.compile(
     r"\b(?:now|fixed|added|updated|changed|restored|works?|will)\b|现在|已|修复|теперь|jetzt|maintenant|ahora", re.IGNORECASE
 )
@@ -36,13 +33,9 @@ _CORRECTS = re.compile(
 )
 
 
-def _close(a: frozenset[str], b: frozenset[str]) -> float:
-    return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
-
-
 def opposed(units: Sequence[Unit]) -> set[int]:
     """Indexes of claims of the assistant to which a later statement gives the opposite, in nearly the same words."""
-    negated = [bool(_NEGATION.search(u.text)) for u in units]
+    negated = [negations(unit.text) > 0 for unit in units]
     out: set[int] = set()
     for index, unit in enumerate(units):
         if unit.by_user or unit.cues & {"root cause", "fix"}:
@@ -55,7 +48,7 @@ def opposed(units: Sequence[Unit]) -> set[int]:
 
 def _opposes(later: Unit, unit: Unit) -> bool:
     """That something is mended now does not refute what was wrong with it; a question refutes nothing."""
-    if later.turn is unit.turn or _close(unit.words, later.words) < OPPOSED:
+    if later.turn is unit.turn or dice(unit.words, later.words) < OPPOSED:
         return False
     return not _MENDED.search(later.text) and "noise question" not in later.cues
 
@@ -75,7 +68,7 @@ def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
 def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
     """Indexes of the units that should not be kept."""
     answers = corrections(parts)
-    corrected = {i for i, u in enumerate(units) if _close(u.words, answers.get(id(u.turn), frozenset())) >= CORRECTED}
+    corrected = {i for i, u in enumerate(units) if dice(u.words, answers.get(id(u.turn), frozenset())) >= CORRECTED}
     return corrected | opposed(units)
 
 
@@ -265,9 +258,9 @@ def names_cause(text: str) -> bool:
 
 def cure_in(parts: Sequence[Statement], cause: str) -> str:
     """The first sentence that says how a cause was cured, if it speaks of the same things; else empty."""
-    named = {word[:6] for word in keywords(cause)}
+    named = roots(cause)
     for part in parts:
-        shared = named & {word[:6] for word in keywords(part.text)}
+        shared = named & roots(part.text)
         if _CURE.search(part.text) and len(shared) >= SHARED and not is_unsure(part.text) and not part.text.endswith((":", "：")):
             return worded(_LEAD_IN.sub("", part.text))
     return ""

@@ -36,6 +36,7 @@ from memoryd.daydream.offline.sentences import Episode, Statement, episodes, sta
 from memoryd.daydream.offline.unfit import unfit
 from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, Unit, Weights, agent_units, is_choice, is_talk, user_units
 from memoryd.daydream.secret_rules import MARK
+from memoryd.language.stems import roots
 
 # What was looked at and left out: counts of all by reason, and the texts of those that came nearest.
 
@@ -147,7 +148,6 @@ log = logging.getLogger(__name__)
 # How many findings of the assistant one prompt may leave active; the last ones are nearest to what was found to hold.
 MOST_FINDINGS = 2
 # So many letters decide whether two words are forms of one.
-STEM = 5
 
 
 class HeuristicExtractor:
@@ -266,7 +266,7 @@ class _Session:
                 found = [one for one in found if not _is_wrong_cause(one.content, text)]
                 revised += self._take_back(text)
             new = list(_found_to_hold(turn, parts, turns[:number], turns[number + 1 :]))
-            found = [one for one in found if not any(_stems(one.content) & _stems(other.content) for other in new)]
+            found = [one for one in found if not any(roots(one.content) & roots(other.content) for other in new)]
             found += [replace(one, revises=tuple(revised)) for one in new]
         self._kept += found[-MOST_FINDINGS:]
         self._kept += [of_observation(one) for one in observations(turns)]
@@ -292,21 +292,17 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
     return out
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:STEM] for word in keywords(text))
-
-
 def _is_new_wording(act: Act, said: Act) -> bool:
     """Whether a correction words a wish of the message before it in another way: the same subject, and not the opposite."""
-    return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(_stems(act.text) & _stems(said.text))
+    return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(roots(act.text) & roots(said.text))
 
 
 def _is_wrong_cause(claim: str, taken_back: str) -> bool:
     """Whether a claim names a cause that a later sentence takes back."""
-    return names_cause(claim) and bool(_stems(claim) & (_stems(taken_back) - _CAUSE_STEMS))
+    return names_cause(claim) and bool(roots(claim) & (roots(taken_back) - _OF_CAUSES))
 
 
-_CAUSE_STEMS = frozenset({"root", "cause", "wrong", "real", "actua", "earli", "previ", "prob", "issue"})
+_OF_CAUSES = roots("root cause wrong real really actual actually earlier earliest previous problem issue")
 
 
 def _found_to_hold(turn: Turn, parts: Sequence[Statement], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:

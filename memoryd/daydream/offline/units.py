@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memoryd.core.text import keywords, one_line, shorten
+from memoryd.core.text import containment, dice, keywords, one_line, shorten
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.offline import cues
 from memoryd.daydream.offline.acts import is_rule, says_to_hold
 from memoryd.daydream.offline.sentences import Episode, Statement, joined, plain, sentences, size, statements, without_code
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
+from memoryd.language.cues import negations
 
 # What the user picked: "option 2" or "the second one", read against the list that the assistant offered. Pure functions.
 
@@ -23,10 +24,8 @@ _PICK = re.compile(
     r"\s+(?:please|does|is|sounds|looks|seems)\b)",
     re.I,
 )
-_REFUSED = re.compile(
-    r"n't\b|\b(?:not|dont|without|never|avoid|against|"
-    r"instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|不|吗|为什么|не |"
-    r"kein|pas\b|no me\b",
+_DOUBTS = re.compile(
+    r"\b(?:against|instead|rather|why|what|how|compare|difference|between|versus|vs)\b|\?|吗|为什么",
     re.I,
 )
 _DETAIL_CHARS = 220
@@ -36,10 +35,14 @@ _TAIL = re.compile(
 )
 
 
+def _refuses(text: str) -> bool:
+    return negations(text) > 0 or _DOUBTS.search(text) is not None
+
+
 def picked(text: str) -> str:
     """The number of the option that a short message picks, or empty. A message that doubts or asks picks nothing."""
     match = _PICK.search(text)
-    if not match or len(text) > 400 or _REFUSED.search(text[: match.end() + 60]):
+    if not match or len(text) > 400 or _refuses(text[: match.end() + 60]):
         return ""
     found = next(value for value in match.groups() if value)
     return _NAMES.get(found.lower(), found)
@@ -195,7 +198,7 @@ def agent_statements(turn: Turn) -> list[Statement]:
 
 def similarity(words: frozenset[str], others: Sequence[frozenset[str]]) -> float:
     """The greatest token F1 with one of the others, 0..1."""
-    return max((2 * len(words & o) / (len(words) + len(o)) for o in others if o), default=0.0) if words else 0.0
+    return max((dice(words, other) for other in others), default=0.0)
 
 
 def _named(table: Mapping[str, re.Pattern[str]], text: str, prefix: str = "") -> set[str]:
@@ -258,7 +261,7 @@ def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozense
     if turn.via == "answer":
         # The question is the assistant's.
         names = names - {"noise question", "noise request", "noise task", "first message"}
-    if words and 0.4 <= len(words & echo) / len(words) < 0.7:
+    if 0.4 <= containment(words, echo) < 0.7:
         names |= {"half echoed"}
     return Unit(text, turn, frozenset(names), words)
 
@@ -308,9 +311,8 @@ def _agent_unit(turn: Turn, statement: Statement, names: set[str], around: _Arou
     words = frozenset(keywords(text))
     names = names | ({"noise leans"} if _LEANS.match(text) else set())
     names = names | _named(cues.AGENT_CUES, text) | _named(cues.AGENT_NOISE, text, "noise ") | _length(text) | _shape(statement)
-    if words:
-        names |= {"about request"} if len(words & around.asked) / len(words) >= 0.5 else set()
-        names |= {"restated"} if len(words & around.elsewhere) / len(words) >= 0.7 else set()
+    names |= {"about request"} if containment(words, around.asked) >= 0.5 else set()
+    names |= {"restated"} if containment(words, around.elsewhere) >= 0.7 else set()
     names |= {"like the user's"} if similarity(words, around.wishes) >= 0.4 else set()
     twice = similarity(words, around.lines)
     names |= {"said twice"} if twice >= 0.6 else {"nearly said twice"} if twice >= 0.4 else set()

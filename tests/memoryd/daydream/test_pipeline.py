@@ -13,7 +13,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import ModelError, NotFoundError, StoreError
 from memoryd.core.protocols import MemoryStore
 from memoryd.core.state import Job, Run, State
-from memoryd.core.text import keywords, overlap
+from memoryd.core.text import jaccard, keywords
 from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
@@ -57,7 +57,7 @@ class FakeStore:
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
         visible = [item for item in self.items.values() if item.project == project or item.scope.value == "user"]
-        return sorted(visible, key=lambda item: -overlap(keywords(item.content), keywords(content)))[:k]
+        return sorted(visible, key=lambda item: -jaccard(set(keywords(item.content)), set(keywords(content))))[:k]
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
         if id not in self.items:
