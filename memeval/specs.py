@@ -112,6 +112,15 @@ def _unknown_parts(template: str) -> set[str]:
     return set(_TEMPLATE.findall(template)) - {"runId", "benchmark", "caseId"}
 
 
+def _pattern_fault(text: str) -> str:
+    """What is wrong with a regular expression that cuts a text into results; empty for nothing."""
+    try:
+        named = re.compile(text).groupindex if text else {"": 0}
+    except re.error as error:
+        return f"is no regular expression: {error}"
+    return "" if named else "names no group; write e.g. (?P<content>.+)"
+
+
 _is_url = _rule(
     lambda text: text.startswith(("http://", "https://")),
     lambda text: f"is {text!r}, which does not begin with http:// or https://",
@@ -128,6 +137,7 @@ _are_levels = _rule(
     lambda levels: {"session", "turn"}.issuperset(levels),
     lambda levels: f"has {next(one for one in levels if one not in ('session', 'turn'))!r}; known are session, turn",
 )
+_is_pattern = _rule(lambda text: not _pattern_fault(text), lambda text: _pattern_fault(text))
 _is_granularity = _one_of("session", "round", "turn")
 Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
@@ -138,6 +148,7 @@ class ProviderType(StrEnum):
     HOSTED = "hosted"
     LOCAL = "local"
     DOCKER = "docker"
+    MCP = "mcp"
 
 
 class AuthType(StrEnum):
@@ -234,7 +245,10 @@ class ScopingSpec:
 
 @spec
 class ResponseSpec:
-    """JSONPath expressions of what is read from a response; the `...Field` ones are relative to one result."""
+    """JSONPath expressions of what is read from a response; the `...Field` ones are relative to one result.
+
+    `pattern` is for a tool that answers with text: a regular expression whose named groups make each match a result.
+    """
 
     results: str = ""
     content_field: str = ""
@@ -245,6 +259,7 @@ class ResponseSpec:
     timestamp_field: str = ""
     status_field: str = ""
     next_page: str = ""
+    pattern: Annotated[str, AfterValidator(_is_pattern)] = ""
 
 
 @spec
@@ -286,6 +301,51 @@ class EndpointsSpec:
 
 
 @spec
+class ToolSpec:
+    """One call of an MCP tool. Strings in `arguments` may hold ${runTag} and JSONPath, as in the body of an endpoint.
+
+    `each_id` (of clear): call the tool once for each id that the system gave, as `$.id`.
+    """
+
+    tool: str
+    arguments: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+    response: ResponseSpec = ResponseSpec()
+    unit: AddUnit = AddUnit.SESSION
+    ready_values: tuple[str, ...] = ()
+    failed_values: tuple[str, ...] = ()
+    each_id: Flag = False
+
+
+@spec
+class ToolsSpec:
+    """The tools of an MCP server; `status` for those that index later, `setup` for what must exist before the first add."""
+
+    add: ToolSpec
+    search: ToolSpec
+    clear: ToolSpec | None = None
+    status: ToolSpec | None = None
+    setup: ToolSpec | None = None
+
+
+@spec
+class McpSpec:
+    """How an MCP server is started. `${folder}` in command, environment and cwd is a folder for what it keeps.
+
+    With `per_case` (the default) each case has a server and a folder of its own; without it one server serves all cases, and
+    the arguments of its tools must name `${runTag}`. `stop` is a command for what a server leaves running behind it. Times
+    in seconds.
+    """
+
+    command: tuple[str, ...]
+    stop: tuple[str, ...] = ()
+    environment: Frozen[str] = field(default_factory=lambda: EMPTY)
+    cwd: str = ""
+    per_case: Flag = True
+    start_timeout: Annotated[Number, AfterValidator(_is_time)] = 60.0
+    call_timeout: Annotated[Number, AfterValidator(_is_time)] = 120.0
+
+
+@spec
 class CapabilitiesSpec:
     """What a system can do; reports show it, and the runner leaves out what can't be done."""
 
@@ -322,17 +382,23 @@ class DockerSpec:
 
 @spec
 class ProviderSpec:
-    """A memory system. `implementation` is the registered class: by default `http`, for a local one its own name."""
+    """A memory system. `implementation` is the registered class: by default `http`, for a local one its own name.
+
+    `adapter` is a class of your own instead: `./file.py:Class`, relative to the YAML file.
+    """
 
     name: str
     type: ProviderType
     display_name: str = ""
     description: str = ""
     implementation: str = ""
+    adapter: str = ""
     connection: ConnectionSpec | None = None
     auth: AuthSpec = AuthSpec()
     scoping: ScopingSpec = ScopingSpec()
     endpoints: EndpointsSpec | None = None
+    mcp: McpSpec | None = None
+    tools: ToolsSpec | None = None
     capabilities: CapabilitiesSpec = CapabilitiesSpec()
     rate_limit: RateLimitSpec = RateLimitSpec()
     docker: DockerSpec | None = None
@@ -342,11 +408,15 @@ class ProviderSpec:
     @property
     def effective_implementation(self) -> str:
         """Registered name of the class that does the work."""
-        return self.implementation or (self.name if self.type is ProviderType.LOCAL else "http")
+        by_type = {ProviderType.LOCAL: "python" if self.adapter else self.name, ProviderType.MCP: "mcp"}
+        return self.implementation or by_type.get(self.type, "http")
 
     def check(self) -> Problems:
         """Rules between keys."""
-        remote = self.type is not ProviderType.LOCAL
+        yield from self._check_mcp()
+        if self.adapter and (self.type is not ProviderType.LOCAL or self.implementation):
+            yield "adapter", "is for type local, without an implementation"
+        remote = self.type in (ProviderType.HOSTED, ProviderType.DOCKER)
         if remote and self.connection is None:
             yield "connection", f"is needed for type {self.type}"
         if remote and self.endpoints is None and self.effective_implementation == "http":
@@ -359,6 +429,17 @@ class ProviderSpec:
             yield "scoping.field", "is needed for scoping type custom"
         if self.capabilities.async_indexing and self.endpoints is not None and self.endpoints.status is None:
             yield "endpoints.status", "is needed when capabilities.asyncIndexing is true"
+
+    def _check_mcp(self) -> Problems:
+        if self.type is not ProviderType.MCP:
+            for name in ("mcp", "tools"):
+                if getattr(self, name) is not None:
+                    yield name, "is for type mcp"
+            return
+        if self.mcp is None or not self.mcp.command:
+            yield "mcp.command", "is needed for type mcp: the program and its arguments"
+        if self.tools is None:
+            yield "tools", "are needed for type mcp"
 
 
 @spec

@@ -18,8 +18,8 @@ from memeval import registry
 from memeval.cli.options import key_values
 from memeval.cli.root import Context, pass_context
 from memeval.core.errors import ConfigError, DataError, ProviderError, RunError
-from memeval.core.protocols import Benchmark
-from memeval.core.types import Case, Phase, Question, Retrieved, SearchRequest, Session, Turn
+from memeval.core.protocols import Benchmark, Provider
+from memeval.core.types import Case, Phase, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
 from memeval.report.table import cost_so_far
 from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
@@ -234,49 +234,81 @@ PROBE = Session(
     datetime(2024, 3, 5, 10, tzinfo=UTC),
 )
 """What `check` adds, and a question that it answers."""
-PROBE_QUESTION = "Where does Ines build boats?"
+PROBE_QUESTION = Question(
+    "q1", "Where does Ines build boats?", QuestionType.FACT_RECALL, ("Trondheim",), PROBE.at, ("s1",), ("s1:1",)
+)
+PROBE_WORD = "Trondheim"
 
 
 @click.command("check")
 @click.argument("provider")
 @click.option("--provider-option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the provider.")
+@click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider's model.")
 @pass_context
-def check_provider(ctx: Context, provider: str, options: tuple[str, ...]) -> None:
-    """One add, one search, one clear with a provider, shown raw and as they are read.
+def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_options: tuple[str, ...]) -> None:
+    """One add, one search, one clear with a provider of any type, shown raw and as they are read.
 
     Nothing of a run is kept. The search should find the session that was added, and name it as its source.
     """
     context = ctx.run_context()
     plan = replace(bare_plan(ctx.catalog, "sample"), provider=ctx.catalog.provider(provider))
-    plan = with_settings(plan, provider_options=key_values(options, "--provider-option"))
+    plan = with_settings(
+        plan,
+        provider_options=key_values(options, "--provider-option"),
+        model_options=key_values(model_options, "--model-option"),
+    )
     system = make_provider(plan, context)
     if system.capabilities.check:
         system.check()
-    if (watch := getattr(system, "watch", None)) is not None:
-        watch(lambda where, body: click.echo(f"  raw  {where}\n       {body[:RAW].decode('utf-8', 'replace') or '(empty)'}"))
     scope = f"memeval-check-{token_hex(4)}"
     with TemporaryDirectory(prefix="memeval-check-") as folder:
         try:
             system.open(Path(folder))
-            click.echo("add: one session of two turns")
-            click.echo(f"  read {dumps(dict(system.ingest(scope, [PROBE]) or {}))}")
-            system.await_indexed(scope, plan.settings.index_timeout)
-            click.echo(f"search: {PROBE_QUESTION}")
-            found = system.search(scope, SearchRequest(PROBE_QUESTION, 5, PROBE.at))
-            for rank, piece in enumerate(found, start=1):
-                source = ", ".join(piece.turns or piece.sessions) or "no source"
-                click.echo(f"  read {rank}. score {piece.score:g}, {source}: {' '.join(piece.text.split())[:200]}")
-            click.echo("clear")
-            system.clear(scope)
-            left = system.search(scope, SearchRequest(PROBE_QUESTION, 5, PROBE.at))
+            found, left = _probe(system, scope, plan.settings.index_timeout)
         finally:
             system.close()
     for problem in _problems(found, left):
         click.echo(f"Note: {problem}", err=True)
     if not found:
         raise ProviderError(
-            f"{provider} found nothing of what was just added.", fix="Compare the raw answers with response.* in its file."
+            f"{provider} found nothing of what was just added.",
+            fix="Compare the raw answers with response.* in its file, or with what its class returns.",
         )
+
+
+def _probe(system: Provider, scope: str, seconds: float) -> tuple[list[Retrieved], list[Retrieved]]:
+    """What is found after one add, and after clear; each answer is printed."""
+    if system.capabilities.gold:
+        system.use_gold(scope, Case(scope, (PROBE,), (PROBE_QUESTION,)))
+    watch = getattr(system, "watch", None)
+    if watch is not None:
+        watch(_show_raw)
+    click.echo("add: one session of two turns")
+    told = dict(system.ingest(scope, [PROBE]) or {})
+    system.await_indexed(scope, seconds)
+    click.echo(f"  read {dumps(told)}")
+    found = _asked(system, scope, PROBE_QUESTION.text, watched=watch is not None)
+    if not found and (found := _asked(system, scope, PROBE_WORD, watched=watch is not None)):
+        click.echo("Note: a word finds what was added, a whole question does not.", err=True)
+    click.echo("clear")
+    system.clear(scope)
+    return found, system.search(scope, SearchRequest(PROBE_QUESTION.text, 5, PROBE.at))
+
+
+def _asked(system: Provider, scope: str, query: str, *, watched: bool) -> list[Retrieved]:
+    click.echo(f"search: {query}")
+    found = system.search(scope, SearchRequest(query, 5, PROBE.at))
+    if not watched:  # code in this process has no other answer than these values
+        for piece in found:
+            _show_raw("search", repr(piece).encode())
+    for rank, piece in enumerate(found, start=1):
+        source = ", ".join(piece.turns or piece.sessions) or "no source"
+        click.echo(f"  read {rank}. score {piece.score:g}, {source}: {' '.join(piece.text.split())[:200]}")
+    return found
+
+
+def _show_raw(where: str, body: bytes) -> None:
+    click.echo(f"  raw  {where}\n       {body[:RAW].decode('utf-8', 'replace') or '(empty)'}")
 
 
 def _problems(found: Sequence[Retrieved], left: Sequence[Retrieved]) -> Iterator[str]:

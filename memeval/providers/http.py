@@ -1,13 +1,4 @@
-"""One engine for every memory system with an HTTP API: the YAML file says what to call and how to read the answer.
-
-Values that templates can read (see `templates`):
-
-- everywhere: `runTag` (the scope), `setup` (the answer of the setup call)
-- add: `id`, `content`, `session`, `at` (ISO 8601), `timestamp` (seconds), `turns` (ids), `metadata` (source of the unit, sent
-  along so that answers can be traced), `messages` (role, speaker, content, at); with `unit: batch` all of these for each
-  element of `items`; `embedding` of the content when `options.embedder` is set
-- status: `id` (what add answered under `response.idField`)
-- search: `query`, `k`, `at`, `embedding`
+"""Memory systems with an HTTP API: the YAML file says what to call and how to read the answer.
 
 If no text of an add or search template mentions `runTag` or `setup`, the scope goes into the body's field that `scoping` names,
 so that a file that forgets it can't mix cases.
@@ -15,91 +6,21 @@ so that a file that forgets it can't mix cases.
 
 from __future__ import annotations
 
-import math
-import time
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from memeval import registry
 from memeval.core.calls import Stop
-from memeval.core.errors import ConfigError, ProviderError
-from memeval.core.protocols import Capabilities, Provider
-from memeval.core.types import Retrieved, SearchRequest, Session
+from memeval.core.errors import ConfigError
+from memeval.core.protocols import Capabilities
+from memeval.core.types import EMPTY
 from memeval.providers.docker import ComposeService
-from memeval.providers.http_client import JsonClient, SentLog, fill, find, find_all, mentioned, roots, texts_of
-from memeval.providers.local import Options
-from memeval.providers.memoryd import text_embedder
-from memeval.providers.retrieval import Piece, cut, render
-from memeval.specs import AddUnit, EndpointSpec, EndpointsSpec, ProviderSpec, ScopeType, key_of
+from memeval.providers.http_client import JsonClient, fill, texts_of
+from memeval.providers.remote import RemoteProvider
+from memeval.specs import EndpointSpec, ProviderSpec, ScopeType
 
-EVERYWHERE = frozenset({"runTag", "setup"})
-UNIT = frozenset({"id", "content", "messages", "session", "turns", "at", "timestamp", "metadata"})
-QUERY = frozenset({"query", "k", "at"})
-
-
-def check_endpoints(spec: ProviderSpec, *, embeds: bool) -> None:
-    """Raises ConfigError with file, line and key for a path that can't be read, or a value that an endpoint does not have."""
-    for one in fields(spec.endpoints) if spec.endpoints is not None else ():
-        end = getattr(spec.endpoints, one.name)
-        if end is None:
-            continue
-        known = _known(one.name, end) | ({"embedding"} if embeds and one.name in ("add", "search") else set())
-        for part in ("path", "query", "headers", "body"):
-            for key, text, inside in _texts(getattr(end, part), f"endpoints.{one.name}.{part}"):
-                _check(spec, key, text, known | inside)
-        for field in fields(end.response):
-            _check_path(spec, f"endpoints.{one.name}.response.{key_of(field.name)}", getattr(end.response, field.name))
-
-
-def _known(name: str, end: EndpointSpec) -> frozenset[str]:
-    if name == "add":
-        return EVERYWHERE | (frozenset({"items", "session"}) if end.unit is AddUnit.BATCH else UNIT)
-    return EVERYWHERE | {"status": frozenset({"id"}), "search": QUERY}.get(name, frozenset())
-
-
-def _texts(template: Any, key: str, inside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Each text of a template with its dotted key, and what is known there besides."""
-    if isinstance(template, str):
-        yield key, template, inside
-    elif isinstance(template, Mapping):
-        listed = set(template) == {"each", "item"}
-        for name, value in template.items():
-            yield from _texts(value, f"{key}.{name}", inside | {"item"} if listed and name == "item" else inside)
-    elif isinstance(template, Sequence):
-        for number, value in enumerate(template):
-            yield from _texts(value, f"{key}[{number}]", inside)
-
-
-def _check(spec: ProviderSpec, key: str, text: str, known: frozenset[str]) -> None:
-    try:
-        names = list(mentioned(text))
-    except ConfigError as error:
-        raise _wrong(spec, key, error) from None
-    if wrong := [name for name in names if name and name not in known]:
-        raise ConfigError(
-            f"{spec.origin.where(key)}: there is no value {wrong[0]!r}.", fix=f"Known there: {', '.join(sorted(known))}."
-        )
-
-
-def _check_path(spec: ProviderSpec, key: str, path: str) -> None:
-    try:
-        list(roots(path) if path else ())
-    except ConfigError as error:
-        raise _wrong(spec, key, error) from None
-
-
-def _wrong(spec: ProviderSpec, key: str, error: ConfigError) -> ConfigError:
-    return ConfigError(f"{spec.origin.where(key)}: {error.message}", fix=error.fix)
-
-
-SESSION_KEY = "memeval_session"
-TURNS_KEY = "memeval_turns"
-READY = ("done", "completed", "complete", "ready", "success", "succeeded", "indexed", "processed", "true")
-FAILED = ("failed", "error", "errored", "cancelled", "canceled")
 _FIELDS = {
     ScopeType.CONTAINER_TAGS: "containerTags",
     ScopeType.USER_ID: "user_id",
@@ -107,63 +28,27 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """One add call: its key in the log, its values, and the pieces that it carries."""
-
-    key: str
-    values: Mapping[str, Any]
-    sources: tuple[str, tuple[str, ...]]
-
-
 @registry.provider("http")
-class HttpProvider(Provider):
-    """A memory system that a YAML file describes.
-
-    Options: `embedder` and `embedCharacters` (for those that take vectors), `batch` (units a call),
-    `maxQuery` (characters, 0: all), `maxResults` (the most that a search asks for, 0: no bound).
-    """
+class HttpProvider(RemoteProvider):
+    """A memory system behind an HTTP API; options are those of every remote one."""
 
     capabilities = Capabilities(stop=True, check=True, retries=True)
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         if spec.endpoints is None:
             raise ConfigError(f"{spec.origin.where('endpoints')} are missing.", fix="Add endpoints.add and endpoints.search.")
-        self.spec = spec
-        self._ends: EndpointsSpec = spec.endpoints
-        read = Options(spec, options)
-        embedder = read.text("embedder", "")
-        self._embedder = text_embedder(embedder, read.count("embedCharacters", 2_000)) if embedder else None
-        self._batch = read.count("batch", 100, least=1)
-        self._longest_query = read.count("maxQuery", 0) or None
-        self._most = read.count("maxResults", 0)
-        read.finish()
-        check_endpoints(spec, embeds=self._embedder is not None)
-        self.stop = Stop()
+        super().__init__(spec, options, spec.endpoints)
         self._client = JsonClient(spec, self.stop)
-        self._log: SentLog | None = None
         self._service: ComposeService | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the spec."""
-        return self.spec.name
 
     def use_stop(self, stop: Stop) -> None:
         """Let waits end with the run."""
-        self.stop = stop
+        super().use_stop(stop)
         self._client = JsonClient(self.spec, stop)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
         """Show each answer of the API as it came: the request's method and address, then the body."""
         self._client.see = see
-
-    @property
-    def log(self) -> SentLog:
-        """What was sent; a ProviderError before `open`."""
-        if self._log is None:
-            raise ProviderError(f"Provider {self.name} is not open.", fix="Call open first.")
-        return self._log
 
     def check(self) -> None:
         """Raises ConfigError when the key is missing."""
@@ -175,224 +60,19 @@ class HttpProvider(Provider):
         if self.spec.docker is not None:
             self._service = ComposeService(self.spec, self.stop.sleep)
             self._service.ensure()
-        self._log = SentLog(workdir / "sent.db")
-
-    # Ingest
-
-    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Send what was not sent yet; each unit is noted as soon as the system has taken it."""
-        self._set_up(scope)
-        sent = self.log.units(scope)
-        fresh = 0
-        for unit in self._units(sessions, sent):
-            answer = self._call(self._ends.add, "add", scope, {**unit.values}, self.spec.rate_limit.add_delay)
-            self._note(scope, unit, answer)
-            fresh += 1
-        return {"sessions": len(sessions), "calls": fresh}
-
-    def _set_up(self, scope: str) -> None:
-        if self._ends.setup is not None and self.log.setup(scope) is None:
-            answer = self._call(self._ends.setup, "setup", scope, {}, self.spec.rate_limit.add_delay)
-            self.log.set_setup(scope, {} if answer is None else answer)
-
-    def _units(self, sessions: Sequence[Session], sent: set[str]) -> Iterator[_Unit]:
-        unit = self._ends.add.unit
-        if unit is AddUnit.SESSION:
-            by_id = {session.id: session for session in sessions}
-            for piece in cut(sessions, "session"):
-                if piece.session not in sent:
-                    yield _Unit(piece.session, self._values(piece, by_id[piece.session]), (piece.session, piece.turns))
-            return
-        for session in sessions:
-            pieces = [piece for piece in cut([session], "turn") if piece.turns[0] not in sent]
-            if unit is AddUnit.TURN:
-                yield from (_Unit(p.turns[0], self._values(p, session), (p.session, p.turns)) for p in pieces)
-                continue
-            yield from self._batches(session, pieces)
-
-    def _batches(self, session: Session, pieces: Sequence[Piece]) -> Iterator[_Unit]:
-        for start in range(0, len(pieces), self._batch):
-            some = pieces[start : start + self._batch]
-            turns = tuple(id for piece in some for id in piece.turns)
-            items = [self._values(piece, session) for piece in some]
-            yield _Unit("\n".join(turns), {"items": items, "session": session.id}, (session.id, turns))
-
-    def _values(self, piece: Piece, session: Session) -> dict[str, Any]:
-        turns = [turn for turn in session.turns if turn.id in piece.turns]
-        values: dict[str, Any] = {
-            "id": piece.session if len(turns) != 1 or self._ends.add.unit is AddUnit.SESSION else piece.turns[0],
-            "content": render(turns, piece.at),
-            "session": piece.session,
-            "turns": list(piece.turns),
-            "at": _iso(piece.at),
-            "timestamp": int(_utc(piece.at).timestamp()) if piece.at else None,
-            "metadata": {SESSION_KEY: piece.session, TURNS_KEY: ",".join(piece.turns)},
-            "messages": [
-                {"role": t.role, "speaker": t.speaker or t.role, "content": t.text, "at": _iso(t.at or piece.at)} for t in turns
-            ],
-        }
-        if self._embedder is not None:
-            values["embedding"] = self._embedder.embed([piece.key])[0].tolist()
-        return values
-
-    def _note(self, scope: str, unit: _Unit, answer: Any) -> None:
-        response = self._ends.add.response
-        remotes = [str(id) for id in find_all(response.id_field, answer)] if response.id_field else []
-        waits = self._ends.status is not None
-        if waits and not remotes:
-            problem = f"{self.name}: the answer to add has nothing at {response.id_field!r}, so its indexing can't be followed"
-            raise ProviderError(f"{problem}.", fix="Correct endpoints.add.response.idField.")
-        session, turns = unit.sources
-        if self._ends.add.unit is AddUnit.BATCH:
-            for number, turn in enumerate(turns):
-                self.log.add(scope, turn, remotes[number] if number < len(remotes) else turn, (session, [turn]), not waits)
-            return
-        self.log.add(scope, unit.key, remotes[0] if remotes else unit.key, (session, turns), not waits)
-
-    # Indexing
-
-    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Ask the status endpoint until nothing waits. Raises ProviderError when something failed or the time is out."""
-        end = time.monotonic() + timeout_seconds
-        while self._ends.status is not None and (waiting := self.log.waiting(scope)):
-            for remote in waiting:
-                if self._is_ready(self._ends.status, scope, remote):
-                    self.log.set_ready(scope, remote)
-                if time.monotonic() >= end:
-                    break
-            left = self.log.waiting(scope)
-            if left and time.monotonic() >= end:
-                problem = f"{self.name}: {len(left)} of the units are still not indexed after {timeout_seconds:g} s"
-                raise ProviderError(f"{problem}.", fix="Give it more time.", transient=True)
-            if left:
-                self.stop.sleep(min(self.spec.rate_limit.poll_delay, max(0.0, end - time.monotonic())))
-
-    def _is_ready(self, endpoint: EndpointSpec, scope: str, remote: str) -> bool:
-        answer = self._call(endpoint, "status", scope, {"id": remote}, 0.0)
-        state = find(endpoint.response.status_field or "$.status", answer)
-        word = str(state).lower()
-        if word in [value.lower() for value in endpoint.failed_values or FAILED]:
-            raise ProviderError(
-                f"{self.name} could not index {remote}: {str(answer)[:300]}", fix="Look at the system's own logs."
-            )
-        return word in [value.lower() for value in endpoint.ready_values or READY]
-
-    # Search
-
-    def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """At most k results in the system's own order, page by page."""
-        if request.k <= 0 or (not self.log.units(scope) and self.log.setup(scope) is None):
-            return []
-        found: list[Retrieved] = []
-        for answer in self._pages(scope, request):
-            found += self._results(scope, answer)
-            if len(found) >= request.k:
-                break
-        return found[: request.k]
-
-    def _pages(self, scope: str, request: SearchRequest) -> Iterator[Any]:
-        endpoint = self._ends.search
-        values: dict[str, Any] = {
-            "query": request.text[: self._longest_query],
-            "k": min(request.k, self._most or request.k),
-            "at": _iso(request.at),
-        }
-        if self._embedder is not None:
-            values["embedding"] = self._embedder.embed_query(request.text).tolist()
-        paging = endpoint.paging
-        token: Any = None
-        for number in range(paging.max_pages if paging else 1):
-            extra = {} if paging is None or number == 0 else {paging.param: token}
-            answer = self._call(endpoint, "search", scope, values, self.spec.rate_limit.search_delay, extra)
-            yield answer
-            if paging is None or not find_all(endpoint.response.results or "$", answer):
-                return
-            token = find(endpoint.response.next_page, answer) if endpoint.response.next_page else paging.start + number + 1
-            if token is None or token is False or token == "":
-                return
-
-    def _results(self, scope: str, answer: Any) -> list[Retrieved]:
-        """The results that have a text. Raises ProviderError when there are results, and none has one: the path is wrong."""
-        response = self._ends.search.response
-        results = find_all(response.results or "$", answer)
-        found = [retrieved for result in results if (retrieved := self._retrieved(scope, result)) is not None]
-        if not found and any(isinstance(result, str | int | float) or result for result in results) and not response.chunks_field:
-            raise self._unreadable("contentField", response.content_field or response.results, "a text", results[0])
-        return found
-
-    def _retrieved(self, scope: str, result: Any) -> Retrieved | None:
-        response = self._ends.search.response
-        text = self._text(result)
-        if not text:
-            return None
-        sessions, turns = self._sources(scope, result)
-        at = _parse_time(find(response.timestamp_field, result)) if response.timestamp_field else None
-        return Retrieved(text, self._score(result), sessions, turns, at)
-
-    def _score(self, result: Any) -> float:
-        """The score, 0 where there is none. Raises ProviderError for what is no finite number: it would decide the order."""
-        path = self._ends.search.response.score_field
-        score = find(path, result) if path else None
-        if score is None:
-            return 0.0
-        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-            raise self._unreadable("scoreField", path, "a finite number", score)
-        return float(score)
-
-    def _unreadable(self, key: str, path: str, wanted: str, value: Any) -> ProviderError:
-        shown = repr(value)[:120]
-        return ProviderError(
-            f"{self.name}: the search answered with {shown} at {path}, where {wanted} should be.",
-            fix=f"Correct {self.spec.origin.where(f'endpoints.search.response.{key}')}; see `memeval check {self.name}`.",
-        )
-
-    def _text(self, result: Any) -> str:
-        response = self._ends.search.response
-        parts = [find(response.content_field, result)] if response.content_field else []
-        if parts and parts[0] is not None and not isinstance(parts[0], str):
-            raise self._unreadable("contentField", response.content_field, "a text", parts[0])
-        if response.chunks_field:
-            parts += find_all(response.chunks_field, result)
-        texts = [part for part in parts if isinstance(part, str) and part.strip()]
-        return "\n".join(dict.fromkeys(texts))
-
-    def _sources(self, scope: str, result: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Where a result comes from: its metadata if they came back, else the log of ids; nothing if neither tells."""
-        response = self._ends.search.response
-        metadata = find(response.metadata_field, result) if response.metadata_field else None
-        if isinstance(metadata, Mapping) and metadata.get(SESSION_KEY):
-            turns = str(metadata.get(TURNS_KEY, ""))
-            return (str(metadata[SESSION_KEY]),), tuple(turn for turn in turns.split(",") if turn)
-        known: list[tuple[str, tuple[str, ...]]] = []
-        for id in find_all(response.id_field, result) if response.id_field else []:
-            if (sources := self.log.sources(scope, str(id))) is not None:
-                known.append(sources)
-        sessions = dict.fromkeys(session for session, _ in known)
-        return tuple(sessions), tuple(dict.fromkeys(turn for _, turns in known for turn in turns))
-
-    # Clearing, closing
-
-    def clear(self, scope: str) -> None:
-        """Delete the scope in the system, if the API can, and in the log."""
-        touched = self.log.units(scope) or self.log.setup(scope) is not None
-        if touched and self._ends.clear is not None:
-            self._call(self._ends.clear, "clear", scope, {}, 0.0)
-        self.log.clear(scope)
+        super().open(workdir)
 
     def close(self) -> None:
         """Close the log, and stop a container that was started."""
         if self._service is not None:
             self._service.stop()
             self._service = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        super().close()
 
-    # One call
-
-    def _call(
-        self, end: EndpointSpec, kind: str, scope: str, values: Mapping[str, Any], delay: float, page: Mapping[str, Any] = {}
-    ) -> Any:
+    def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
+        """Make one request and parse its answer."""
+        end: EndpointSpec = call
+        delays = {"search": self.spec.rate_limit.search_delay} | dict.fromkeys(("add", "setup"), self.spec.rate_limit.add_delay)
         data = {"runTag": scope, "setup": self.log.setup(scope), **values}
         body = fill(end.body, data) if end.body is not None else None
         query = dict(fill(dict(end.query), data))
@@ -407,7 +87,7 @@ class HttpProvider(Provider):
             query=query,
             headers={key: str(fill(value, data)) for key, value in end.headers.items()},
             kind=kind,
-            delay=delay,
+            delay=delays.get(kind, 0.0),
             ignore=end.ignore_status,
         )
 
@@ -441,18 +121,3 @@ def _quoted(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _quoted(item) for key, item in value.items()}
     return value
-
-
-def _utc(at: datetime) -> datetime:
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _iso(at: datetime | None) -> str | None:
-    return _utc(at).isoformat() if at else None
-
-
-def _parse_time(value: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None

@@ -358,6 +358,11 @@ class SentLog:
         """Units that were sent."""
         return {unit for (unit,) in self._rows("SELECT unit FROM sent WHERE scope = ?", scope)}
 
+    def remotes(self, scope: str) -> list[str]:
+        """The ids that the system gave, in the order in which its units were sent."""
+        rows = self._rows("SELECT remote FROM sent WHERE scope = ? GROUP BY remote ORDER BY min(number)", scope)
+        return [remote for (remote,) in rows]
+
     def add(self, scope: str, unit: str, remote: str, sources: tuple[str, Sequence[str]], ready: bool) -> None:
         """A unit was taken by the system. `sources`: its session and turns."""
         session, turns = sources

@@ -94,6 +94,12 @@ OPEN_FILES = 4
 _FIX = "Delete that folder and ingest again."
 
 
+def folder_name(scope: str) -> str:
+    """A name for the folder of a scope: a readable start and a digest, so that any scope gives a valid and unique one."""
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
+    return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
+
+
 class SessionStore:
     """Sessions by scope under one folder; safe for threads. A folder of a scope can be copied to another run or machine."""
 
@@ -103,9 +109,8 @@ class SessionStore:
         self._lock = threading.RLock()
 
     def folder(self, scope: str) -> Path:
-        """The folder of a scope: a readable start and a digest, so that any scope name gives a valid and unique path."""
-        readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
-        return self._root / f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
+        """The folder of a scope."""
+        return self._root / folder_name(scope)
 
     def add(self, scope: str, sessions: Sequence[Session], done: Iterable[str] = ()) -> int:
         """Keep sessions behind the earlier ones; how many are new. One that is there already is replaced in its place.

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -53,6 +53,7 @@ class Program:
         self._name = name
         self._log_path = log
         self._asked = 0
+        self.see: Callable[[str, bytes], None] = lambda do, line: None
         self._lines: queue.Queue[bytes] = queue.Queue()
         with log.open("ab") as stream:
             try:
@@ -87,6 +88,7 @@ class Program:
             raise self._broken(f"gave no answer to {do} within {seconds:g} s") from None
         if not answer:
             raise self._broken(f"ended during {do}")
+        self.see(do, answer)
         return self._parsed(do, answer)
 
     @property
@@ -169,10 +171,17 @@ class ProcessProvider(LocalProvider):
                 fix="Install it, or correct options.command.",
             )
         self._workdir = Path()
+        self._see: Callable[[str, bytes], None] = lambda do, line: None
         self._program: Program | None = None
         self._told: list[Mapping[str, Any]] = []
         self._owners: OrderedDict[tuple[str, str], dict[str, Piece]] = OrderedDict()
         self._lock = threading.RLock()
+
+    def watch(self, see: Callable[[str, bytes], None]) -> None:
+        """Show each line of the program as it came."""
+        self._see = see
+        if self._program is not None:
+            self._program.see = see
 
     def open(self, workdir: Path) -> None:
         """Start the program, so that one that can't start is told before any work."""
@@ -245,6 +254,7 @@ class ProcessProvider(LocalProvider):
         if not self._command:
             raise self.options.wrong("command", [], "the program and its arguments as a list")
         program = Program(self.name, self._command, self._environment, self._workdir / "process.log")
+        program.see = self._see
         folder = self._workdir / "program"
         folder.mkdir(exist_ok=True)
         program.ask("open", self._start_seconds, folder=str(folder.resolve()), settings=self._settings)

@@ -86,8 +86,11 @@ class Plan:
         return cast(dict[str, Any], to_plain(self.benchmark))
 
     def provider_json(self) -> dict[str, Any]:
-        """The resolved file of the provider, without header values, which can hold secrets."""
-        return cast(dict[str, Any], _without_headers(to_plain(self.provider)))
+        """The resolved file of the provider, without values of headers and of a server's environment, which can hold secrets."""
+        told = cast(dict[str, Any], _without_headers(to_plain(self.provider)))
+        if self.provider.mcp is not None:
+            told["mcp"]["environment"] = dict.fromkeys(self.provider.mcp.environment, "***")
+        return told
 
 
 def make_plan(settings: Settings, catalog: Catalog) -> Plan:
@@ -271,8 +274,8 @@ def ranked_names(plan: Plan) -> list[str]:
 
 
 def is_local(plan: Plan) -> bool:
-    """Whether the provider runs in this process."""
-    return plan.provider.type is ProviderType.LOCAL
+    """Whether the provider runs on this machine, as code or as a program."""
+    return plan.provider.type in (ProviderType.LOCAL, ProviderType.MCP)
 
 
 def with_settings(plan: Plan, **changes: Any) -> Plan:

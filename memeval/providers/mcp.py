@@ -1,0 +1,162 @@
+"""Memory systems that are MCP servers: the YAML file says how to start one, which tools to call and how to read their answers.
+
+Each case has a server and a folder of its own, or one server serves all cases and its tools take `${runTag}`. An answer is
+read from the tool's structured content, else from its text: as JSON, or cut into results by `response.pattern`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from memeval import registry
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.protocols import Capabilities
+from memeval.core.types import EMPTY
+from memeval.providers.http_client import Pace, fill, texts_of
+from memeval.providers.local import folder_name
+from memeval.providers.mcp_server import Launch, McpServer, matches
+from memeval.providers.remote import RemoteProvider
+from memeval.specs import McpSpec, ProviderSpec, ToolSpec, ToolsSpec
+
+SERVERS_KEPT = 4
+"""Servers of cases that run at once; one that is needed again is started again."""
+ALL = "all-cases"
+
+
+@registry.provider("mcp")
+class McpProvider(RemoteProvider):
+    """A memory system behind an MCP server; options are those of every remote one."""
+
+    capabilities = Capabilities(stop=True, check=True)
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        if spec.mcp is None or spec.tools is None:
+            raise ConfigError(f"{spec.origin.where('mcp')} or tools are missing.", fix="Add mcp.command and tools.")
+        super().__init__(spec, options, spec.tools)
+        self._how: McpSpec = spec.mcp
+        self._tools: ToolsSpec = spec.tools
+        self._workdir = Path()
+        self._servers: OrderedDict[str, McpServer] = OrderedDict()
+        self._busy: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._see: Callable[[str, bytes], None] = lambda where, body: None
+        self._pace = Pace(self.stop.sleep)
+
+    def check(self) -> None:
+        """Raises ConfigError when the program is not there, or cases could mix."""
+        command = self._how.command[0]
+        if "${folder}" not in command and shutil.which(command) is None:
+            raise ConfigError(
+                f"{self.spec.origin.where('mcp.command')}: there is no program {command}.", fix="Install it, or correct the path."
+            )
+        started = " ".join([*self._how.command, *self._how.environment.values(), self._how.cwd])
+        if self._how.per_case and "${folder}" not in started:
+            raise ConfigError(
+                f"{self.spec.origin.where('mcp')}: nothing names ${{folder}}, so cases would mix with your own data.",
+                fix="Say by command, environment or cwd that it is to keep its data in ${folder}.",
+            )
+        for name in ("add", "search") if not self._how.per_case else ():
+            if "runTag" not in " ".join(texts_of(dict(getattr(self._tools, name).arguments))):
+                raise ConfigError(
+                    f"{self.spec.origin.where(f'tools.{name}')}: one server has all cases, but no argument names ${{runTag}}.",
+                    fix="Put ${runTag} into an argument that keeps users or projects apart, or leave perCase out.",
+                )
+
+    def watch(self, see: Callable[[str, bytes], None]) -> None:
+        """Show each answer of a tool as it came."""
+        self._see = see
+
+    def open(self, workdir: Path) -> None:
+        """Open the log of what was sent; servers start when they are needed."""
+        self.check()
+        super().open(workdir)
+        self._workdir = workdir.resolve()
+
+    def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
+        """Call one tool and parse its answer."""
+        tool: ToolSpec = call
+        limits = self.spec.rate_limit
+        self._pace.wait(kind, {"add": limits.add_delay, "search": limits.search_delay}.get(kind, 0.0))
+        arguments = fill(dict(tool.arguments), {"runTag": scope, "setup": self.log.setup(scope), **values})
+        with self._server(scope) as server:
+            value, text = server.call(tool.tool, arguments)
+        self._see(f"tool {tool.tool}", text.encode())
+        return matches(tool.response.pattern, text) if tool.response.pattern else value
+
+    def clear(self, scope: str) -> None:
+        """Call the tool for it if there is one; then end the case's server and delete its folder."""
+        super().clear(scope)
+        if self._how.per_case:
+            with self._lock:
+                server = self._servers.pop(scope, None)
+            if server is not None:
+                server.close()
+            shutil.rmtree(self._folder(scope), ignore_errors=True)
+
+    def close(self) -> None:
+        """End all servers."""
+        with self._lock:
+            servers = [self._servers.popitem()[1] for _ in range(len(self._servers))]
+        for server in servers:
+            server.close()
+        super().close()
+
+    def _folder(self, scope: str) -> Path:
+        return self._workdir / folder_name(scope if self._how.per_case else ALL)
+
+    @contextmanager
+    def _server(self, scope: str) -> Iterator[McpServer]:
+        """The server of a scope, started if need be; it is not ended while it is in use."""
+        key = scope if self._how.per_case else ALL
+        with self._lock:
+            server = self._servers.get(key)
+            if server is None or not server.running:
+                if server is not None:
+                    server.close()
+                server = self._servers[key] = self._started(scope)
+            self._servers.move_to_end(key)
+            self._busy[key] = self._busy.get(key, 0) + 1
+            over = [one for one in self._servers if not self._busy.get(one)][: max(0, len(self._servers) - SERVERS_KEPT)]
+            old = [self._servers.pop(one) for one in over]
+        for one in old:
+            one.close()
+        try:
+            yield server
+        finally:
+            with self._lock:
+                self._busy[key] -= 1
+
+    def _started(self, scope: str) -> McpServer:
+        folder = self._folder(scope)
+        folder.mkdir(parents=True, exist_ok=True)
+
+        def put(text: str) -> str:
+            return text.replace("${folder}", str(folder))
+
+        launch = Launch(
+            [put(part) for part in self._how.command],
+            [put(part) for part in self._how.stop],
+            {name: put(value) for name, value in self._how.environment.items()},
+            Path(put(self._how.cwd)) if self._how.cwd else None,
+            self._workdir / "mcp.log",
+            self._how.start_timeout,
+            self._how.call_timeout,
+        )
+        server = McpServer(self.name, launch)
+        try:
+            for field in fields(self._tools):
+                tool = getattr(self._tools, field.name)
+                if tool is not None:
+                    where = self.spec.origin.where(f"tools.{field.name}")
+                    server.check(tool.tool, list(tool.arguments), where)
+        except ConfigError as error:
+            server.close()
+            raise ProviderError(error.message, fix=error.fix) from None
+        return server
