@@ -108,7 +108,7 @@ class McpServer:
         text = "\n".join(texts)
         if result.is_error:
             raise ProviderError(f"{self._name}: tool {tool} failed: {text[:300]}", fix="Compare its arguments with its schema.")
-        return (parsed(texts) if result.structured_content is None else result.structured_content), text
+        return parsed(texts, result.structured_content), text
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
         return await self._client.call_tool(tool, arguments, read_timeout_seconds=self._launch.call_seconds)
@@ -153,8 +153,13 @@ def _last_line(path: Path) -> str:
     return lines[-1][:200] if lines else ""
 
 
-def parsed(texts: Sequence[str]) -> Any:
-    """The blocks of an answer as data: the JSON of one, a list of several, or `{text: …}` where they are plain text."""
+def parsed(texts: Sequence[str], structured: Any = None) -> Any:
+    """An answer as data: its structured content, else the JSON of its text, a list of several, or `{text: …}` for plain words.
+
+    A server that declares a text as its result has it wrapped as `{result: text}` by its library: the text itself says more.
+    """
+    if structured is not None and not (set(structured) == {"result"} and isinstance(structured["result"], str)):
+        return structured
     try:
         values = [json.loads(text) for text in texts]
     except ValueError:

@@ -131,6 +131,12 @@ def test_an_answer_in_plain_words_is_cut_by_a_pattern(tmp_path: Path) -> None:
     assert (best.turns, best.score) == (("s1-0",), 4.0)
 
 
+def test_json_inside_a_text_result_is_read_as_json(tmp_path: Path) -> None:
+    with opened(tmp_path, "wrapped") as provider:
+        provider.ingest("one", garden())
+        assert provider.search("one", TOMATOES)[0].turns == ("s1-0",)
+
+
 def test_a_server_that_ends_is_a_transient_error_and_the_next_call_starts_another(tmp_path: Path) -> None:
     with opened(tmp_path, "die") as provider:
         provider.ingest("one", garden())
