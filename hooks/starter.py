@@ -6,7 +6,7 @@ import sys
 import time
 
 import environment
-import hook
+import protocol
 
 ATTEMPT_SECONDS = 10.0
 STAMP_SECONDS = 0.05  # the folder is marked as changed by the stamp itself, at nearly the same time
@@ -25,11 +25,11 @@ def daemon_environment(env, home):
     for name, value in env.items():
         secret = name.upper().endswith(SECRET_ENDINGS) or name == "ANTHROPIC_CUSTOM_HEADERS"
         ours = name in KEPT_SECRETS or name.startswith("MEMORYD_")
-        if (ours or not secret) and not name.startswith(hook.OPTION_PREFIX):
+        if (ours or not secret) and not name.startswith(protocol.OPTION_PREFIX):
             kept[name] = value
     kept["MEMORYD_HOME"] = home
-    if hook.wants_login(home, env):  # it takes them out of its environment into its memory, and gives them to model runs only
-        for line in os.fsdecode(hook.login_lines(env)).splitlines():
+    if protocol.wants_login(home, env):  # it takes them out of its environment into its memory, and gives them to model runs only
+        for line in os.fsdecode(protocol.login_lines(env)).splitlines():
             name, _, value = line.partition("=")
             kept[name] = value
     return kept

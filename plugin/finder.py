@@ -7,7 +7,7 @@ import threading
 import time
 
 import environment
-import hook
+import protocol
 import starter
 
 CONNECT_SECONDS = 1.0
@@ -28,19 +28,19 @@ def _ping(home):
     """The version of the daemon that listens. Raises NoDaemonError when it is none, BusyError when it says nothing."""
     answer = _exchange(home, b"memoryd/1 ping\n").split()
     if answer[:1] != [b"pong"] or len(answer) < 2:
-        raise hook.NoDaemonError("what listens is not memoryd")
+        raise protocol.NoDaemonError("what listens is not memoryd")
     return answer[1].decode("ascii", "replace")
 
 
 def _exchange(home, request):
-    link = hook.connect(home, CONNECT_SECONDS)
+    link = protocol.connect(home, CONNECT_SECONDS)
     try:
         link.sendall(request)
         return link.recv(1000)
     except TimeoutError:
-        raise hook.BusyError("no answer") from None
+        raise protocol.BusyError("no answer") from None
     except OSError as error:
-        raise hook.NoDaemonError(str(error)) from None
+        raise protocol.NoDaemonError(str(error)) from None
     finally:
         link.close()
 
@@ -57,13 +57,13 @@ def stop_outdated(home, env, version):
     """After an update: ask a daemon of an older version to end, once the new one could take its place."""
     if is_older(version, environment.version(environment.plugin_root())) and environment.find_ready(env, home):
         _exchange(home, b'memoryd/1 rpc\n{"id": 1, "method": "daemon_stop"}\n')
-        raise hook.NoDaemonError(f"the daemon was of version {version}")
+        raise protocol.NoDaemonError(f"the daemon was of version {version}")
 
 
 def open_link(home, env):
     """A connection that speaks MCP. Raises NoDaemonError or BusyError."""
     stop_outdated(home, env, _ping(home))
-    link = hook.connect(home, CONNECT_SECONDS)
+    link = protocol.connect(home, CONNECT_SECONDS)
     folder = os.fsencode(working_folder(env))
     try:
         link.sendall(b"memoryd/1 mcp %d\n" % len(folder) + folder)
@@ -71,7 +71,7 @@ def open_link(home, env):
         if hasattr(_socket, "SO_SNDTIMEO"):  # a daemon that stops reading must not stop the pump
             link.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, struct.pack("ll", SEND_SECONDS, 0))
     except OSError as error:
-        raise hook.NoDaemonError(str(error)) from None
+        raise protocol.NoDaemonError(str(error)) from None
     return link
 
 
@@ -102,10 +102,10 @@ class Finder:
         while link is None:
             try:
                 link = open_link(self.home, self.env)
-            except hook.NoDaemonError:
+            except protocol.NoDaemonError:
                 self._start()
                 self._pause(begun)
-            except (hook.BusyError, OSError):  # OSError: the plugin's folder or the working folder is gone
+            except (protocol.BusyError, OSError):  # OSError: the plugin's folder or the working folder is gone
                 self._pause(begun)
         self._found_at = time.monotonic()
         self._start_at, self._start_pause = 0.0, FIRST_START_PAUSE_SECONDS

@@ -13,7 +13,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 import build  # noqa: E402
 import environment  # noqa: E402
-import hook  # noqa: E402
+import protocol  # noqa: E402
 
 
 def run(python, arguments):
@@ -34,7 +34,7 @@ def main(arguments):
     """Entry point; returns the exit code."""
     os.umask(0o077)
     env = dict(os.environ)
-    home = hook.home_folder(env)
+    home = protocol.home_folder(env)
     in_background = arguments[:1] == ["daemon"]
     if in_background:
         os.makedirs(home, 0o700, exist_ok=True)

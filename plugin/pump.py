@@ -21,8 +21,8 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__f
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 import finder  # noqa: E402
-import hook  # noqa: E402
 import messages  # noqa: E402
+import protocol  # noqa: E402
 import standby  # noqa: E402
 
 PATIENCE_SECONDS = 1.5  # how long the first messages wait for a daemon
@@ -207,7 +207,7 @@ def main():
     env = dict(os.environ)
     if env.get("MEMORYD_INTERNAL"):
         return
-    Pump(hook.home_folder(env), env).run()
+    Pump(protocol.home_folder(env), env).run()
 
 
 if __name__ == "__main__":

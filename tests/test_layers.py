@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -127,6 +128,20 @@ def test_nothing_above_the_orchestrator_reaches_into_a_store() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def assert_no_circle(graph: Mapping[str, set[str]]) -> None:
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path, name])
+        if name not in done:
+            for target in sorted(graph.get(name, ())):
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in list(graph):
+        visit(name, ())
+
+
 @pytest.mark.parametrize("package", sorted(LAYERS))
 def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
     graph: dict[str, set[str]] = defaultdict(set)
@@ -137,17 +152,48 @@ def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
             for candidate in (target, target.rsplit(".", 1)[0]):
                 if candidate in known and candidate != name:
                     graph[name].add(candidate)
-    done: set[str] = set()
+    assert_no_circle(graph)
 
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        assert name not in path, " -> ".join([*path, name])
-        if name not in done:
-            for target in graph[name]:
-                visit(target, (*path, name))
-            done.add(name)
 
-    for name in list(graph):
-        visit(name, ())
+@cache
+def scripts() -> dict[str, ast.Module]:
+    """The modules of hooks and plugin, which import each other by their bare names."""
+    return {
+        file.stem: ast.parse(file.read_text("utf-8")) for folder in ("hooks", "plugin") for file in (ROOT / folder).glob("*.py")
+    }
+
+
+def test_hooks_and_plugin_do_not_import_each_other_in_a_circle() -> None:
+    graph = {name: {target for target in imported(name, tree) if target in scripts()} for name, tree in scripts().items()}
+    assert {"protocol", "fallback"} <= graph["hook"]
+    assert_no_circle(graph)
+
+
+def test_hooks_import_nothing_of_the_plugin() -> None:
+    for file in (ROOT / "hooks").glob("*.py"):
+        found = imported(file.stem, scripts()[file.stem])
+        assert not found & {other.stem for other in (ROOT / "plugin").glob("*.py")}, file.name
+
+
+def is_name_of_a_class(node: ast.expr) -> bool:
+    """Whether it is `type(x).__name__` or `x.__class__.__name__`."""
+    if not (isinstance(node, ast.Attribute) and node.attr in ("__name__", "__qualname__")):
+        return False
+    owner = node.value
+    by_type = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "type"
+    return by_type or (isinstance(owner, ast.Attribute) and owner.attr == "__class__")
+
+
+def test_no_class_is_compared_by_its_name() -> None:
+    """Two modules that are loaded twice have classes that are alike in name only."""
+    wrong = []
+    for name, tree in {**scripts(), **modules("memoryd"), **modules("memeval")}.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare) and any(map(is_name_of_a_class, (node.left, *node.comparators))):
+                wrong.append(f"{name}:{node.lineno}")
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__import__":
+                wrong.append(f"{name}:{node.lineno} imports by a text, which hides a circle")
+    assert not wrong, wrong
 
 
 def test_the_product_never_imports_the_benchmark() -> None:

@@ -101,7 +101,7 @@ class Logins:
 
 
 def is_login(name: str) -> bool:
-    """Whether a variable of the client says how it logs in and where its models are: the rule of hooks/hook.py."""
+    """Whether a variable of the client says how it logs in and where its models are: the rule of hooks/protocol.py."""
     return name in NAMES or name.startswith(PREFIXES)
 
 

@@ -215,36 +215,36 @@ def test_the_login_goes_over_the_socket_after_a_yes_and_never_into_a_file(hooks:
     assert [path for path in files if b"hidden" in path.read_bytes()] == []
 
 
-def _load_hook() -> Any:
-    spec = importlib.util.spec_from_file_location("hook_client", ROOT / "hooks" / "hook.py")
+def _load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"hooks_{name}", ROOT / "hooks" / f"{name}.py")
     assert spec is not None and spec.loader is not None
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    return hook
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_hooks_and_the_daemon_mean_the_same_variables() -> None:
-    hook = _load_hook()
-    assert (set(hook.LOGIN_NAMES), hook.LOGIN_PREFIXES, hook.LOGIN_PREFIX) == (NAMES, PREFIXES, PREFIX)
+    protocol = _load("protocol")
+    assert (set(protocol.LOGIN_NAMES), protocol.LOGIN_PREFIXES, protocol.LOGIN_PREFIX) == (NAMES, PREFIXES, PREFIX)
 
 
 def test_what_is_typed_to_memoryd_itself_is_waited_for_longer_than_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    hook = _load_hook()
+    hook = _load("hook")
     waited: list[float] = []
     monkeypatch.setattr(hook, "monotonic", lambda: 100.0)
-    monkeypatch.setattr(hook, "ask", lambda home, event, data, deadline: waited.append(deadline - 100.0) or b"")
+    monkeypatch.setattr(hook.protocol, "ask", lambda home, event, data, deadline: waited.append(deadline - 100.0) or b"")
     for prompt in ("/memoryd:setup yes 123456", "/memoryd:off", "/memoryd:on 123456", "tell me of setups"):
         hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"' + prompt.encode() + b'"}', 100.0, {})
-    assert waited == pytest.approx([hook.TYPED_SECONDS] * 3 + [hook.ASK_SECONDS["UserPromptSubmit"]])
+    assert waited == pytest.approx([hook.protocol.TYPED_SECONDS] * 3 + [hook.ASK_SECONDS["UserPromptSubmit"]])
 
 
 def test_only_a_client_at_which_a_person_sits_says_so_of_a_typed_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    hook = _load_hook()
+    hook = _load("hook")
     sent: list[bytes] = []
-    monkeypatch.setattr(hook, "ask", lambda home, event, data, deadline: sent.append(data) or b"")
+    monkeypatch.setattr(hook.protocol, "ask", lambda home, event, data, deadline: sent.append(data) or b"")
     for env in ({}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"CLAUDE_CODE_SESSION_ATTENDED": "1"}):
         hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"/memoryd:setup"}', 0.0, env)
-    assert [data.startswith(hook.ATTENDED) for data in sent] == [False, False, True]
+    assert [data.startswith(hook.protocol.ATTENDED) for data in sent] == [False, False, True]
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="a process's environment is told on Linux only")
@@ -254,6 +254,6 @@ def test_a_client_that_another_one_s_shell_started_counts_as_run_by_a_model(mark
     with subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], **env}) as client:
         try:
             told = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_PID": str(client.pid)}
-            assert _load_hook().is_attended(told) is (not mark)
+            assert _load("protocol").is_attended(told) is (not mark)
         finally:
             client.kill()

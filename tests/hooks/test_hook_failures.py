@@ -272,9 +272,9 @@ def test_a_hook_that_is_killed_while_it_writes_leaves_no_half_record(hooks: Hook
     (hooks.home / "spool").mkdir(parents=True)
     python = hooks.data / "python"
     code = (
-        "import os, sys; sys.path[:0] = [sys.argv[1]]; import hook\n"
+        "import os, sys; sys.path[:0] = [sys.argv[1]]; import protocol\n"
         "os.fsync = lambda handle: os.kill(os.getpid(), 9)\n"
-        "hook.spool(sys.argv[2], 'Stop', b'x' * 100000)\n"
+        "protocol.spool(sys.argv[2], 'Stop', b'x' * 100000)\n"
     )
     command = [python.read_text().strip(), "-I", "-B", "-c", code, str(hooks.plugin / "hooks"), str(hooks.home)]
     assert subprocess.run(command, check=False).returncode == -9

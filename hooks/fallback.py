@@ -1,11 +1,11 @@
-"""What a hook does when things are not as they should be. Loaded only then."""
+"""What a hook does when no daemon answers, and at the first session after the setup. Loaded only then."""
 
 import json
 import os
 import time
 
 import governance
-import hook
+import protocol
 import starter
 
 RETRY_SECONDS = 0.05
@@ -33,32 +33,31 @@ def _with_message(answer, message):
 
 def recover(event, env, body, problem):
     """Log the problem, start a daemon if none answers, and give what can be given without one."""
-    home = hook.home_folder(env)
-    # What our own hook classes are called in the module that runs as __main__ differs from here: go by name.
-    absent = type(problem).__name__ == "NoDaemonError"
+    home = protocol.home_folder(env)
+    absent = isinstance(problem, protocol.NoDaemonError)
     started = absent and starter.start_daemon(home, env)
-    hook.log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
-    record = hook.event_record(env, body)
-    if hook.is_typed_command(event, record):
-        return _ask_until_it_runs(home, event, (hook.ATTENDED if hook.is_attended(env) else b"") + record)
+    protocol.log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
+    record = protocol.event_record(env, body)
+    if protocol.is_typed_command(event, record):
+        return _ask_until_it_runs(home, event, (protocol.ATTENDED if protocol.is_attended(env) else b"") + record)
     if event != "SessionStart":
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
     if cached:
-        hook.spool_or_log(home, "GovernanceShown", record)  # so that no prompt brings it again
+        protocol.spool_or_log(home, "GovernanceShown", record)  # so that no prompt brings it again
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
 def _ask_until_it_runs(home, event, record):
     """What the user typed to memoryd itself waits for the daemon that was just started, and never fails without a word."""
-    deadline = time.monotonic() + hook.TYPED_SECONDS
+    deadline = time.monotonic() + protocol.TYPED_SECONDS
     while time.monotonic() < deadline:
         time.sleep(RETRY_SECONDS)
         try:
-            return hook.ask(home, event, record, deadline)
-        except hook.NoDaemonError:
+            return protocol.ask(home, event, record, deadline)
+        except protocol.NoDaemonError:
             continue
-        except hook.BusyError:
+        except protocol.BusyError:
             break
     return _with_message(b"", "memoryd did not answer, so nothing was changed. Type it again in a moment.")
 

@@ -1,0 +1,237 @@
+"""What hooks and the MCP pump share with the daemon: where it listens, what is sent, the spool, the log, what can go wrong.
+
+Only modules that cost nothing are imported at the top, since a hook has a few milliseconds. The contract is
+docs/design/daemon-protocol.md.
+"""
+
+import _socket
+import os
+from time import monotonic, time_ns
+
+# What the user types to memoryd itself is never to be missed: they look for what comes back.
+TYPED, TYPED_SECONDS = (b'"/memoryd:setup', b'"/memoryd:off', b'"/memoryd:on'), 3.0
+ATTENDED = b"MEMORYD_ATTENDED=1\n"
+LOG_LIMIT = 256_000
+MAX_ANSWER = 1_000_000
+OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
+LOGIN_PREFIX = "MEMORYD_LOGIN_"
+LOGIN_PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
+LOGIN_NAMES = (
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+    "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+    "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_EXECPATH",
+    "CLOUD_ML_REGION",
+    "GCLOUD_PROJECT",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+)
+
+
+class NoDaemonError(Exception):
+    """Nobody listens, or somebody else does: a daemon should be started."""
+
+
+class BusyError(Exception):
+    """A daemon listens but does not answer in time."""
+
+
+def home_folder(env):
+    """Where memoryd keeps everything: the same rule as memoryd.core.config.find_home."""
+    chosen = env.get("MEMORYD_HOME") or env.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
+    return os.path.abspath(os.path.expanduser(chosen))
+
+
+def connect(home, seconds):
+    """A connected socket to the daemon. Raises NoDaemonError or BusyError."""
+    try:
+        with open(os.path.join(home, "run", "endpoint"), "rb") as stream:
+            kind, _, rest = stream.read(4096).strip().partition(b" ")
+        if kind == b"unix":
+            return _connect_unix(rest, seconds)
+        if kind == b"tcp":
+            return _connect_tcp(rest, seconds)
+    except (TimeoutError, _socket.timeout, BlockingIOError):  # a full backlog is EAGAIN
+        raise BusyError("the daemon does not accept connections") from None
+    except (OSError, ValueError, OverflowError) as error:
+        raise NoDaemonError(str(error)) from None
+    raise NoDaemonError("the endpoint file is not one")
+
+
+def _connect_unix(path, seconds):
+    if os.lstat(path).st_uid != os.getuid():
+        raise NoDaemonError("the socket belongs to another user")
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    link.settimeout(seconds)
+    link.connect(path)
+    return link
+
+
+def _connect_tcp(rest, seconds):
+    port, token = rest.split(b" ")
+    link = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    link.settimeout(seconds)
+    link.connect(("127.0.0.1", int(port)))
+    try:
+        import proof
+
+        proof.exchange(link, int(port), token, seconds)
+    except (TimeoutError, _socket.timeout):  # not BusyError: who says nothing may be anybody
+        raise NoDaemonError("what listens at the daemon's port does not prove itself") from None
+    link.settimeout(seconds)
+    return link
+
+
+def log(home, event, text):
+    """One line in logs/hooks.log. The log stays small; a home that can't be written has none."""
+    from time import strftime
+
+    path = os.path.join(home, "logs", "hooks.log")
+    line = f"{strftime('%Y-%m-%dT%H:%M:%S')} {event} {text}".replace("\n", " ")[:1000] + "\n"
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
+            os.replace(path, path + ".1")
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(handle, line.encode("utf-8", "replace"))
+        os.close(handle)
+    except OSError:
+        return  # nowhere to say it
+
+
+def event_record(env, body):
+    """The event's bytes on the socket and in the spool: KEY=VALUE lines, an empty line, the hook's input."""
+    lines = []
+    for key in sorted(env):
+        if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
+            lines.append(key + "=" + " ".join(env[key].splitlines()) + "\n")
+    return os.fsencode("".join(lines)) + b"\n" + body
+
+
+def is_login(name):
+    """Whether a variable of the client says how it logs in: the same rule as memoryd.llm.claude.is_login."""
+    return name in LOGIN_NAMES or name.startswith(LOGIN_PREFIXES)
+
+
+def wants_login(home, env):
+    """Whether the user agreed to model runs with the session's own login: an option says so, or the daemon's mark."""
+    if env.get(OPTION_PREFIX + "USE_CLAUDE") == "true" or env.get(OPTION_PREFIX + "READER") == "claude":
+        return True
+    return os.path.exists(os.path.join(home, "run", "login-wanted"))
+
+
+def login_lines(env):
+    """The login as lines for the head of a record. They go over the socket only, never into a file."""
+    lines = []
+    for key in env:
+        if is_login(key):
+            value = env[key].replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
+            lines.append(LOGIN_PREFIX + key + "=" + value + "\n")
+    program = _client_program(env)
+    if program:
+        lines.append(LOGIN_PREFIX + "CLAUDE_CODE_EXECPATH=" + program + "\n")
+    return os.fsencode("".join(lines))
+
+
+def is_attended(env):
+    """Whether a person sits at the client: it says so, and no other client's shell, where a model types, started it."""
+    if env.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
+        return False
+    try:
+        with open("/proc/" + env["CLAUDE_PID"] + "/environ", "rb") as stream:
+            return not any(line.startswith(b"CLAUDECODE=") for line in stream.read().split(b"\0"))
+    except (KeyError, OSError):  # not told on this system
+        return True
+
+
+def _client_program(env):
+    """The client that runs this hook: it need not be on PATH. Known on Linux only."""
+    try:
+        path = os.readlink("/proc/" + env["CLAUDE_PID"] + "/exe")
+    except (KeyError, OSError, ValueError):
+        return ""
+    return path if os.path.basename(path).startswith("claude") and "\n" not in path else ""
+
+
+def spool(home, event, data):
+    """Put the event on disk, whole or not at all, where it outlives this process. Raises OSError."""
+    folder = os.path.join(home, "spool")
+    name = f"{time_ns():020d}-{os.getpid()}.{event}"
+    temporary = os.path.join(folder, "." + name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        handle = os.open(temporary, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        handle = os.open(temporary, flags, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(temporary, os.path.join(folder, name))
+
+
+def spool_or_log(home, event, data):
+    """Spool; a home that can't be written must not keep the session from an answer."""
+    try:
+        spool(home, event, data)
+    except OSError as error:
+        log(home, event, f"not spooled: {error}")
+
+
+def poke(home, seconds):
+    """Tell the daemon that the spool has something; no answer is waited for. Raises NoDaemonError or BusyError."""
+    link = connect(home, seconds)
+    try:
+        link.sendall(b"memoryd/1 poke\n")
+    except OSError as error:
+        raise NoDaemonError(str(error)) from None
+
+
+def ask(home, event, data, deadline):
+    """The daemon's answer to the event, maybe empty. Raises NoDaemonError or BusyError."""
+    link = connect(home, max(deadline - monotonic(), 0.01))
+    try:
+        link.sendall(b"memoryd/1 hook %s %d\n" % (event.encode("ascii"), len(data)) + data)
+        return _checked(_read_to_end(link, deadline).strip(), event, link.family)
+    except (TimeoutError, _socket.timeout):
+        raise BusyError("no answer in time") from None
+    except OSError as error:
+        raise NoDaemonError(str(error)) from None
+
+
+def _read_to_end(link, deadline):
+    answer = b""
+    while len(answer) <= MAX_ANSWER:
+        link.settimeout(max(deadline - monotonic(), 0.001))
+        part = link.recv(65536)
+        if not part:
+            return answer
+        answer += part
+    raise NoDaemonError("the answer has no end")
+
+
+def _checked(answer, event, family):
+    if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
+        raise NoDaemonError("what answers is not memoryd")  # a stranger's words must not reach the session
+    if answer and family == _socket.AF_INET:
+        import proof
+
+        return proof.own_answer(answer, event)
+    return answer
+
+
+def is_typed_command(event, data):
+    """Whether the event may be a prompt that the user typed to memoryd itself."""
+    return event == "UserPromptSubmit" and any(command in data for command in TYPED)
