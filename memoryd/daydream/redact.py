@@ -405,16 +405,30 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
 # Signs without a shape of their own, which copying puts between letters.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
 _OPENING, _CLOSING, _SLASH = "<＜﹤〈⟨‹❮", ">＞﹥〉⟩›❯", "/／∕⁄"
-_SPACING = rf"[\s{_INVISIBLE}]{{0,8}}"
+_SPACING = rf"[\s\\{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
-# The word in other languages, which people type by habit; such a tag counts when it is closed.
-_OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
-_PRIVATE = re.compile(
-    rf"(?:[{_OPENING}]|&lt;|(?P<bracket>\[)){_SPACING}(?P<close>(?:[{_SLASH}]{_SPACING})?)(?:{_NAME}|(?P<other>(?i:{_OTHER_NAMES})))"
-    rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))(?:[{_CLOSING}]|&gt;|(?(bracket)\]|(?!)))"
+# The word in other languages, or cut short, which people type by habit; such a tag counts when it is closed.
+_OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|priv|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
+# What people call such a block; behind another word (`<private-key>`) a tag counts when it is closed.
+_NOTE = (
+    "notes?|texts?|stuff|parts?|info|sections?|blocks?|data|bits?|only|memos?|messages?|comments?|contents?|things?|details?|"
+    "notiz(?:en)?|begin|start"
 )
+_PRIVATE = re.compile(
+    rf"(?:(?P<comment>(?:[{_OPENING}]|&lt;)[!！][-–—]{{1,4}})|(?P<angle>[{_OPENING}]|&lt;|&#60;)|(?P<square>[\[［【《])|(?P<curly>[{{｛]))"
+    rf"{_SPACING}(?P<close>(?:[{_SLASH}]{_SPACING}|(?i:end|ende|fin|close)[\s:_-]{{1,3}})?)(?i:(?:begin|start)[\s:_-]{{1,3}})?"
+    rf"(?:{_NAME}|(?P<other>(?i:{_OTHER_NAMES})))(?:[\s_-](?i:{_NOTE})(?!\w)|(?P<behind>[_-]\w{{1,30}}))?"
+    rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}[-–—]{{0,4}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))"
+    rf"(?:(?P<end>(?(square)[\]］】》]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
+)
+_FAMILIES = ("comment", "angle", "square", "curly")
+_WORD = re.compile(r"\w")
+_SIGN_OF_ATTRIBUTE = re.compile("[:=;,.!?|]")
+_BEGINS_HERE = re.compile(r"(?:(?:\A|\n)[ \t>*#+-]{0,12}|[.!?:;。！？：；]\s{0,3})\Z")
+_HEAD = 16
+_LINKS = ("(", "[", ":")
 
 
 def strip_private(text: str) -> str:
@@ -428,33 +442,51 @@ def strip_whole_private(text: str) -> str:
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
-    found = list(_PRIVATE.finditer(text)) if _may_hold_private(text) else []
-    last_close = {bool(match["bracket"]): match.start() for match in found if match["close"]}
-    depth = start = 0
-    for match in found:
-        # "<private key>" may be a placeholder: words without a sign of an attribute need a closing tag.
-        words_only = match["rest"].strip(f" \t\n{_SLASH}") and not re.search("[:=;,.!?|]", match["rest"])
-        if (
-            (words_only or match["other"] or match["bracket"])
-            and not match["close"]
-            and match.start() > last_close.get(bool(match["bracket"]), -1)
-        ):
+    """The stretches outside of blocks. A tag is closed by one in the same kind of brackets."""
+    found = [(match, _family(match)) for match in _PRIVATE.finditer(text)] if _may_hold_private(text) else []
+    last_close = {family: match.start() for match, family in found if match["close"]}
+    depth: Counter[str] = Counter()
+    start = 0
+    for match, family in found:
+        if not match["close"] and match.start() > last_close.get(family, -1) and not _counts_alone(match, family):
             continue
-        if depth == 0:
+        if not any(depth.values()):
             yield text[start : match.start()]
             start = match.start()
-        depth = max(0, depth - 1) if match["close"] else depth + 1
-        if depth == 0:
+        depth[family] = max(0, depth[family] - 1) if match["close"] else depth[family] + 1
+        if not any(depth.values()):
             start = match.end()
-    if depth == 0 or not to_the_end:
+    if not any(depth.values()) or not to_the_end:
         yield text[start:]
+
+
+def _family(match: re.Match[str]) -> str:
+    return next(name for name in _FAMILIES if match[name])
+
+
+def _counts_alone(match: re.Match[str], family: str) -> bool:
+    """Whether an opening tag that is never closed is one: `<private key>` may be a placeholder, `[private]` a word."""
+    text = match.string
+    before = text[max(0, match.start() - _HEAD) : match.start()]
+    if match["other"] or match["behind"]:
+        return False
+    if family == "comment":
+        return True
+    words_only = _WORD.search(match["rest"]) and not _SIGN_OF_ATTRIBUTE.search(match["rest"])
+    if not match["end"]:  # without its last bracket: "<private my salary"
+        return not before or before[-1].isspace()
+    if words_only:
+        return False
+    if family == "angle":
+        return True
+    return _BEGINS_HERE.search(before) is not None and not text.startswith(_LINKS, match.end())
 
 
 def _may_hold_private(text: str) -> bool:
     """Whether a text holds what every tag needs; most texts don't, and are not walked through sign by sign."""
-    if not any(sign in text for sign in (*_OPENING, "&lt;", "[")):
+    if not any(sign in text for sign in (*_OPENING, "&lt;", "&#60;", *"[［【《{｛")):
         return False
-    return not text.isascii() or "priva" in text.lower()
+    return not text.isascii() or "priv" in text.lower()
 
 
 def redacted_passage(passage: Passage) -> Passage:

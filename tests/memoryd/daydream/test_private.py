@@ -33,10 +33,26 @@ SPELLINGS = [
     ("<private!>", "</private>"),
     ("<private;>", "</private>"),
     ("<private|mine>", "</private>"),
+    ("<private-note>", "</private-note>"),
+    ("<private_data>", "</private>"),
+    ("<begin private>", "<end private>"),
+    ("<private\\>", "\\</private\\>"),
+    ("&#60;private&#62;", "&#60;/private&#62;"),
+    ("<!-- private -->", "<!-- /private -->"),
+    ("<!--private-->", "<!--/private-->"),
+    ("<!-- begin private -->", "<!-- end private -->"),
+    ("＜!-- private: salary --＞", "＜!-- /private --＞"),
 ]
 # They count when they are closed: alone they are a word in brackets, or the name of something else.
 CLOSED_ONLY = [
     ("[private]", "[/private]"),
+    ("[private]", "[end private]"),
+    ("{private}", "{/private}"),
+    ("［private］", "［/private］"),
+    ("【private】", "【/private】"),
+    ("｛private｝", "｛/private｝"),
+    ("<private-key>", "</private-key>"),
+    ("<priv>", "</priv>"),
     ("<privat>", "</privat>"),
     ("<Privé>", "</privé>"),
     ("<privado>", "</privado>"),
@@ -64,8 +80,20 @@ def test_a_word_in_brackets_that_is_never_closed_hides_nothing(opening: str) -> 
     assert strip_private(f"Look at {opening} in the settings") == f"Look at {opening} in the settings"
 
 
+@pytest.mark.parametrize(
+    "opening", ["[private]", "{private}", "［private］", "- [private:]", "So far.\n{private note}", "Use tabs. [private]"]
+)
+def test_a_bracket_that_begins_a_sentence_and_is_never_closed_reaches_to_the_end(opening: str) -> None:
+    assert "zirkonglobe" not in strip_private(f"{opening} the zirkonglobe\n\nand more of the zirkonglobe")
+
+
+def test_a_tag_without_its_last_bracket_reaches_to_the_end_too() -> None:
+    assert strip_private("Before. <private the zirkonglobe\nis mine") == "Before. "
+
+
 def test_another_kind_of_bracket_closes_nothing() -> None:
     assert strip_private("The [private] part, and <private>that</private>.") == "The [private] part, and ."
+    assert strip_private("<private>the zirkonglobe[/private] and more") == ""
 
 
 def test_blocks_may_be_nested_and_a_stray_closing_tag_ends_nothing() -> None:
@@ -75,13 +103,38 @@ def test_blocks_may_be_nested_and_a_stray_closing_tag_ends_nothing() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["git clone <private key> here", "privately <b>bold</b>", "a <privateer>", "if (a<private_count) {", "List<PrivateKey> keys"],
+    [
+        "git clone <private key> here",
+        "take <private-key> of it",
+        "[private](https://example.org) is a link",
+        "const {private} = x;",
+        "privately <b>bold</b>",
+        "a <privateer>",
+        "if (a<private_count) {",
+        "List<PrivateKey> keys",
+    ],
 )
 def test_what_only_looks_like_the_tag_stays(text: str) -> None:
     assert strip_private(text) == text
 
 
-@pytest.mark.parametrize("part", ["<private>", "< private ", "<private a=", "</private>", "<", "<pri\u200b"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<private>",
+        "< private ",
+        "<private a=",
+        "</private>",
+        "<",
+        "<pri\u200b",
+        "[private]",
+        "{private}",
+        "<!-- private",
+        "<private-",
+        "<private x",
+        "<end private ",
+    ],
+)
 def test_the_time_for_many_tags_grows_with_their_number(part: str) -> None:
     start = time.thread_time()
     strip_private(part * (200_000 // len(part)))
