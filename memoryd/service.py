@@ -32,7 +32,7 @@ from memoryd.lineage import earlier_wordings, merged_from, with_merges
 from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.stores.fulltext import key_of, parse_key
-from memoryd.stores.graph import GraphStore, Surroundings
+from memoryd.stores.graph import GraphStore, Subgraph
 from memoryd.stores.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
 from memoryd.stores.manual_edits import HandWork
 from memoryd.stores.markdown import MarkdownStore, SyncReport
@@ -537,9 +537,9 @@ class Orchestrator:
         """Digest of the item's file as it is now; empty when there is none."""
         return self._markdown.fingerprint(id)
 
-    def around(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Surroundings:
-        """Nodes and edges around a memory or a name."""
-        return self._in_graph(lambda graph: graph.around(about, query, types=types, depth=depth, most=most))
+    def subgraph(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
+        """Return the neighbourhood of a memory or an entity, for display."""
+        return self._in_graph(lambda graph: graph.subgraph(about, query, types=types, depth=depth, most=most))
 
     def names(self, prefix: str, k: int) -> list[tuple[str, int]]:
         """Names that memories mention, those mentioned most first."""

@@ -13,7 +13,7 @@ from memoryd.core.types import LinkType, Query, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.stores.graph import Spot
+    from memoryd.stores.graph import SubgraphNode
 
 SHOWN = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
 DEEPEST = 2
@@ -46,9 +46,9 @@ def graph(runtime: Runtime, request: ReadGraph, caller: Caller) -> Graph:
     `links` of a node counts all its edges, those to nodes that found no room included.
     """
     query = replace(SHOWN, project=runtime.project_of(request.project, caller.cwd))
-    found = runtime.service.around(request.about, query, types=request.types, depth=request.depth, most=request.most)
-    edges = [{"source": tie.source, "type": tie.type.value, "target": tie.target} for tie in found.ties]
-    return {"nodes": [_node(spot) for spot in found.spots], "edges": edges}
+    found = runtime.service.subgraph(request.about, query, types=request.types, depth=request.depth, most=request.most)
+    edges = [{"source": edge.source, "type": edge.type.value, "target": edge.target} for edge in found.edges]
+    return {"nodes": [_node(node) for node in found.nodes], "edges": edges}
 
 
 @request
@@ -72,6 +72,6 @@ def names(runtime: Runtime, request: ListNames, caller: Caller) -> Names:
     return {"names": [{"name": name, "mentions": mentions} for name, mentions in found]}
 
 
-def _node(spot: Spot) -> dict[str, Any]:
-    memory = None if spot.item is None else item_to_dict(spot.item)
-    return {"key": spot.key, "name": spot.name, "memory": memory, "distance": spot.distance, "links": spot.links}
+def _node(node: SubgraphNode) -> dict[str, Any]:
+    memory = None if node.item is None else item_to_dict(node.item)
+    return {"key": node.key, "name": node.name, "memory": memory, "distance": node.distance, "links": node.links}

@@ -181,11 +181,11 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
 
 def _note_returned(runtime: Runtime, hits: Iterable[Memory], cwd: str) -> None:
     """Note that these were given to the session that is at work in the folder."""
-    from memoryd.core.ledger import How
+    from memoryd.core.ledger import UseKind
 
     sessions = runtime.state.sessions(RECENT_SESSIONS)
     session = next((record.session for record in sessions if record.cwd == cwd), UNKNOWN_SESSION)
-    runtime.state.ledger.record_use([hit["id"] for hit in hits if not hit.get("unsure")], session, How.RETURNED)
+    runtime.state.ledger.record_use([hit["id"] for hit in hits if not hit.get("unsure")], session, UseKind.RETURNED)
 
 
 def _asked_statuses(request: Recall) -> tuple[Status, ...]:

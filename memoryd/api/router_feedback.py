@@ -15,7 +15,7 @@ from typing import Any
 
 from memoryd.core.clock import from_iso
 from memoryd.core.errors import TranscriptError
-from memoryd.core.ledger import How
+from memoryd.core.ledger import UseKind
 from memoryd.core.state import SessionRecord, State
 from memoryd.core.types import Backend, Hit, Query, Turn, TurnKind
 from memoryd.daydream.transcript import read_all
@@ -83,11 +83,13 @@ def _asked(state: State, out: Feedback) -> Iterator[Asked]:
 def _useful(state: State, session: str) -> dict[str, datetime]:
     """Memories that came with a prompt and were cited, and not contradicted, by the time when they were given."""
     uses = state.ledger.uses_in(session)
-    cited = {use.memory for use in uses if use.how is How.CITED} - {use.memory for use in uses if use.how is How.CONTRADICTED}
+    cited = {use.memory for use in uses if use.how is UseKind.CITED} - {
+        use.memory for use in uses if use.how is UseKind.CONTRADICTED
+    }
     if not cited:
         return {}
     hooks = state.injections(session)
-    given = (use for use in uses if use.how is How.INJECTED and hooks.get(use.memory) == WITH_PROMPT)
+    given = (use for use in uses if use.how is UseKind.INJECTED and hooks.get(use.memory) == WITH_PROMPT)
     return {use.memory: from_iso(use.at) for use in given if use.memory in cited}
 
 

@@ -193,14 +193,14 @@ def _runs_by_session(runtime: Runtime) -> dict[str, list[Run]]:
 
 def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
     """`injected` with the hook, `used` with what the session did: returned, cited or contradicted."""
-    from memoryd.core.ledger import How
+    from memoryd.core.ledger import UseKind
 
     events = runtime.state.injections(session)
     out: dict[str, list[dict[str, str]]] = {"injected": [], "used": []}
     for use in runtime.state.ledger.uses_in(session):
         item = runtime.service.get(use.memory)
         entry = {"id": use.memory, "at": use.at, "content": item.content if item else ""}
-        if use.how is How.INJECTED:
+        if use.how is UseKind.INJECTED:
             out["injected"].append(entry | {"event": events.get(use.memory, "")})
         else:
             out["used"].append(entry | {"how": use.how.value})

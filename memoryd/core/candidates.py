@@ -1,4 +1,4 @@
-"""The life of a candidate: a statement that a reader proposed and that nobody has confirmed yet."""
+"""Candidates: their lifetime, and the offers in which sessions are asked to keep or drop them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from memoryd.core.text import digest, normalise
 from memoryd.core.types import MemoryItem, Status
 
 LIFETIME = timedelta(days=30)
-# So many may wait in a project; more than that nobody looks through.
+# Maximum per project; nobody would review more than that.
 MOST = 200
 
 
 def is_faded(item: MemoryItem, now: datetime) -> bool:
-    """Whether the item is a candidate whose time is over. Readers ignore it, whether or not it has been removed."""
+    """Return whether the item is an expired candidate. Readers ignore such items even before they are removed."""
     return item.status is Status.CANDIDATE and item.created_at + LIFETIME <= now
 
 
 def surplus(items: Iterable[MemoryItem], most: int = MOST) -> list[MemoryItem]:
-    """The candidates that are too many: the least promising go first, of equal ones the oldest."""
+    """Return the candidates over the limit: least confident first, then oldest."""
     waiting = [item for item in items if item.status is Status.CANDIDATE]
     waiting.sort(key=lambda item: (item.confidence, item.created_at, item.id))
     return waiting[: max(0, len(waiting) - most)]
 
 
-# What sessions were offered to settle, and what became of it.
+# Offers made to sessions, and their outcome.
 #
-# An offer is a block of candidates that a session is given with a prompt (or at its start), so that its own model keeps
-# or drops them. Part of the state database (see `state`). Holds ids and digests, no text. Times are ISO strings.
+# An offer is a block of candidates that accompanies a prompt (or a session's start), so that the session's model keeps or
+# drops them. Stored in the state database (see `state`): ids and digests, no text. Times are ISO strings.
 
 KEPT = "kept"
 OWN = "own"
@@ -42,7 +42,7 @@ KNOWN = "known"
 REFUSED = "refused"
 AT_PROMPT = "UserPromptSubmit"
 AT_START = "SessionStart"
-# Shorter ids save tokens; two of a project that begin alike get one digit more.
+# Short ids save tokens; an id gets another digit when it would collide within the project.
 SHORT_ID = 4
 KEPT_DAYS = 90
 
@@ -51,7 +51,11 @@ KEPT_DAYS = 90
 class Entry:
     """A candidate that was offered.
 
-    `short` is the id shown, `known` the related memory shown with it, `given_to` the session; `outcome` is empty while open.
+    Attributes:
+        short: Id shown to the model.
+        known: Related memory shown with it.
+        given_to: Session that received the offer.
+        outcome: Empty while undecided.
     """
 
     short: str
@@ -66,7 +70,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What offers cost and gave since some time. `own` are memories that a session's model added to an offer."""
+    """Cost and yield of offers in a period. `own` counts memories that a session's model added itself."""
 
     offers: int = 0
     tokens: int = 0
@@ -78,7 +82,7 @@ class Totals:
 
 
 def create_tables(db: Database) -> None:
-    """The step of the state database that brings these tables."""
+    """Create the offer tables (a migration of the state database)."""
     for table in (
         "offer (id INTEGER PRIMARY KEY, session TEXT, project TEXT, at TEXT, event TEXT, prompt INTEGER, tokens INTEGER,"
         " shown INTEGER)",
@@ -94,7 +98,7 @@ def create_tables(db: Database) -> None:
 
 
 def create_neighbours(db: Database) -> None:
-    """The step that brings the known memories beside candidates, found before a hook needs them."""
+    """Create the table of precomputed neighbours of candidates (a migration)."""
     db.execute("CREATE TABLE neighbour (memory TEXT PRIMARY KEY, known TEXT, at TEXT)")
 
 
@@ -102,7 +106,7 @@ _ENTRY = "short, project, memory, session, given_to, at, known, outcome"
 
 
 class Offers:
-    """Typed access to these tables. Each method is one transaction."""
+    """Access to the offer tables. Each method is one transaction."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -111,10 +115,10 @@ class Offers:
     def _now(self) -> str:
         return to_iso(self._clock.now())
 
-    # When to offer
+    # When to make an offer
 
     def count_prompt(self, session: str) -> int:
-        """Note that the user sent a prompt; its number in the session, from 1."""
+        """Count a prompt of the session and return its number, starting at 1."""
         with self._db.unsynced():
             self._db.execute(
                 "INSERT INTO prompts (session, count) VALUES (?, 1) ON CONFLICT(session) DO UPDATE SET count = count + 1",
@@ -123,13 +127,13 @@ class Offers:
             return int(self._db.value("SELECT count FROM prompts WHERE session = ?", (session,)))
 
     def last_prompt_with_offer(self, session: str) -> int | None:
-        """The number of the prompt with which the session was last given an offer; 0: at its start; None: never."""
+        """Return the number of the last prompt that came with an offer; 0 for the session's start, None if there was none."""
         return self._db.value("SELECT max(prompt) FROM offer WHERE session = ?", (session,))  # type: ignore[no-any-return]
 
     # Offers
 
     def name(self, project: str, memories: Iterable[str]) -> dict[str, str]:
-        """A short id for each memory that no other candidate of the project was offered under."""
+        """Assign each memory a short id that is unique among the project's offers."""
         out: dict[str, str] = {}
         rows = self._db.execute("SELECT short, memory FROM offered WHERE project = ?", (project,))
         taken: dict[str, str] = {short: memory for short, memory in rows}
@@ -143,7 +147,7 @@ class Offers:
         return out
 
     def record(self, entries: Sequence[Entry], *, project: str, session: str, event: str, prompt: int, tokens: int) -> None:
-        """Note that a session was given an offer; a power cut may lose it, then the candidates are offered once more."""
+        """Record an offer. A power cut may lose the record; the candidates are then offered again."""
         now = self._now()
         old = to_iso(self._clock.now() - timedelta(days=KEPT_DAYS))
         with self._db.unsynced(), self._db.transaction():
@@ -159,24 +163,24 @@ class Offers:
             )
 
     def entry(self, project: str, short: str) -> Entry | None:
-        """The candidate that was offered in the project under this id."""
+        """Return the candidate offered in the project under this short id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ? AND short = ?", (project, short))
         return Entry(*rows[0]) if rows else None
 
     def offered(self, project: str) -> dict[str, Entry]:
-        """Every candidate that was offered in the project, by the memory's id."""
+        """Return all candidates offered in the project, by memory id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ?", (project,))
         return {row[2]: Entry(*row) for row in rows}
 
     def set_neighbours(self, known: Mapping[str, str]) -> None:
-        """Note which known memory is nearest to each candidate; empty for none."""
+        """Store the known memory nearest to each candidate; empty for none."""
         now = self._now()
         self._db.executemany(
             "INSERT OR REPLACE INTO neighbour (memory, known, at) VALUES (?, ?, ?)", [(m, k, now) for m, k in known.items()]
         )
 
     def neighbours(self, memories: Iterable[str]) -> dict[str, str]:
-        """What is noted for these candidates."""
+        """Return the stored neighbours of these candidates."""
         out: dict[str, str] = {}
         for memory in memories:
             rows = self._db.execute("SELECT known FROM neighbour WHERE memory = ?", (memory,))
@@ -186,7 +190,7 @@ class Offers:
     # Answers
 
     def close(self, entry: Entry, outcome: str, memory: str = "") -> None:
-        """Note what a session's model decided about an entry, and the memory that came of it."""
+        """Record the model's decision about an entry, and the memory that resulted from it."""
         with self._db.transaction():
             self._db.execute(
                 "UPDATE offered SET outcome = ? WHERE project = ? AND short = ?", (outcome, entry.project, entry.short)
@@ -194,14 +198,14 @@ class Offers:
             self.note(entry.project, entry.session, memory or entry.memory, outcome)
 
     def note(self, project: str, session: str, memory: str, outcome: str) -> None:
-        """Count a decision."""
+        """Record a decision."""
         self._db.execute(
             "INSERT INTO settled (project, session, memory, outcome, at) VALUES (?, ?, ?, ?, ?)",
             (project, session, memory, outcome, self._now()),
         )
 
     def totals(self, since: str) -> Totals:
-        """What offers cost and gave since a time."""
+        """Return the cost and yield of offers since a time."""
         offers, tokens, shown = self._db.execute(
             "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(shown), 0) FROM offer WHERE at >= ?", (since,)
         )[0]
@@ -212,14 +216,14 @@ class Offers:
         return Totals(offers, tokens, shown, sum(counts.values()) - own, counts.get(KEPT, 0), own, counts.get(DROPPED, 0))
 
     def of_session(self, session: str) -> list[tuple[str, int, int, int]]:
-        """The offers that a session was given: event, number of the prompt, tokens, candidates shown."""
+        """Return the session's offers: event, prompt number, tokens, candidates shown."""
         rows = self._db.execute("SELECT event, prompt, tokens, shown FROM offer WHERE session = ? ORDER BY id", (session,))
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
-    # Lines that were settled
+    # Settled log lines
 
     def settle_lines(self, lines: Iterable[str], statement: str) -> None:
-        """Remember that this statement of these lines of a log is settled, so that it is not proposed again."""
+        """Record that this statement of these log lines is settled, so it is not proposed again."""
         code, now = _code(statement), self._now()
         self._db.executemany(
             "INSERT OR IGNORE INTO settled_line (line, statement, at) VALUES (?, ?, ?)",
@@ -227,7 +231,7 @@ class Offers:
         )
 
     def is_settled(self, lines: Iterable[str], statement: str) -> bool:
-        """Whether this statement of one of these lines was settled before."""
+        """Return whether this statement of any of these lines was settled."""
         code = _code(statement)
         return any(
             self._db.execute("SELECT 1 FROM settled_line WHERE line = ? AND statement = ?", (line, code)) for line in lines

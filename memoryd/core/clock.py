@@ -6,32 +6,36 @@ from datetime import UTC, datetime, timedelta
 
 from memoryd.core.errors import InputError
 
-# Time servers move a clock by less; a time further ahead than this is from a clock that was wrong.
+# Time synchronisation corrects less than this; a timestamp further in the future came from a wrong clock.
 SKEW = timedelta(minutes=5)
 
 
 class SystemClock:
-    """Time as the machine tells it."""
+    """Clock that returns the machine's time."""
 
     def now(self) -> datetime:
-        """Aware UTC time."""
+        """Return the current time, aware and in UTC."""
         return datetime.now(UTC)
 
 
 def to_iso(moment: datetime) -> str:
-    """ISO 8601 in UTC with a trailing Z, microseconds only when there are any."""
+    """Format as ISO 8601 in UTC with a trailing Z; microseconds only when nonzero."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def from_iso(text: str) -> datetime:
-    """Aware UTC time from ISO 8601; a date alone means midnight UTC, no zone means UTC."""
+    """Parse ISO 8601 into aware UTC. A date means midnight UTC; a missing zone means UTC.
+
+    Raises:
+        InputError: The text is not a date or time.
+    """
     try:
         moment = datetime.fromisoformat(text.strip())
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # overflow: in UTC it lies before the year 1 or after 9999
+    except (ValueError, OverflowError) as error:  # overflow: the UTC time is outside years 1 to 9999
         raise InputError(f"'{text}' is not a date or time.", fix="Write it as 2026-11-27 or 2026-11-27T09:30:00Z.") from error
 
 
 def local_midnight(now: datetime) -> datetime:
-    """The start of the day on the user's clock, in UTC: from then on budgets count."""
+    """Return the start of the user's local day in UTC; daily budgets count from it."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""MemoryItem to and from plain values: the one mapping behind front matter, JSON, rows and MCP."""
+"""Convert MemoryItem to and from plain values, for front matter, JSON, database rows and MCP."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _NO_EVIDENCE = Evidence()
 
 
 def new_id() -> str:
-    """A fresh id; uniqueness is settled by exclusive creation, not here."""
+    """Return a random id; exclusive creation of the file guarantees that it is unique."""
     return f"mem_{secrets.token_hex(6)}"
 
 
 def is_id(text: str) -> bool:
-    """Whether the text has the form of a memory id."""
+    """Return whether the text is a well-formed memory id."""
     return ID_PATTERN.fullmatch(text) is not None
 
 
 def item_to_dict(item: MemoryItem) -> dict[str, Any]:
-    """Plain values in the order in which front matter shows them; times as ISO strings."""
+    """Convert an item to plain values, in front-matter order; times become ISO strings."""
     return {
         "id": item.id,
         "content": item.content,
@@ -84,7 +84,11 @@ def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
 
 
 def enum_value(enum: type[EnumT], value: Any, field: str) -> EnumT:
-    """The member of the enum, or an InputError that names the field and the choices."""
+    """Return the enum member for a value.
+
+    Raises:
+        InputError: The value is none of the choices; the message names the field and lists them.
+    """
     try:
         return enum(str(value).strip().lower() if enum is not LinkType else str(value).strip().upper())
     except ValueError as error:
@@ -184,7 +188,7 @@ _NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
 
 
 def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
-    """What the reader gives; a value that can't even be shown (a number of 50,000 digits) is refused as any other."""
+    """Run a reader; a value that can't even be formatted (an integer of 50,000 digits) becomes an InputError."""
     try:
         return reader(value, name)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -192,14 +196,15 @@ def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value as an error may quote it: on one line, and short."""
+    """Format a value for an error message: on one line and short."""
     return shorten(one_line(visible(str(value))), SHOWN_CHARACTERS)
 
 
 def item_from_dict(values: Mapping[str, Any], defaults: MemoryItem | None = None) -> MemoryItem:
-    """Build an item; unknown keys are ignored, absent ones come from `defaults`.
+    """Build an item; ignore unknown keys and take missing ones from `defaults`.
 
-    Raises InputError that names the field when a value has the wrong form.
+    Raises:
+        InputError: A value is invalid; the message names the field.
     """
     fields = {
         name: _read(reader, values[name], name)
@@ -213,17 +218,17 @@ def item_from_dict(values: Mapping[str, Any], defaults: MemoryItem | None = None
 
 
 def item_to_json(item: MemoryItem) -> bytes:
-    """The item as compact JSON."""
+    """Serialise the item as compact JSON."""
     return orjson.dumps(item_to_dict(item))
 
 
 def item_from_json(data: bytes | str) -> MemoryItem:
-    """The inverse of `item_to_json`."""
+    """Parse the output of `item_to_json`."""
     return item_from_dict(orjson.loads(data))
 
 
 def item_from_own_json(data: bytes | str) -> MemoryItem:
-    """`item_from_json` for what `item_to_json` wrote, a quarter of the time; whatever is not of that form is read with care."""
+    """Parse the output of `item_to_json` four times faster, falling back to `item_from_dict` for any other form."""
     values = orjson.loads(data)
     try:
         return _own_item(values)
@@ -268,21 +273,21 @@ def _own_time(text: str | None) -> datetime | None:
 
 
 def item_digest(item: MemoryItem) -> str:
-    """Identity of an item's value, for finding indexes that are behind (`backends` left out)."""
+    """Return a digest of the item's value (without `backends`), for finding outdated index entries."""
     return digest_of(item_to_dict(item))
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
-    """`item_digest` of the item that `item_to_dict` gave these values.
+    """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    Without keys (`asked_as`) it is what it was before there were any, so that an upgrade does not index everything again.
+    Empty `asked_as` is left out, so digests from before keys existed remain valid and an upgrade does not reindex.
     """
     counted = {name: value for name, value in values.items() if name != "backends" and (value or name != "asked_as")}
     return digest(orjson.dumps(counted).decode())[:32]
 
 
 def hit_to_dict(hit: Hit) -> dict[str, Any]:
-    """A hit as plain values, for JSON output and MCP."""
+    """Convert a hit to plain values, for JSON output and MCP."""
     return {
         "memory": item_to_dict(hit.item),
         "score": round(hit.score, 4),
@@ -293,7 +298,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
 
 
 def candidate_to_dict(candidate: Candidate) -> dict[str, Any]:
-    """A candidate as `memoryd daydream --dry-run --json` prints it."""
+    """Convert a candidate to plain values, as printed by `memoryd daydream --dry-run --json`."""
     return {
         "content": candidate.content,
         "kind": candidate.kind.value,

@@ -1,7 +1,7 @@
 """Settings: defaults < config.toml < plugin options < environment < flags.
 
-The only reader of the environment and of the config file. Each key exists once, in
-`KEYS`; documentation and error messages are made from it (docs/configuration.md).
+No other module reads the environment or the config file. Each key is defined once, in `KEYS`, from which the
+documentation and error messages are generated (docs/configuration.md).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import orjson
 from memoryd.core.errors import ConfigError
 from memoryd.core.paths import Paths
 
-MEND = "Mend the TOML or delete the file."
+FIX_TOML = "Fix the TOML or delete the file."
 ENV_PREFIX = "MEMORYD_"
 OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 HOME_ENV = "MEMORYD_HOME"
 INTERNAL_ENV = "MEMORYD_INTERNAL"
 CLIENT_MARK = "CLAUDECODE"
-IN_CLIENT = "client shell"  # the caller's name of the command line inside the client
+IN_CLIENT = "client shell"  # caller name of the command line when it runs inside the client
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh", "ash", "busybox"})
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 READERS = ("auto", "endpoint", "claude", "session", "offline")
-# What settings and values were called before; both are still accepted.
+# Former names of settings and values, still accepted.
 OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
 OLD_READERS: Mapping[str, str] = {"openai": "endpoint", "heuristic": "offline"}
 RANKS = ("maxsim", "hybrid", "bm25")
@@ -43,7 +43,7 @@ HOME = "home"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings, resolved. Token budgets are in estimated model tokens, times as named."""
+    """All settings, resolved. Token budgets are in estimated model tokens."""
 
     home: Path
     reader: str = "auto"
@@ -88,19 +88,19 @@ class Settings:
 
     @property
     def paths(self) -> Paths:
-        """Where things lie under the home folder."""
+        """Layout of the home folder."""
         return Paths(self.home)
 
 
 FIRST_PRINTED, DELETE = 32, 127
-MOST_INJECTED = 2_400  # the client cuts what a hook gives at 10,000 characters
-MOST_IN_AN_ANSWER = 20_000  # the client warns of, and then cuts, larger answers of tools
-MOST = 10**15  # JSON of the API holds 64 bits
+MOST_INJECTED = 2_400  # the client truncates hook output at 10,000 characters
+MOST_IN_AN_ANSWER = 20_000  # the client warns about larger tool results, then truncates them
+MOST = 10**15  # the API's JSON holds 64-bit integers
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: its field, what it means, how a text becomes its value, and the choices if there are but few."""
+    """One setting: its field name, help text, parser, and the allowed values if it is an enumeration."""
 
     name: str
     help: str
@@ -115,7 +115,7 @@ def _text(value: Any) -> str:
 
 
 def _printed(text: str) -> str:
-    """The same text; a NUL or a line break in a path, a name or a header fails far from here."""
+    """Return the text unchanged; reject control characters, which would fail much later in a path, name or header."""
     if any(ord(character) < FIRST_PRINTED or ord(character) == DELETE for character in text):
         raise ValueError("expected a text without control characters")
     return text
@@ -200,7 +200,7 @@ def _path_list(value: Any) -> tuple[str, ...]:
 KEYS: dict[str, Key] = {
     key.name: key
     for key in (
-        Key("home", "Folder that holds everything memoryd keeps.", lambda value: Path(_text(value)).expanduser().absolute()),
+        Key("home", "Folder for everything memoryd stores.", lambda value: Path(_text(value)).expanduser().absolute()),
         Key(
             "reader",
             "Who decides what is kept: auto, endpoint (a model behind openai_base_url), claude (`claude -p`), "
@@ -212,55 +212,63 @@ KEYS: dict[str, Key] = {
         Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _text),
         Key("openai_model", "Model of the endpoint reader.", _text),
         Key("openai_api_key", "Key for the endpoint. When set, `auto` means endpoint.", _text),
-        Key("openai_timeout_seconds", "How long one model call may take.", _positive),
+        Key("openai_timeout_seconds", "Timeout of one model call, in seconds.", _positive),
         Key("claude_command", "The Claude Code client that the claude reader runs.", _text),
         Key("claude_model", "Model of the claude reader.", _text),
-        Key("daily_token_budget", "Model tokens a day for the day dream; 0 forbids model calls.", _count),
-        Key("chunk_tokens", "Longest piece of a session given to a model at once.", _between(1, 200_000)),
+        Key("daily_token_budget", "Model tokens per day for the day dream; 0 forbids model calls.", _count),
+        Key("chunk_tokens", "Longest part of a session sent to a model in one call, in tokens.", _between(1, 200_000)),
         Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
         Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
-        Key("embedding_api_key", "Key for that endpoint.", _text),
+        Key("embedding_api_key", "Key for the embedding endpoint.", _text),
         Key("rank", "maxsim (words, meaning, tokens), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS), RANKS),
-        Key("floor", "Relevancy under which recall says nothing, 0..1.", _share),
-        Key("weight_recency", "w_r of the ranking.", _share),
-        Key("weight_relevancy", "w_s of the ranking.", _share),
-        Key("recency_days", "Tau of the recency term, in days.", _positive),
-        Key("inject_session", "Whether SessionStart hands over governance.", _flag),
-        Key("inject_prompt", "Whether a prompt gets relevant memories.", _flag),
+        Key("floor", "Relevancy below which recall returns nothing, 0..1.", _share),
+        Key("weight_recency", "Ranking weight of recency (w_r).", _share),
+        Key("weight_relevancy", "Ranking weight of relevancy (w_s).", _share),
+        Key("recency_days", "Time constant of the recency term (tau), in days.", _positive),
+        Key("inject_session", "Whether SessionStart injects governance.", _flag),
+        Key("inject_prompt", "Whether prompts get relevant memories.", _flag),
         Key(
             "start_notice",
-            "One line for you at a session's start: new (when something was learnt), always or off.",
+            "One-line notice at a session's start: new (when something was learnt), always or off.",
             _choice(*NOTICES),
             NOTICES,
         ),
-        Key("session_budget", "Most tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
-        Key("prompt_budget", "Most tokens injected with a prompt.", _between(0, MOST_INJECTED)),
-        Key("tool_budget", "Most tokens in an MCP tool's answer.", _between(0, MOST_IN_AN_ANSWER)),
-        Key("ann_threshold", "Memories above which the HNSW mirror is used (extra `ann`).", _count),
-        Key("lease_minutes", "Minutes without use after which the daemon ends itself.", _positive),
+        Key("session_budget", "Maximum tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
+        Key("prompt_budget", "Maximum tokens injected with a prompt.", _between(0, MOST_INJECTED)),
+        Key("tool_budget", "Maximum tokens in an MCP tool's result.", _between(0, MOST_IN_AN_ANSWER)),
+        Key("ann_threshold", "Number of memories above which the HNSW index is used (extra `ann`).", _count),
+        Key("lease_minutes", "Minutes of inactivity after which the daemon shuts down.", _positive),
         Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
-        Key("dream_idle_minutes", "Minutes without a session after which a dream may begin before its time.", _positive),
-        Key("dream_min_new", "New memories since the last dream that such an early dream needs.", _count),
-        Key("dream_max_share", "Share of all memories that a dream may drop; above it, it asks first. 0..1.", _share),
-        Key("dream_max_items", "Number of memories that a dream may drop; above it, it asks first.", _count),
-        Key("dream_journal", "How many dreams the journal keeps, for undo.", _count),
-        Key("dream_project_cap", "Most active memories of a project; above it the dream archives the least valuable.", _count),
-        Key("dream_floor", "Value under which the dream archives a memory, 0..1.", _share),
+        Key("dream_idle_minutes", "Minutes without a session after which a dream may start early.", _positive),
+        Key("dream_min_new", "New memories since the last dream that an early dream requires.", _count),
+        Key("dream_max_share", "Largest share of all memories that a dream may drop without asking, 0..1.", _share),
+        Key("dream_max_items", "Largest number of memories that a dream may drop without asking.", _count),
+        Key("dream_journal", "Number of dreams kept in the journal, for undo.", _count),
+        Key(
+            "dream_project_cap",
+            "Maximum active memories per project; the dream archives the least valuable ones above it.",
+            _count,
+        ),
+        Key("dream_floor", "Value below which the dream archives a memory, 0..1.", _share),
         Key(
             "dream_ask_model",
-            "Whether a dream asks the reader's model, if it is one, about doubtful pairs of memories.",
+            "Whether a dream asks the reader's model about doubtful pairs of memories.",
             _flag,
         ),
-        Key("exclude", "Folders whose sessions are never read or answered.", _path_list),
+        Key("exclude", "Folders whose sessions are ignored.", _path_list),
         Key("log_level", "debug, info, warning or error.", _choice(*LEVELS), LEVELS),
-        Key("listen", "auto (Unix socket where there is one) or tcp (loopback port with a token).", _choice(*LISTENS), LISTENS),
-        Key("console_port", "Loopback port of the console (memoryd console); 0 takes a free one.", _port),
+        Key("listen", "auto (Unix socket where available) or tcp (loopback port with a token).", _choice(*LISTENS), LISTENS),
+        Key("console_port", "Loopback port of the console (memoryd console); 0 picks a free one.", _port),
     )
 }
 
 
 def parse_value(name: str, value: Any, where: str) -> Any:
-    """A setting's value from a text or a TOML value. Raises ConfigError that names the place."""
+    """Parse a setting from a string or TOML value.
+
+    Raises:
+        ConfigError: The value is invalid; the message names `where`.
+    """
     key = KEYS[current_name(name)]
     try:
         return key.parse(value)
@@ -269,7 +277,7 @@ def parse_value(name: str, value: Any, where: str) -> Any:
 
 
 def check_name(name: str, where: str) -> None:
-    """Raises ConfigError when there is no such setting."""
+    """Raise ConfigError if there is no such setting."""
     if name in KEYS or name in OLD_NAMES:
         return
     near = difflib.get_close_matches(name[:100], KEYS, 1)  # quadratic in the length
@@ -283,7 +291,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"{path} can't be read: {error}", fix=MEND) from error
+        raise ConfigError(f"{path} can't be read: {error}", fix=FIX_TOML) from error
     return _from_toml(text, str(path))
 
 
@@ -291,24 +299,24 @@ def _from_toml(text: str, where: str) -> dict[str, Any]:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where} can't be read: {error}", fix=MEND) from error
+        raise ConfigError(f"{where} can't be read: {error}", fix=FIX_TOML) from error
     for name in values:
         check_name(name, where)
     return {current_name(name): parse_value(name, value, where) for name, value in _new_last(values) if name != HOME}
 
 
 def current_name(name: str) -> str:
-    """What a setting is called today."""
+    """Return a setting's current name."""
     return OLD_NAMES.get(name, name)
 
 
 def _new_last(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The settings with old names first, so that the current name wins where both are given."""
+    """Sort settings so that former names come first and are overridden by the current name."""
     return sorted(values.items(), key=lambda pair: pair[0] not in OLD_NAMES)
 
 
 def problem_of(text: str, where: str) -> ConfigError | None:
-    """What is wrong with the text of a config.toml, None when nothing is."""
+    """Return the error in a config.toml text, or None if it is valid."""
     try:
         _from_toml(text, where)
     except ConfigError as error:
@@ -317,7 +325,7 @@ def problem_of(text: str, where: str) -> ConfigError | None:
 
 
 def _from_options(path: Path) -> dict[str, Any]:
-    """What the plugin's options were last. A wrong one was told when it came; it must not keep the daemon from starting."""
+    """Read the last known plugin options. Skip invalid ones: they were reported earlier and must not prevent a start."""
     try:
         stored = orjson.loads(path.read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
@@ -339,21 +347,21 @@ def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
 
 
 def find_home(environ: Mapping[str, str]) -> Path:
-    """The home folder: MEMORYD_HOME, else the plugin's option, else ~/.memoryd."""
+    """Return the home folder: MEMORYD_HOME, else the plugin's option, else ~/.memoryd."""
     chosen = environ.get(HOME_ENV) or environ.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
     return _home_folder(chosen)
 
 
 def _home_folder(text: str) -> Path:
     try:
-        text.encode("utf-8")  # the path stands in answers and in the endpoint file
+        text.encode("utf-8")  # the path appears in responses and in the endpoint file
         return Path(text).expanduser().absolute()
     except (RuntimeError, UnicodeEncodeError) as error:
         raise ConfigError(f"{text!r} can't be memoryd's home folder: {error}", fix="Name another folder.") from error
 
 
 def options_problem(options: Mapping[str, str]) -> str:
-    """What is wrong with the plugin's options, empty when nothing is."""
+    """Return the error in the plugin's options, or an empty string."""
     try:
         _from_texts(options, OPTION_PREFIX)
     except ConfigError as error:
@@ -362,7 +370,11 @@ def options_problem(options: Mapping[str, str]) -> str:
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Settings:
-    """Resolve all settings. Flags that are None are ignored. Raises ConfigError that names the source."""
+    """Resolve all settings; flags that are None are ignored.
+
+    Raises:
+        ConfigError: A setting is invalid; the message names its source.
+    """
     env = os.environ if environ is None else environ
     home = _home_folder(flags["home"]) if flags.get("home") else find_home(env)
     paths = Paths(home)
@@ -377,7 +389,11 @@ def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Set
 
 
 def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Where each setting that is not at its default comes from: "file", "option" or "environment". Raises ConfigError."""
+    """Return the source of each setting that is not a default: "file", "option" or "environment".
+
+    Raises:
+        ConfigError: A setting is invalid.
+    """
     env = os.environ if environ is None else environ
     paths = Paths(home)
     layers = (
@@ -389,7 +405,7 @@ def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, s
 
 
 def with_flags(settings: Settings, **flags: Any) -> Settings:
-    """The settings with some replaced by flags; None keeps the value."""
+    """Return the settings with flags applied; None keeps the value."""
     return replace(settings, **_from_flags(flags))
 
 
@@ -399,7 +415,7 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
-    """The key for the endpoint reader: our own setting, else the one of the endpoint's vendor."""
+    """Return the key for the endpoint reader: memoryd's own setting, else the vendor's environment variable."""
     env = os.environ if environ is None else environ
     if settings.openai_api_key:
         return settings.openai_api_key
@@ -409,7 +425,7 @@ def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> 
 
 
 def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a daemon that a client starts may inherit: nothing of the client's own login or session."""
+    """Return the environment for a daemon started by the client, without the client's login and session variables."""
     env = os.environ if environ is None else environ
     kept = {name: value for name, value in env.items() if name in CLIENT_KEPT or not name.startswith(CLIENT_PREFIXES)}
     kept.pop(INTERNAL_ENV, None)
@@ -417,7 +433,7 @@ def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = N
 
 
 def inside_client(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether this process was started by the client's shell, where a model types: by its mark here or in the shell itself."""
+    """Return whether the client's shell, driven by a model, started this process: by its variable here or in the parent shell."""
     env = os.environ if environ is None else environ
     if env.get(CLIENT_MARK):
         return True
@@ -425,12 +441,12 @@ def inside_client(environ: Mapping[str, str] | None = None) -> bool:
         parent = Path(f"/proc/{os.getppid()}")
         name = (parent / "comm").read_text("utf-8", "replace").strip()
         return name in SHELLS and f"\0{CLIENT_MARK}=".encode() in b"\0" + (parent / "environ").read_bytes()
-    except (OSError, ValueError):  # no such files on this system
+    except (OSError, ValueError):  # no /proc on this system
         return False
 
 
 def is_internal(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether this process belongs to one of our own model runs and must not watch itself."""
+    """Return whether this process belongs to one of memoryd's own model runs, which must not be observed."""
     return bool((os.environ if environ is None else environ).get(INTERNAL_ENV))
 
 
@@ -442,7 +458,7 @@ _CLIENT_SESSION = frozenset(
 
 
 def child_environment(extra: Mapping[str, str], environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a client process of ours: without our own settings and without traces of a surrounding session."""
+    """Return the environment for a client process that memoryd starts, without memoryd's settings and any outer session."""
     env = os.environ if environ is None else environ
     ours = (ENV_PREFIX, OPTION_PREFIX, "CLAUDE_PLUGIN_")
     kept = {name: value for name, value in env.items() if name not in _CLIENT_SESSION and not name.startswith(ours)}
@@ -450,5 +466,5 @@ def child_environment(extra: Mapping[str, str], environ: Mapping[str, str] | Non
 
 
 def setting_names() -> list[str]:
-    """All keys, in documentation order."""
+    """Return all keys in documentation order."""
     return [field.name for field in fields(Settings)]

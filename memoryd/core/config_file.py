@@ -1,6 +1,6 @@
-"""Changes config.toml as a person would: one line for one setting; comments, order and all else stay.
+"""Edit config.toml one setting at a time, preserving comments, order and everything else.
 
-Every edit is checked by parsing the result: it must hold the old values with this one change, else nothing is written.
+Each edit is verified by parsing the result: it must hold the old values plus this one change, or nothing is written.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memoryd.core.config import HOME, MEND, OLD_NAMES, check_name, current_name, parse_value, problem_of
+from memoryd.core.config import FIX_TOML, HOME, OLD_NAMES, check_name, current_name, parse_value, problem_of
 from memoryd.core.errors import ConfigError, InputError
 from memoryd.core.files import locked, write_atomic
 
-BY_HAND = "Change it by hand in an editor; nothing was written."
+BY_HAND = "Edit the file by hand; nothing was written."
 
 
 def change_file(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give settings these values in the file, None: take them out; what was set, parsed. All of them or none.
+    """Set these values in the file (None removes one) and return them parsed; all or nothing.
 
-    Raises ConfigError for a wrong name or value (the file is as it was then), and when the file is no TOML.
+    Raises:
+        ConfigError: A name or value is invalid, or the file is not valid TOML. The file is unchanged.
     """
     parsed = {current_name(name): _checked(name, value) for name, value in values.items()}
     with locked(path.with_suffix(".lock")):
@@ -40,7 +41,7 @@ def change_file(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
 def _checked(name: str, value: Any) -> Any:
     check_name(name, "config")
     if name == HOME:
-        raise InputError("The home folder can't be set in the file that lies in it.", fix="Use --home or MEMORYD_HOME.")
+        raise InputError("The home folder can't be set in a file inside it.", fix="Use --home or MEMORYD_HOME.")
     return None if value is None else parse_value(name, value, "config")
 
 
@@ -50,11 +51,15 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except (UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"{path} can't be read: {error}", fix=MEND) from error
+        raise ConfigError(f"{path} can't be read: {error}", fix=FIX_TOML) from error
 
 
 def changed(text: str, name: str, value: Any, path: Path) -> str:
-    """The text with one setting changed; None takes it out. Raises ConfigError when that can't be done safely."""
+    """Return the text with one setting changed, or removed if None.
+
+    Raises:
+        ConfigError: The setting can't be changed safely.
+    """
     before = _loaded(text, path)
     lines = text.splitlines(keepends=True)
     if name in before:
@@ -74,7 +79,7 @@ def changed(text: str, name: str, value: Any, path: Path) -> str:
 
 
 def literal(value: Any) -> str:
-    """A value as TOML."""
+    """Format a value as TOML."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
@@ -86,11 +91,11 @@ def _loaded(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} can't be read: {error}", fix=MEND) from error
+        raise ConfigError(f"{path} can't be read: {error}", fix=FIX_TOML) from error
 
 
 def _assignment(lines: list[str], name: str, path: Path) -> tuple[int, int]:
-    """From which line to which (exclusive) the setting stands: a list or a text may take several."""
+    """Return the line range [start, stop) of the setting; lists and multi-line strings span several lines."""
     start_of = re.compile(rf"\s*([\"']?){re.escape(name)}\1\s*=")
     for start in (number for number, line in enumerate(lines) if start_of.match(line)):
         for stop in range(start + 1, len(lines) + 1):
@@ -107,7 +112,7 @@ def _value_in(text: str) -> dict[str, Any] | None:
 
 
 def _instead(old: list[str], name: str, before: Any, value: Any) -> list[str]:
-    """The new lines; a comment behind the old value is kept."""
+    """Return the replacement lines, keeping a trailing comment."""
     comment = _comment("".join(old), name, before)
     end = "\r\n" if old[-1].endswith("\r\n") else "\n"
     if value is None:
@@ -123,11 +128,11 @@ def _comment(text: str, name: str, value: Any) -> str:
 
 
 def _place(lines: list[str], name: str) -> int:
-    """Below the commented-out example of the setting, else at the end."""
+    """Return the index below the setting's commented-out example, else the end."""
     example = re.compile(rf"\s*#\s*{re.escape(name)}\s*=")
     found = [number for number, line in enumerate(lines) if example.match(line)]
     return found[-1] + 1 if found else len(lines)
 
 
 def _unsafe(name: str, path: Path) -> ConfigError:
-    return ConfigError(f"{path} is written in a way in which '{name}' can't be changed safely.", fix=BY_HAND)
+    return ConfigError(f"'{name}' can't be changed safely in {path}.", fix=BY_HAND)

@@ -1,13 +1,13 @@
-"""The only opener of SQLite.
+"""Access to SQLite; no other module opens a database.
 
-apsw brings its own SQLite with FTS5 and loadable extensions, which many Pythons lack.
-Databases run in WAL mode with synchronous=FULL: a transaction that returned is on disk.
+apsw brings its own SQLite with FTS5 and loadable extensions, which many Python builds lack.
+Databases use WAL mode with synchronous=FULL: a transaction that returned is on disk.
 
-Derived databases (`durable=False`) carry a checksum in each page, by SQLite's own checksum VFS, so that a
-flipped bit is an error and never another answer. `state.db` carries none: people open it with other tools,
-whose writes would look like damage.
+Derived databases (`durable=False`) store a checksum in each page, using SQLite's checksum VFS, so a flipped bit raises an
+error instead of changing an answer. `state.db` has none: people open it with other tools, whose writes would look like
+damage.
 
-Deleted content is overwritten (secure_delete); `scrub` also clears what pages, free pages and the write-ahead log still hold.
+Deleted content is overwritten (secure_delete); `scrub` also clears pages, free pages and the write-ahead log.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Row = tuple[Any, ...]
 WAIT_SECONDS = 10.0
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
-# In the header of a database whose pages carry checksums: the field that says so may be hit as well as any other.
+# application_id of a database with page checksums: the header byte that says so may itself be damaged.
 CHECKSUMMED = 0x6D656D64
 _HEADER_BYTES = 100
-# What work on rows raises when they hold other than what was written, and also when the work itself is at fault.
+# Raised by code that works on rows with unexpected content, but also by bugs in that code.
 ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-# A database up to this size is written from scratch when it is scrubbed; that takes a second at most.
+# Databases up to this size are vacuumed when scrubbed, which takes a second at most.
 VACUUM_BYTES = 100_000_000
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
-# Of a derived file, whose statements are all our own: its schema or its rows are not what we wrote.
+# All statements on derived files are ours, so these mean that the schema or rows are not what we wrote.
 _DERIVED_DAMAGE = (apsw.ConstraintError, apsw.MismatchError)
 _SCHEMA_DAMAGE = ("no such table", "no such column", "has no column named", "no such module", "malformed", "vtable constructor")
 _REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
@@ -47,7 +47,7 @@ _REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
 
 @lru_cache(maxsize=1)
 def has_checksums() -> bool:
-    """Whether SQLite can check its pages here; loads the extension once. Builds of apsw from source may lack it."""
+    """Return whether page checksums are available, loading the extension once. Source builds of apsw may lack it."""
     try:
         from apsw import sqlite_extra
     except ImportError:
@@ -68,17 +68,16 @@ def _fix_for(path: Path, durable: bool) -> str:
         return _REINDEX
     return (
         f"Move {path.name} and its -wal and -shm files away, then restart. No memory is lost: logs are read again, "
-        "and what is known is not written twice. Switch off again what was off (memoryd off)."
+        "and known memories are not duplicated. Repeat 'memoryd off' where you had switched memory off."
     )
 
 
 class Database:
-    """One connection, safe to share between threads.
+    """One connection that threads can share.
 
-    With `durable` False the file is derived: not synced at each write, checked page by page, and damage of any
-    kind is raised as IndexDamagedError, which tells the caller to rebuild it. Damage of a durable one and
-    everything else that SQLite refuses is a StoreError. Other processes may use the same file; a writer waits
-    up to 10 s.
+    With `durable=False` the file is derived: writes are not synced, pages are checked, and damage of any kind raises
+    IndexDamagedError so that the caller can rebuild it. Damage of a durable database, and every other SQLite failure,
+    raises StoreError. Other processes may use the same file; a writer waits up to 10 s.
     """
 
     def __init__(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> None:
@@ -90,7 +89,7 @@ class Database:
         checked = not durable and has_checksums()
         try:
             make_private_dir(path.parent)
-            path.touch(mode=0o600)  # SQLite gives its write-ahead files the mode of the database
+            path.touch(mode=0o600)  # SQLite creates its write-ahead files with the mode of the database
         except OSError as error:
             raise StoreError(f"Can't open {path}: {error.strerror}.", fix="Check free space and permissions.") from error
         with self._translated():
@@ -119,12 +118,12 @@ class Database:
                 self._connection.enable_load_extension(False)
 
     def _reserve_checksums(self) -> None:
-        """Ask for room at the end of each page; it counts for a new file and for one that is vacuumed."""
+        """Reserve space at the end of each page; takes effect for new or vacuumed files."""
         room = ctypes.c_int(CHECKSUM_BYTES)
         self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(room))
 
     def _require_checksums(self) -> None:
-        """Mark a new file, give an older version's file its checksums, and refuse one that has lost them."""
+        """Mark a new file, add checksums to a file of an older version, and reject one that lost them."""
         marked = self._connection.execute("PRAGMA application_id").fetchall() == [(CHECKSUMMED,)]
         if not marked:
             if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
@@ -134,13 +133,13 @@ class Database:
             raise IndexDamagedError(f"{self.path} is damaged: pages without a checksum", fix=_REINDEX)
 
     def _reserved(self) -> int | None:
-        """Bytes reserved in each page, as the file says; None while all of it is in the write-ahead log."""
+        """Return the bytes reserved per page according to the header; None while the file is still empty."""
         with self.path.open("rb") as stream:
             header = stream.read(_HEADER_BYTES)
         return header[20] if len(header) == _HEADER_BYTES else None
 
     def _has_zero_page(self) -> bool:
-        """Whether a page that is in use holds nothing but zeros, whose checksum is zero too."""
+        """Return whether a page in use is all zeros, which has a valid checksum of zero."""
         size = int(str(self._connection.execute("PRAGMA page_size").fetchall()[0][0]))
         empty = bytes(size)
         with self.path.open("rb") as stream:
@@ -151,7 +150,7 @@ class Database:
         return not used.isdisjoint(zeros)
 
     def _use_write_ahead_log(self) -> None:
-        """SQLite does not wait here as it does elsewhere: two processes that make a new database at once would meet."""
+        """Switch to WAL mode, retrying: the busy timeout does not apply here, and two processes may create a database at once."""
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             try:
@@ -191,23 +190,23 @@ class Database:
         )
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """Run one statement and return all its rows."""
+        """Run one statement and return all rows."""
         with self._lock, self._translated():
             return self._connection.execute(sql, tuple(parameters)).fetchall()
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row, in one transaction."""
+        """Run a statement once per row, in one transaction."""
         with self.transaction(), self._translated():
             self._connection.executemany(sql, rows)
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         rows = self.execute(sql, parameters)
         return rows[0][0] if rows else None
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; nested use joins the outer transaction."""
+        """Run the block in a transaction; nested blocks join the outer one."""
         with self._lock:
             if self._depth:
                 yield
@@ -217,7 +216,7 @@ class Database:
             try:
                 yield
             except BaseException:
-                if self._connection.in_transaction:  # SQLite rolls back by itself after some faults
+                if self._connection.in_transaction:  # SQLite rolls back by itself after some errors
                     self.execute("ROLLBACK")
                 raise
             else:
@@ -230,9 +229,9 @@ class Database:
 
     @contextlib.contextmanager
     def unsynced(self) -> Iterator[None]:
-        """What is written in the block survives a kill but perhaps no power cut; it does not wait for the disk."""
+        """Do not wait for the disk in this block: its writes survive a kill, but perhaps not a power cut."""
         with self._lock:
-            if not self._durable or self._depth:  # inside a transaction SQLite allows no change
+            if not self._durable or self._depth:  # SQLite can't change this inside a transaction
                 yield
                 return
             self.execute("PRAGMA synchronous=NORMAL")
@@ -242,7 +241,7 @@ class Database:
                 self.execute("PRAGMA synchronous=FULL")
 
     def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
-        """An FTS5 tokenizer as a function from a text to its tokens, the same ones that an index holds."""
+        """Return a function that splits a text into tokens as the named FTS5 tokenizer does."""
         with self._lock, self._translated():
             tokenizer = self._connection.fts5_tokenizer(name, list(arguments))
 
@@ -255,32 +254,32 @@ class Database:
         return tokens
 
     def version(self) -> tuple[int, int]:
-        """Another value after every change of the file, by this connection or another."""
+        """Return a value that changes with every change to the file, by this connection or another."""
         return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
 
     def changes(self) -> int:
-        """Rows changed by the last statement."""
+        """Return the number of rows changed by the last statement."""
         return self._connection.changes()
 
     def scrub(self, full_text: Sequence[str] = ()) -> bool:
-        """Leave no byte of what was deleted, in the file and in its write-ahead log; False when a reader was in the way.
+        """Erase deleted content from the file and its write-ahead log; return False if a reader prevented it.
 
-        `full_text` names the FTS5 tables: they only mark what is deleted, until they are merged.
+        `full_text` names FTS5 tables, which keep deleted rows until their segments are merged.
         """
         with self._lock:
             for table in full_text:
                 self.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
-            # secure_delete misses copies that SQLite left behind when it moved rows between pages.
+            # secure_delete misses copies left behind when SQLite moved rows between pages.
             if self.path.stat().st_size <= VACUUM_BYTES:
                 self.execute("VACUUM")
             return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def scrub_at_end(self) -> None:
-        """Scrub when the transaction at hand is committed."""
+        """Schedule a scrub after the current transaction commits."""
         self._scrub_due = True
 
     def check(self) -> None:
-        """Read every page; raises as a damaged one does."""
+        """Read every page and raise the error for damage if there is any."""
         problems = [row[0] for row in self.execute("PRAGMA quick_check(5)")]
         with self._translated():
             lost = not self._durable and has_checksums() and self._has_zero_page()
@@ -288,25 +287,25 @@ class Database:
             raise self._error_for(apsw.CorruptError("a page without content" if lost else problems[0]))
 
     def close(self) -> None:
-        """Close the connection; a second call does nothing."""
+        """Close the connection; safe to call twice."""
         with self._lock:
             self._connection.close()
 
 
 def remove_database(path: Path) -> None:
-    """Delete a database with its write-ahead files."""
+    """Delete a database and its write-ahead files."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-# Schema steps, each applied once, in one transaction with the record of it.
+# Schema migrations: each runs once, in one transaction with its record.
 
 _RECORD = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)"
 Step = Callable[[Database], None]
 
 
 class Migrations:
-    """An ordered list of steps for one kind of database. Steps are never edited once released.
+    """Ordered migrations of one kind of database. Never edit a released step.
 
     >>> schema = Migrations("example")
     >>> @schema.step
@@ -318,7 +317,7 @@ class Migrations:
         self._steps: dict[str, Step] = {}
 
     def step(self, function: Step) -> Step:
-        """Register a step; its name is its identity, so it must be new."""
+        """Register a migration; its function name identifies it and must be unique."""
         name = function.__name__
         if name in self._steps:
             raise ValueError(f"migration {name} is registered twice in {self.name}")
@@ -326,7 +325,7 @@ class Migrations:
         return function
 
     def open(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> Database:
-        """Open or create the file and apply the steps; raises as `Database` and `apply` do, and then nothing stays open."""
+        """Open or create the file and apply the migrations. Closes it again if that fails, with the error of `apply`."""
         db = Database(path, extensions=extensions, durable=durable)
         try:
             self.apply(db)
@@ -336,7 +335,11 @@ class Migrations:
         return db
 
     def apply(self, db: Database) -> list[str]:
-        """Run the steps that are missing; returns their names. Refuses a database from a newer version."""
+        """Run pending migrations and return their names.
+
+        Raises:
+            StoreError: The database was written by a newer version.
+        """
         with db.transaction():
             db.execute(_RECORD)
             done = {row[0] for row in db.execute("SELECT name FROM _migrations")}

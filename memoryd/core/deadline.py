@@ -1,6 +1,6 @@
-"""Time limits that can stop work: a deadline is passed down, and looked at in each loop that may run long.
+"""Time limits. A deadline is passed down and checked in every loop that may run long.
 
-A loop that never looks at it is stopped by a `Watchdog`, which ends the process; what was under way is noted before.
+Code that never checks it is stopped by a `Watchdog`, which ends the process; the work in progress is recorded beforehand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memoryd.core.errors import TooSlowError
 
 
 class Deadline:
-    """The moment at which some work is given up."""
+    """A point in time after which work is abandoned."""
 
     __slots__ = ("_end", "_now", "_seconds")
 
@@ -25,11 +25,11 @@ class Deadline:
         self._end = now() + seconds
 
     def check(self) -> None:
-        """Raise TooSlowError when the time is over."""
+        """Raise TooSlowError if the time is up."""
         if self._now() > self._end:
             raise TooSlowError(
                 f"It took longer than {self._seconds:g} seconds.",
-                fix="It is left out, and the rest goes on; nothing is to be done.",
+                fix="It was skipped; no action is needed.",
             )
 
 
@@ -37,9 +37,9 @@ NEVER = Deadline()
 
 
 class Watchdog:
-    """Ends the process when work takes longer than anything may, even in a single call that never comes back.
+    """Ends the process when work exceeds a hard limit, even inside a single call that never returns.
 
-    It needs neither the interpreter's lock nor a signal. Only for a process of its own, as the daemon's.
+    Needs neither the GIL nor a signal. Use only in a dedicated process such as the daemon.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -47,7 +47,7 @@ class Watchdog:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Watch over the block."""
+        """Apply the limit to the block."""
         faulthandler.dump_traceback_later(self._seconds, exit=True)
         try:
             yield

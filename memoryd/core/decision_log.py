@@ -1,7 +1,7 @@
-"""What day dreams decided about single statements: kept, proposed, known already or refused, and why.
+"""Decisions of day dreams about individual statements: kept, proposed, known or refused, and why.
 
-Part of the state database (see `state`), written together with the run that it belongs to. No text is kept, only where
-it stands in the session's log. Bounded: so many per session, so many in all; refused ones go first. Times are ISO strings.
+Stored in the state database (see `state`), together with the run they belong to. Holds no text, only its position in the
+session's log. Limited per session and in total; refused statements are dropped first. Times are ISO strings.
 """
 
 from __future__ import annotations
@@ -23,11 +23,17 @@ MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One statement of a session. `memory` is the memory that says it or that it was refused for, if any.
+    """The decision about one statement of a session.
 
-    `outcome` is kept, proposed (a candidate), known or refused. `line` is the log's, 0 when unknown; `said_at` empty when
-    unknown. `run` is the id of the day dream. `part`, `start` and `chars` say which of the line's turns holds the
-    statement and where in it; `chars` is 0 when it does not stand there word for word. `text` is not stored.
+    Attributes:
+        outcome: kept, proposed (a candidate), known or refused.
+        memory: Memory that holds the statement, or because of which it was refused, if any.
+        line: Line of the log; 0 if unknown.
+        said_at: Empty if unknown.
+        run: Id of the day dream.
+        part: Index of the turn within the line; `start` and `chars` locate the statement in it. `chars` is 0 if the
+            statement does not occur there verbatim.
+        text: Not stored.
     """
 
     outcome: str
@@ -45,7 +51,7 @@ class Verdict:
 
 
 def create_table(db: Database) -> None:
-    """Step 3 of the state database."""
+    """Create the table (a migration of the state database)."""
     db.execute(
         "CREATE TABLE verdict (id INTEGER PRIMARY KEY, run INTEGER, session TEXT, outcome TEXT, reason TEXT, text TEXT,"
         " memory TEXT, kind TEXT, source TEXT, line INTEGER, said_at TEXT)"
@@ -56,14 +62,14 @@ def create_table(db: Database) -> None:
 
 
 def drop_text(db: Database) -> None:
-    """The step of the state database that removes the texts."""
+    """Remove the texts (a migration of the state database)."""
     db.execute("ALTER TABLE verdict DROP COLUMN text")
     for name in ("part", "start", "chars"):
         db.execute(f"ALTER TABLE verdict ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
 
 
 def record(db: Database, run: int, session: str, verdicts: Sequence[Verdict]) -> None:
-    """Add the verdicts of a run, and drop the oldest refused ones that are too many. Within the caller's transaction."""
+    """Add the verdicts of a run and drop the oldest ones over the limit. Must run inside the caller's transaction."""
     if not verdicts:
         return
     db.executemany(
@@ -81,7 +87,7 @@ def record(db: Database, run: int, session: str, verdicts: Sequence[Verdict]) ->
 
 
 def of_session(db: Database, session: str) -> list[Verdict]:
-    """All verdicts of a session, in the order of its log."""
+    """Return all verdicts of a session, in log order."""
     rows = db.execute(f"SELECT {_FIELDS}, run FROM verdict WHERE session = ? ORDER BY run, line, id", (session,))
     return [_verdict(*row) for row in rows]
 
@@ -92,5 +98,5 @@ def _verdict(outcome: str, reason: str, memory: str, kind: str, source: str, lin
 
 
 def erase(db: Database, memory: str) -> None:
-    """Delete what is on record about a memory."""
+    """Delete all verdicts about a memory."""
     db.execute("DELETE FROM verdict WHERE memory = ?", (memory,))

@@ -1,18 +1,18 @@
-"""One tree of errors. Each says what happened and, in `fix`, what to do.
+"""Exception hierarchy. Every error states what happened and, in `fix`, what to do about it.
 
 MemorydError
-├── ConfigError            a setting is wrong
-├── InputError             an argument is wrong (exit code 2)
-├── NotFoundError          no such memory, project, session
-├── ConflictError          what was to be changed has changed meanwhile
-├── StoreError             the memories could not be read or written
-│   ├── BrokenFileError    one memory file can't be parsed (path and line named)
-│   └── IndexDamagedError  a derived index is unusable; it will be rebuilt
-├── EmbeddingError         the embedder can't be loaded or failed
+├── ConfigError            invalid setting
+├── InputError             invalid argument (exit code 2)
+├── NotFoundError          unknown memory, project or session
+├── ConflictError          the target changed in the meantime
+├── StoreError             memories could not be read or written
+│   ├── BrokenFileError    a memory file can't be parsed (names path and line)
+│   └── IndexDamagedError  a derived index is unusable and will be rebuilt
+├── EmbeddingError         the embedder could not be loaded or failed
 ├── ModelError             a language model failed; `transient` says whether to retry
 ├── TranscriptError        a session log can't be read
-├── TooSlowError           something took longer than it may, and was given up
-├── DaemonError            the daemon misbehaved
+├── TooSlowError           work exceeded its time limit and was abandoned
+├── DaemonError            the daemon failed or refused a request
 │   └── DaemonUnavailable  no daemon answers
 └── DependencyError        an optional library is missing
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 
 class MemorydError(Exception):
-    """Root of all foreseeable faults. `code` is stable and goes over MCP and JSON."""
+    """Base class of all expected errors. `code` is stable and part of the MCP and JSON output."""
 
     code = "error"
 
@@ -35,25 +35,25 @@ class MemorydError(Exception):
 
 
 class ConfigError(MemorydError):
-    """A setting has a wrong name, type or value."""
+    """A setting has an unknown name or an invalid value."""
 
     code = "config"
 
 
 class InputError(MemorydError):
-    """An argument is missing, too large or not of its kind."""
+    """An argument is missing, too large or of the wrong type."""
 
     code = "input"
 
 
 class NotFoundError(MemorydError):
-    """What was named does not exist."""
+    """The requested object does not exist."""
 
     code = "not_found"
 
 
 class ConflictError(MemorydError):
-    """What was to be changed has changed since it was looked at; nothing was written."""
+    """The target changed after the caller read it; nothing was written."""
 
     code = "conflict"
 
@@ -69,7 +69,7 @@ def _on_one_line(path: str) -> str:
 
 
 class BrokenFileError(StoreError):
-    """One file can't be parsed. It is skipped, never rewritten."""
+    """A memory file can't be parsed. Such files are skipped and never rewritten."""
 
     code = "broken_file"
 
@@ -84,7 +84,7 @@ class BrokenFileError(StoreError):
 
 
 class IndexDamagedError(StoreError):
-    """A derived index file is unusable; it can be deleted and rebuilt."""
+    """A derived index is unusable; delete and rebuild it."""
 
     code = "index_damaged"
 
@@ -96,7 +96,12 @@ class EmbeddingError(MemorydError):
 
 
 class ModelError(MemorydError):
-    """A language model call failed. `transient` means: worth another try, after `retry_after` seconds if the server said so."""
+    """A language model call failed.
+
+    Attributes:
+        transient: Whether a retry may succeed.
+        retry_after: Seconds that the server asked to wait, if it did.
+    """
 
     code = "model"
 
@@ -107,7 +112,7 @@ class ModelError(MemorydError):
 
 
 class TooSlowError(MemorydError):
-    """Work was given up because it took too long."""
+    """Work exceeded its time limit and was abandoned."""
 
     code = "too_slow"
 
@@ -119,7 +124,7 @@ class TranscriptError(MemorydError):
 
 
 class DaemonError(MemorydError):
-    """The daemon answered wrongly or refused."""
+    """The daemon returned an invalid response or refused the request."""
 
     code = "daemon"
 

@@ -1,10 +1,9 @@
 """Durable files: atomic replacement, exclusive creation, locks.
 
-What survives a `kill -9` or a power cut: `write_atomic` writes a temporary file in the
-target's folder, syncs it, renames it over the target and syncs the folder. A reader sees
-the old bytes or the new, never a mixture. Price: twice the space for a moment, and a hard
-link to the old file keeps the old bytes. `create_exclusive` does the same but fails when
-the name is taken, so two writers can never share one.
+`write_atomic` writes a temporary file in the target's folder, syncs it, renames it over the target and syncs the folder,
+so after a `kill -9` or a power cut a reader sees either the old or the new bytes. This costs twice the space for a moment,
+and hard links keep the old bytes. `create_exclusive` works the same way but fails if the name exists, so two writers can never
+share a file.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ else:
     import fcntl
 
 TEMPORARY_PREFIX = ".tmp-"
-# Syncs that wait together share one commit of the file system's journal: eight files take little longer than one.
+# Concurrent syncs share one journal commit of the file system: eight files take little longer than one.
 SYNC_THREADS = 8
-# Files that are staged together: more would hold many temporaries, fewer would wait more often.
+# Files staged at once: more would leave many temporaries behind, fewer would wait for the disk more often.
 STAGED = 250
 
 
 def make_private_dir(path: Path) -> Path:
-    """Create the folder and its parents, mode 0700 for those that are new."""
+    """Create the folder and its parents with mode 0700; existing folders keep their mode."""
     if path.is_dir():
         return path
     for folder in reversed([path, *path.parents]):
@@ -55,12 +54,12 @@ def _make_dir(path: Path, *, private: bool) -> None:
 
 
 def _mode(*, private: bool) -> int:
-    """Permissions of a new file: its owner's alone, or what the umask leaves."""
+    """Return the mode of a new file: owner only, or as the umask allows."""
     return 0o600 if private else 0o666
 
 
 def sync_dir(path: Path) -> None:
-    """Make renames in the folder durable. Windows has no such call and needs none."""
+    """Make renames in the folder durable. A no-op on Windows, which has no such call."""
     if sys.platform == "win32":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -87,10 +86,10 @@ def _write_temporary(target: Path, data: bytes, *, private: bool = True) -> Path
 
 @contextlib.contextmanager
 def staged(files: Sequence[tuple[Path, bytes]]) -> Iterator[list[Path | None]]:
-    """For each (target, bytes) a temporary file beside the target whose bytes are synced, several at a time.
+    """Write and sync a temporary file for each (target, bytes) pair, several at once.
 
-    `write_atomic` and `create_exclusive` take it as `ready`; what they don't take is removed. None for all when the
-    disk refused one: then write them one by one, which tells which.
+    Yields the temporaries, to be passed as `ready` to `write_atomic` and `create_exclusive`; unused ones are removed.
+    If any write fails, yields None for all of them: writing them one by one then reports which target is at fault.
     """
     temporaries: list[Path | None] = [None] * len(files)
     try:
@@ -113,7 +112,7 @@ def _write_together(files: Sequence[tuple[Path, bytes]], temporaries: list[Path 
 
 
 def sync_dirs(folders: Sequence[Path]) -> None:
-    """`sync_dir` for several folders at a time."""
+    """Call `sync_dir` on several folders concurrently."""
     if len(folders) < 2:
         for folder in folders:
             sync_dir(folder)
@@ -128,10 +127,17 @@ def _remove(temporaries: Sequence[Path | None]) -> None:
 
 
 def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True, private: bool = True) -> None:
-    """Replace the file's bytes; see the module's promise. Raises StoreError when the disk refuses.
+    """Replace the file atomically; see the module docstring.
 
-    `ready` is a file from `staged`. Without `sync_folder` the caller must call `sync_dir` before it promises anything.
-    A file that is not `private` gets the permissions that the umask leaves, and so do its new folders.
+    Args:
+        target: File to replace.
+        data: New content.
+        ready: Temporary file from `staged` that already holds `data`.
+        sync_folder: If False, the caller must call `sync_dir` before relying on durability.
+        private: If False, new files and folders get the mode that the umask allows.
+
+    Raises:
+        StoreError: The file can't be written.
     """
     try:
         temporary = ready or _write_temporary(target, data, private=private)
@@ -143,7 +149,11 @@ def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_f
 
 
 def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
-    """`write_atomic` for many: each file is old or new whenever a kill comes, all are durable at the end. Raises StoreError."""
+    """Replace many files; each is atomic, and all are durable on return.
+
+    Raises:
+        StoreError: A file can't be written.
+    """
     for start in range(0, len(files), STAGED):
         part = files[start : start + STAGED]
         with staged(part) as ready:
@@ -156,7 +166,7 @@ def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
 
 
 def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> bool:
-    """Create the file with these bytes; False when the name is taken. Raises StoreError as above; the options as there."""
+    """Create the file; return False if the name exists. Arguments and errors as in `write_atomic`."""
     try:
         temporary = ready or _write_temporary(target, data)
         try:
@@ -173,7 +183,7 @@ def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sy
 
 
 def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
-    """Append one line in a single write; a file over the limit is first rotated to `.1`."""
+    """Append one line in a single write; rotate a file over the limit to `.1` first."""
     make_private_dir(path.parent)
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > limit_bytes:
@@ -186,7 +196,7 @@ def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
 
 
 def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
-    """An exclusive lock that lives as long as the returned file is open; None when another holds it."""
+    """Acquire an exclusive lock, held while the returned file is open; return None if another process holds it."""
     _make_dir(path.parent, private=private)
     stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, _mode(private=private)), "r+b")
     try:
@@ -202,7 +212,7 @@ def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait for the lock, hold it for the block. Meant for short sections only."""
+    """Hold the lock for the block, waiting for it if necessary. Use for short sections only."""
     make_private_dir(path.parent)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as stream:
         if sys.platform == "win32":
@@ -213,7 +223,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
-    """The last lines of a text file, of at most its last `limit_bytes`; empty when there is none."""
+    """Return the last lines of a text file, reading at most `limit_bytes`; empty if there is no file."""
     try:
         with path.open("rb") as stream:
             stream.seek(0, os.SEEK_END)
@@ -224,22 +234,26 @@ def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """At most `limit` bytes of a plain file. Raises OSError, at once too for a pipe or a device, which may have no end."""
+    """Read at most `limit` bytes of a regular file.
+
+    Raises:
+        OSError: The file can't be read, or is a pipe or device, which might block or never end.
+    """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "it is no plain file")
+            raise OSError(errno.EINVAL, "not a regular file")
         return stream.read(limit)
 
 
 def temporaries(folder: Path) -> Iterator[Path]:
-    """What lies below the folder under the name of a temporary. Links to folders are not followed."""
+    """Yield temporary files below the folder, without following links to folders."""
     for where, _, names in os.walk(folder):  # four times as fast as rglob
         yield from (Path(where, name) for name in names if name.startswith(TEMPORARY_PREFIX))
 
 
 def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> int:
-    """Delete what killed writers left behind; young ones may belong to a writer at work. Returns how many."""
+    """Delete temporaries of killed writers and return their number; recent ones may still be in use."""
     horizon = time.time() - older_than_seconds
     removed = 0
     for path in temporaries(folder):

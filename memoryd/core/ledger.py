@@ -1,6 +1,6 @@
-"""What happened to single memories: who used them, what a person did to their files, what they are anchored to.
+"""Records about individual memories: uses by sessions, manual edits of their files, file anchors.
 
-Part of the state database (see `state`). Times are ISO strings.
+Stored in the state database (see `state`). Times are ISO strings.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from memoryd.core.types import MemoryItem, Scope, Status
 MOST_DELETED = 5_000
 
 
-class How(StrEnum):
-    """What a session did with a memory."""
+class UseKind(StrEnum):
+    """How a session used a memory."""
 
     INJECTED = "injected"
     RETURNED = "returned"
@@ -30,19 +30,19 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a memory by one session; repeated uses of a kind in a session count once."""
+    """A use of a memory by a session; repeated uses of the same kind count once."""
 
     memory: str
     session: str
-    how: How
+    how: UseKind
     at: str
 
 
 @dataclass(frozen=True, slots=True)
-class Print:
-    """How a file looked when a memory about it was last compared.
+class FileState:
+    """State of a file when a memory about it was last compared.
 
-    `sketch` is of the lines (see dream.anchors); `marked` says that the memory was tagged because of this file.
+    `sketch` summarises its lines (see dream.anchors); `marked` means that the memory was tagged because of this file.
     """
 
     size: int
@@ -52,7 +52,7 @@ class Print:
 
 
 def create_tables(db: Database) -> None:
-    """Step 2 of the state database; what sessions were given so far counts as used."""
+    """Create the tables (a migration) and count earlier injections as uses."""
     for table in (
         "use (memory TEXT, session TEXT, how TEXT, at TEXT, PRIMARY KEY (memory, session, how))",
         "edited (memory TEXT PRIMARY KEY, at TEXT)",
@@ -64,7 +64,7 @@ def create_tables(db: Database) -> None:
 
 
 class Ledger:
-    """Typed access to these tables. Each method is one transaction."""
+    """Access to these tables. Each method is one transaction."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -75,8 +75,8 @@ class Ledger:
 
     # Uses
 
-    def record_use(self, memories: Iterable[str], session: str, how: How) -> list[str]:
-        """Note that a session used memories; those for which this is new."""
+    def record_use(self, memories: Iterable[str], session: str, how: UseKind) -> list[str]:
+        """Record that a session used memories; return those for which this is new."""
         new = []
         with self._db.transaction():
             for memory in dict.fromkeys(memories):
@@ -86,34 +86,34 @@ class Ledger:
         return new
 
     def uses(self, memory: str) -> list[Use]:
-        """Every use of a memory, oldest first."""
+        """Return all uses of a memory, oldest first."""
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE memory = ? ORDER BY at, session, how", (memory,))
-        return [Use(row[0], row[1], How(row[2]), row[3]) for row in rows]
+        return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
 
     def uses_in(self, session: str) -> list[Use]:
-        """Every use by a session, oldest first."""
+        """Return all uses by a session, oldest first."""
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE session = ? ORDER BY at, memory, how", (session,))
-        return [Use(row[0], row[1], How(row[2]), row[3]) for row in rows]
+        return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
 
     def all_uses(self) -> dict[str, list[Use]]:
-        """The same for all memories that were used."""
+        """Return the uses of all memories, by memory id."""
         out: dict[str, list[Use]] = {}
         for row in self._db.execute("SELECT memory, session, how, at FROM use ORDER BY memory, at, session, how"):
-            out.setdefault(row[0], []).append(Use(row[0], row[1], How(row[2]), row[3]))
+            out.setdefault(row[0], []).append(Use(row[0], row[1], UseKind(row[2]), row[3]))
         return out
 
-    # What a person did to the files
+    # Manual edits
 
     def mark_edited(self, memories: Iterable[str]) -> None:
-        """Note that a person changed these files."""
+        """Record that a person edited these files."""
         self._db.executemany("INSERT OR REPLACE INTO edited (memory, at) VALUES (?, ?)", [(m, self._now()) for m in memories])
 
     def edited(self) -> frozenset[str]:
-        """Memories whose files a person changed."""
+        """Return the memories whose files a person edited."""
         return frozenset(row[0] for row in self._db.execute("SELECT memory FROM edited"))
 
     def mark_deleted(self, items: Iterable[MemoryItem]) -> None:
-        """Note that a person deleted the files of these memories; the newest 5,000 are kept."""
+        """Record that a person deleted these memories' files; only the newest 5,000 records are kept."""
         rows = [(item.id, item_to_json(item).decode(), self._now()) for item in items]
         self._db.executemany("INSERT OR REPLACE INTO deleted (memory, item, at) VALUES (?, ?, ?)", rows)
         self._db.execute(
@@ -122,14 +122,11 @@ class Ledger:
         )
 
     def unmark_deleted(self, memories: Iterable[str]) -> None:
-        """Their files are back."""
+        """Remove the deletion records of memories whose files are back."""
         self._db.executemany("DELETE FROM deleted WHERE memory = ?", [(memory,) for memory in memories])
 
     def deleted(self, project: str) -> list[MemoryItem]:
-        """Memories of the project and the user's own whose files a person deleted.
-
-        They come as blacklisted ones; `expired_at` is the time of the deletion.
-        """
+        """Return deleted memories of the project and of the user, as blacklisted items with the deletion time in `expired_at`."""
         out = []
         for payload, at in self._db.execute("SELECT item, at FROM deleted ORDER BY memory"):
             item = item_from_json(payload)
@@ -138,7 +135,7 @@ class Ledger:
         return out
 
     def erase(self, memory: str) -> bool:
-        """Delete all that is kept about a memory; whether its text was kept, since a person had deleted its file."""
+        """Delete all records about a memory; return whether the text of a manually deleted file was among them."""
         with self._db.transaction():
             kept = bool(self._db.execute("SELECT 1 FROM deleted WHERE memory = ?", (memory,)))
             for table in ("use", "edited", "deleted", "anchor"):
@@ -147,26 +144,26 @@ class Ledger:
         self._db.scrub()
         return kept
 
-    # Anchors
+    # One-time tasks and anchors
 
     def is_done(self, task: str) -> bool:
-        """Whether a task that is done once, such as converting files, was done."""
+        """Return whether a one-time task, such as a file conversion, was done."""
         return self._db.value("SELECT 1 FROM note WHERE name = ?", (task,)) is not None
 
     def set_done(self, task: str) -> None:
-        """Record that a task is done."""
+        """Record that a one-time task is done."""
         with self._db.transaction():
             self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (task, self._now()))
 
-    def anchors(self) -> dict[str, dict[str, Print]]:
-        """The known prints by memory and path."""
-        out: dict[str, dict[str, Print]] = {}
+    def anchors(self) -> dict[str, dict[str, FileState]]:
+        """Return the stored file states by memory and path."""
+        out: dict[str, dict[str, FileState]] = {}
         for memory, path, size, mtime, sketch, marked in self._db.execute("SELECT * FROM anchor ORDER BY memory, path"):
-            out.setdefault(memory, {})[path] = Print(size, mtime, sketch, bool(marked))
+            out.setdefault(memory, {})[path] = FileState(size, mtime, sketch, bool(marked))
         return out
 
-    def set_anchors(self, anchors: Mapping[str, Mapping[str, Print]]) -> None:
-        """Replace the prints of these memories."""
+    def set_anchors(self, anchors: Mapping[str, Mapping[str, FileState]]) -> None:
+        """Replace the stored file states of these memories."""
         rows = [(m, p, a.size, a.mtime_ns, a.sketch, int(a.marked)) for m, paths in anchors.items() for p, a in paths.items()]
         with self._db.transaction():
             self._db.executemany("DELETE FROM anchor WHERE memory = ?", [(memory,) for memory in anchors])

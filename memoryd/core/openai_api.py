@@ -1,8 +1,7 @@
-"""OpenAI-compatible endpoints: the only importer of the `openai` library.
+"""Client for OpenAI-compatible endpoints; no other module imports the `openai` library.
 
-It is imported when the first client is made, not before: it takes most of a second.
-Every fault leaves here as ModelError; `transient` is set for what another try may mend
-(no connection, time-outs, 408, 409, 429 and 5xx).
+The library is imported lazily because that takes most of a second. Every failure becomes a ModelError, with `transient`
+set where a retry may help (no connection, timeouts, 408, 409, 425, 429 and 5xx).
 """
 
 from __future__ import annotations
@@ -30,15 +29,18 @@ _FIXES = {
     403: "Check that the API key may use this model.",
     404: "Check the model name and the base URL.",
     413: "Lower chunk_tokens.",
-    429: "The limit of requests is reached; it is tried again later.",
+    429: "The rate limit is reached; the call is retried later.",
 }
 
 
 def make_client(base_url: str, api_key: str, timeout: float, *, retries: int = 1) -> OpenAI:
-    """A client for the endpoint; an empty URL means OpenRouter.
+    """Create a client for the endpoint.
 
-    The URL has its version path (`http://localhost:11434/v1`), the key may be empty for local
-    servers, `timeout` is in seconds for one request, `retries` are the library's own quick ones.
+    Args:
+        base_url: With the version path (`http://localhost:11434/v1`); empty means OpenRouter.
+        api_key: May be empty for local servers.
+        timeout: Seconds per request.
+        retries: Number of the library's own immediate retries.
     """
     import openai
 
@@ -53,11 +55,13 @@ def chat(
     *,
     schema_name: str = "answer",
 ) -> Completion:
-    """One whole answer. With a JSON schema: structured output where the server has it.
+    """Return one complete answer, as structured output if there is a schema and the server supports it.
 
-    A server that refuses the schema is asked for a JSON object, then for plain text, with
-    the schema written into the messages; the caller checks the answer in each case.
-    Raises ModelError, also for an empty, cut or filtered answer.
+    A server that rejects the schema is asked for a JSON object, then for plain text, with the schema in the messages. The
+    caller has to validate the answer in every case.
+
+    Raises:
+        ModelError: The call failed, or the answer is empty, truncated or filtered.
     """
     plain = [{"role": message.role, "content": message.content} for message in messages]
     *attempts, last = _attempts(plain, schema, schema_name)
@@ -70,7 +74,11 @@ def chat(
 
 
 def embeddings(client: OpenAI, model: str, texts: Sequence[str]) -> list[list[float]]:
-    """One vector for each text, in order, as the server gives them (not normalised). Raises ModelError."""
+    """Return one unnormalised vector per text, in order.
+
+    Raises:
+        ModelError: The call failed or returned the wrong number of vectors.
+    """
     if not texts:
         return []
     with translated(str(client.base_url), client.timeout):
@@ -78,19 +86,19 @@ def embeddings(client: OpenAI, model: str, texts: Sequence[str]) -> list[list[fl
     data = getattr(answer, "data", None) or []
     vectors = {entry.index: entry.embedding for entry in data}
     if sorted(vectors) != list(range(len(texts))):
-        raise ModelError(f"{client.base_url} gave {len(data)} vectors for {len(texts)} texts.", fix="Check the endpoint.")
+        raise ModelError(f"{client.base_url} returned {len(data)} vectors for {len(texts)} texts.", fix="Check the endpoint.")
     return [vectors[i] for i in range(len(texts))]
 
 
 class Refused(ModelError):
-    """The server said that the request is malformed (400, 422): perhaps it lacks the feature."""
+    """The server rejected the request as malformed (400, 422), possibly because it lacks a feature."""
 
 
 def _attempts(messages: list[dict[str, str]], schema: Mapping[str, Any] | None, name: str) -> list[dict[str, Any]]:
     if schema is None:
         return [{"messages": messages}]
-    told = f"Answer with one JSON object and nothing else. It follows this JSON schema:\n{orjson.dumps(schema).decode()}"
-    explained = [*messages, {"role": "user", "content": told}]
+    instruction = f"Answer with one JSON object and nothing else. It follows this JSON schema:\n{orjson.dumps(schema).decode()}"
+    explained = [*messages, {"role": "user", "content": instruction}]
     strict = {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": dict(schema)}}
     return [
         {"messages": messages, "response_format": strict},
@@ -100,7 +108,7 @@ def _attempts(messages: list[dict[str, str]], schema: Mapping[str, Any] | None, 
 
 
 def _chat_once(client: OpenAI, model: str, request: dict[str, Any]) -> Completion:
-    # OpenRouter tells the cost of a call only when asked; others refuse the unknown key.
+    # OpenRouter reports the cost only on request; other servers reject the unknown key.
     extra = {"usage": {"include": True}} if "openrouter.ai" in client.base_url.host else None
     with translated(str(client.base_url), client.timeout):
         answer: Any = client.chat.completions.create(model=model, extra_body=extra, **request)
@@ -115,9 +123,9 @@ def _completion(answer: Any, model: str, url: str) -> Completion:
     text = choices[0].message.content or ""
     reason = choices[0].finish_reason
     if reason in ("length", "content_filter"):
-        raise ModelError(f"{model} gave half an answer ({reason}).", fix="Lower chunk_tokens or take another model.")
+        raise ModelError(f"{model} returned an incomplete answer ({reason}).", fix="Lower chunk_tokens or use another model.")
     if not text.strip():
-        raise ModelError(f"{model} gave an empty answer.", fix="Take another model if it stays so.", transient=True)
+        raise ModelError(f"{model} returned an empty answer.", fix="Use another model if this persists.", transient=True)
     return Completion(text, getattr(answer, "model", None) or model, _usage(getattr(answer, "usage", None)))
 
 
@@ -135,9 +143,13 @@ def _usage(usage: Any) -> Usage:
 def translated(
     url: str, timeout: object = None, *, fixes: Mapping[int, str] = _FIXES, retry_unreadable: bool = False
 ) -> Iterator[None]:
-    """Turn each fault of the library, and an answer that is not JSON, into ModelError.
+    """Convert the library's errors, and answers that are not JSON, to ModelError.
 
-    `fixes` by status replace the general ones. With `retry_unreadable` an answer that can't be read is transient.
+    Args:
+        url: Endpoint named in the message.
+        timeout: Seconds, for the message.
+        fixes: Fix texts by HTTP status, replacing the default ones.
+        retry_unreadable: Whether an unreadable answer is transient.
     """
     import openai
 
@@ -151,26 +163,26 @@ def translated(
     except openai.APIStatusError as error:
         raise _of_status(error.status_code, error.message, url, error.response.headers, fixes) from error
     except (openai.OpenAIError, ValueError) as error:
-        said = f"{url} gave an answer that can't be read: {error}"[:400]
+        message = f"{url} returned an unreadable answer: {error}"[:400]
         fix = "Check that the base URL is an OpenAI-compatible API."
-        raise ModelError(said, fix=fix, transient=retry_unreadable) from error
+        raise ModelError(message, fix=fix, transient=retry_unreadable) from error
 
 
 def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], fixes: Mapping[int, str]) -> ModelError:
     kind = Refused if status in _UNSUPPORTED else ModelError
     transient = status in _TRANSIENT or status >= 500
-    fix = fixes.get(status, "It is tried again later." if transient else "Check the model, its options and the endpoint.")
+    fix = fixes.get(status, "It is retried later." if transient else "Check the model, its options and the endpoint.")
     wait = retry_after(headers) if transient else None
     return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient, retry_after=wait)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms. None if it does not say."""
+    """Return the seconds to wait according to retry-after-ms or Retry-After (seconds or a date); None if not given."""
     with contextlib.suppress(ValueError):
         return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
-    asked = headers.get("retry-after", "")
+    value = headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
-        return max(0.0, float(asked))
+        return max(0.0, float(value))
     with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     return None

@@ -1,4 +1,4 @@
-"""Where things lie under the home folder. Nothing is ever written under a user's repository."""
+"""Layout of the home folder. memoryd never writes below a user's repository."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The layout of one home folder (default ~/.memoryd)."""
+    """Paths below one home folder (default ~/.memoryd)."""
 
     home: Path
 
     @property
     def config(self) -> Path:
-        """The user's settings, TOML."""
+        """User settings, TOML."""
         return self.home / "config.toml"
 
     @property
     def plugin_options(self) -> Path:
-        """Options of the Claude Code plugin as last seen by a hook, JSON."""
+        """Plugin options as last seen by a hook, JSON."""
         return self.home / "state" / "plugin-options.json"
 
     @property
     def memories(self) -> Path:
-        """The Markdown files: the truth."""
+        """Markdown files, the source of truth."""
         return self.home / "memories"
 
     @property
@@ -34,27 +34,27 @@ class Paths:
 
     @property
     def index(self) -> Path:
-        """Derived databases; may be deleted at any time."""
+        """Derived databases, safe to delete."""
         return self.home / "index"
 
     @property
     def state_db(self) -> Path:
-        """Cursors, jobs, injections, switches: not derivable."""
+        """State that can't be derived: cursors, jobs, injections, switches."""
         return self.home / "state" / "state.db"
 
     @property
     def journal(self) -> Path:
-        """What each dream did, with what is needed to take it back: a folder for each."""
+        """Changes made by each dream, one folder per dream, for undo."""
         return self.home / "state" / "journal"
 
     @property
     def proposals(self) -> Path:
-        """What dreams would do if the user agreed, and what the user refused, JSON."""
+        """Pending and rejected dream proposals, JSON."""
         return self.home / "state" / "proposals.json"
 
     @property
     def dream_lock(self) -> Path:
-        """Held while a dream runs."""
+        """Lock held while a dream runs."""
         return self.home / "state" / "dream.lock"
 
     @property
@@ -64,12 +64,12 @@ class Paths:
 
     @property
     def router(self) -> Path:
-        """The learned router with its scores, JSON."""
+        """Trained router with its scores, JSON."""
         return self.home / "state" / "router.json"
 
     @property
     def spool(self) -> Path:
-        """Hook events that wait for the daemon, one file each."""
+        """Hook events waiting for the daemon, one file each."""
         return self.home / "spool"
 
     @property
@@ -79,32 +79,32 @@ class Paths:
 
     @property
     def login_wanted(self) -> Path:
-        """A mark for hooks: the user agreed to model runs with the session's own login."""
+        """Marker for hooks: the user agreed to model runs with the session's login."""
         return self.run / "login-wanted"
 
     @property
     def endpoint(self) -> Path:
-        """How to reach the daemon: 'unix PATH' or 'tcp PORT TOKEN'."""
+        """Address of the daemon: 'unix PATH' or 'tcp PORT TOKEN'."""
         return self.run / "endpoint"
 
     @property
     def daemon_lock(self) -> Path:
-        """Held by the one daemon."""
+        """Lock held by the running daemon."""
         return self.run / "daemon.lock"
 
     @property
     def start_problem(self) -> Path:
-        """Why the last daemon could not start, for the next session's start; absent when it could."""
+        """Why the last daemon failed to start, shown at the next session's start; absent if it started."""
         return self.run / "start-problem"
 
     @property
     def governance_cache(self) -> Path:
-        """Ready SessionStart answers, read by the hook when no daemon answers in time."""
+        """Prepared SessionStart responses, used by the hook when no daemon answers in time."""
         return self.run / "governance"
 
     @property
     def logs(self) -> Path:
-        """daemon.log, hooks.log, launcher.log."""
+        """Log files: daemon.log, hooks.log, launcher.log."""
         return self.home / "logs"
 
 

@@ -1,10 +1,9 @@
-"""Which project a folder belongs to.
+"""Project identity of a folder.
 
-Identity comes from the git common directory and the remote: all worktrees and clones of
-a repository share memory, two folders that only share a name do not. Without git it is
-the real path. Git's own files are read directly: no process, and it works without git.
-A registry remembers what was seen, so a remote that is added, renamed or removed later
-keeps the project's memory.
+A project is identified by its git common directory and remote, so all worktrees and clones of a repository share memory,
+while two folders with the same name do not. Without git the real path is used. Git's files are read directly: no process
+is started, and git need not be installed. A registry keeps known identities, so a project keeps its memory when a remote
+is added, renamed or removed.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?P<host>[^/:]+)(?::\d+)?/(?P<path>.
 
 @dataclass(frozen=True, slots=True)
 class GitFolder:
-    """A working tree: its top and the common directory that all worktrees share."""
+    """A working tree: its root and the common directory shared by all its worktrees."""
 
     root: Path
     common_dir: Path
 
 
 def find_git(cwd: Path) -> GitFolder | None:
-    """The working tree that holds `cwd`, or None."""
+    """Return the working tree that contains `cwd`, or None."""
     for folder in (cwd, *cwd.parents):
         if found := _git_folder(folder):
             return found
@@ -57,7 +56,7 @@ def _git_folder(folder: Path) -> GitFolder | None:
             return GitFolder(folder, dot_git.resolve())
         if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
             return GitFolder(folder, common)
-    except OSError:  # not to be entered, or too long
+    except OSError:  # no permission, or the path is too long
         return None
     return None
 
@@ -72,12 +71,12 @@ def _linked_common_dir(dot_git: Path) -> Path | None:
         if not pointer.is_file():
             return git_dir
         return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
-    except (OSError, ValueError, RuntimeError):  # also a NUL in the path, a loop of links
+    except (OSError, ValueError, RuntimeError):  # includes NUL in the path and symlink loops
         return None
 
 
 def normalise_remote(url: str) -> str:
-    """`host/owner/repo` for any spelling of a remote, without user and password; local paths stay as they are."""
+    """Normalise a remote URL to `host/owner/repo`, without credentials; local paths are unchanged."""
     url = _USER.sub(r"\1", url)
     match = _SCHEME.match(url) or _SCP.match(url)
     if not match or url.startswith("file://"):
@@ -87,7 +86,7 @@ def normalise_remote(url: str) -> str:
 
 
 def read_remote(common_dir: Path) -> str:
-    """The normalised URL of `origin`, else of the first remote, else empty."""
+    """Return the normalised URL of `origin`, else of the first remote, else an empty string."""
     try:
         lines = (common_dir / "config").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -116,18 +115,18 @@ _ID_HASH = re.compile(r"-[0-9a-f]{8,64}$")
 
 
 def name_of(id: str) -> str:
-    """The name that a project's id was made from, for a project that is known from its memories only."""
+    """Derive a name from a project id, for projects known only from their memories."""
     return _ID_HASH.sub("", id) or id
 
 
 class ProjectRegistry:
-    """Resolves folders to projects and remembers each identity it gave."""
+    """Resolves folders to projects and stores each identity it assigns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def resolve(self, cwd: str | Path) -> Project:
-        """The project of a folder. The folder need not exist any more, nor be one that can be entered."""
+        """Return the project of a folder, which need not exist or be accessible."""
         folder = _real(cwd)
         git = find_git(folder)
         if git is None:
@@ -135,14 +134,14 @@ class ProjectRegistry:
         return self._remember(git.root, git.common_dir, read_remote(git.common_dir))
 
     def known_project(self, cwd: str | Path) -> str:
-        """The id of a folder's project if it is known already, else empty; nothing is remembered of the folder."""
+        """Return the id of a folder's project, or an empty string if unknown; does not register the folder."""
         folder = _real(cwd)
         git = find_git(folder)
         anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
         return _match(self._load(), str(anchor), _inode(anchor), remote, births_of(anchor) if git else []) or ""
 
     def merge(self, old: str, new: str) -> None:
-        """Let the folders and remotes of one project stand for another from now on."""
+        """Reassign the folders and remotes of one project to another."""
         with locked(self._path.with_suffix(".lock")):
             entries = self._load()
             gone = entries.pop(old, None)
@@ -155,11 +154,11 @@ class ProjectRegistry:
             self._save(entries)
 
     def known(self) -> dict[str, str]:
-        """Project ids with their names."""
+        """Return the names of known projects by id."""
         return {id: entry.name for id, entry in self._load().items()}
 
     def anchors(self, project: str) -> list[str]:
-        """Git common directories (or folders without git) that belong to the project."""
+        """Return the project's git common directories, or its folders without git."""
         entry = self._load().get(project)
         return sorted(entry.dirs) if entry else []
 
@@ -168,7 +167,7 @@ class ProjectRegistry:
         return [anchor.removesuffix("/.git") or "/" for anchor in self.anchors(project)]
 
     def find(self, text: str) -> str | None:
-        """The id of a project named by id or by its unambiguous name."""
+        """Return the id of a project given by id or unambiguous name."""
         entries = self._load()
         if text in entries:
             return text
@@ -213,9 +212,9 @@ class ProjectRegistry:
             return self._put_aside(error)
 
     def _put_aside(self, error: Exception) -> dict[str, _Entry]:
-        """A damaged registry must not end all memory: ids come again from remotes and paths, only renames are lost."""
+        """Set a damaged registry aside: ids are derived again from remotes and paths, and only renames are lost."""
         aside = self._path.with_name(self._path.name + _DAMAGED)
-        log.error("%s is damaged (%s) and is begun anew; it was put aside as %s", self._path, error, aside.name)
+        log.error("%s is damaged (%s); starting a new one, the old file is kept as %s", self._path, error, aside.name)
         try:
             self._path.replace(aside)
         except OSError as problem:
@@ -230,23 +229,23 @@ class ProjectRegistry:
 
 
 def _real(cwd: str | Path) -> Path:
-    # The registry is JSON, which holds valid Unicode only.
+    # The registry is JSON, which can hold valid Unicode only.
     folder = Path(str(cwd).encode("utf-8", "replace").decode("utf-8"))
     try:
         folder = folder.expanduser()
         return folder.resolve() if folder.exists() else folder.absolute()
-    except (OSError, ValueError, RuntimeError):  # too long, not to be entered, a NUL, ~nobody, a loop of links
+    except (OSError, ValueError, RuntimeError):  # too long, no permission, NUL, ~nobody, symlink loop
         return folder.absolute()
 
 
 def births_of(common_dir: Path) -> list[str]:
-    """What tells a repository from all others wherever it lies, as digests: when it was made, and its first commit.
+    """Return digests that identify a repository wherever it is located: its creation time and its first commit.
 
-    The first is the time of git's file `description`, which a move keeps; the second the first line of the log of HEAD,
-    with the commit, its author and the second it was made.
+    The creation time is the mtime of git's `description` file, which a move preserves. The first line of HEAD's log
+    holds the first commit, its author and time.
     """
     out = []
-    with contextlib.suppress(OSError):  # made without git's templates
+    with contextlib.suppress(OSError):  # created without git's templates
         out.append(digest(str((common_dir / "description").stat().st_mtime_ns))[:16])
     try:
         with (common_dir / "logs" / "HEAD").open("rb") as stream:
@@ -269,7 +268,7 @@ def _entries(raw: Any) -> dict[str, _Entry]:
         for id, value in raw.items()
     }
     if not all(isinstance(entry.name, str) for entry in entries.values()):
-        raise TypeError("a name is no text")
+        raise TypeError("a name is not a string")
     return entries
 
 
@@ -278,10 +277,10 @@ def _folder_name(anchor: Path) -> str:
 
 
 def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
-    """A known remote decides; else the same folder, unless another repository took its place; else the same repository moved.
+    """Return the id of the matching project, if any.
 
-    One was moved when it has the same first commit and none of the folders it was seen in exists any more: a copy beside
-    the original is a project of its own.
+    A known remote decides; else the same folder, unless another repository took its place; else a moved repository: one
+    with the same first commit none of whose known folders exists any more. A copy beside the original is a new project.
     """
     if remote:
         for id, entry in entries.items():

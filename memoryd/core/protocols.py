@@ -1,4 +1,4 @@
-"""The contracts between layers. The docstring is the contract; tests/contract runs it."""
+"""Interfaces between the layers. The docstrings are the contract; tests/contract enforces it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ FloatArray = NDArray[np.float32]
 
 @runtime_checkable
 class MemoryStore(Protocol):
-    """Keeps memory items and finds them again.
+    """Stores memory items and searches them.
 
-    Every store, and the service in front of them, keeps these promises:
-    - `write` stores the item under its id, replacing what was there; an item
-      without an id gets a new, never used one. It returns the id. Writing the same
-      item twice changes nothing. When it returns, the item is durable.
-    - `get` gives back an equal item (`backends` apart), or None.
-    - `search` honours every filter of the query, returns at most k hits in a total
-      order (score descending, then id), and an empty list for `k <= 0`. A query with
-      empty text returns the newest items that pass the filters, score 0.
-    - `delete` removes the item from this store; an absent id is no error.
+    Every store, and the orchestrator in front of them, guarantees:
+
+    - `write` stores the item under its id, replacing the previous version. An item without an id is given a new one.
+      Writing the same item twice changes nothing. The item is durable when the call returns.
+    - `get` returns an equal item (except for `backends`), or None.
+    - `search` applies every filter of the query and returns at most k hits in a total order (score descending, then
+      id); an empty list for `k <= 0`. A query with empty text returns the newest matching items with score 0.
+    - `delete` removes the item from this store; a missing id is not an error.
     - `all` yields every item once, ordered by id, whatever its status.
     """
 
@@ -36,33 +35,32 @@ class MemoryStore(Protocol):
         ...
 
     def get(self, id: str) -> MemoryItem | None:
-        """The item, or None when there is none."""
+        """Return the item, or None if there is none."""
         ...
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """At most k hits, best first."""
+        """Return at most k hits, best first."""
         ...
 
     def delete(self, id: str) -> None:
-        """Remove the item; absent is fine."""
+        """Remove the item; do nothing if it does not exist."""
         ...
 
     def all(self) -> Iterable[MemoryItem]:
-        """Every item, ordered by id."""
+        """Yield every item, ordered by id."""
         ...
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors.
+    """Maps texts to unit vectors.
 
-    `name` identifies model and version: vectors of different names never mix.
-    Both methods return float32 of shape (n, dimensions) with rows of length 1;
-    an empty input gives shape (0, dimensions).
+    `name` identifies the model and its version; vectors of different names are never mixed. Both methods return
+    float32 of shape (n, dimensions) with rows of length 1, and shape (0, dimensions) for an empty input.
     """
 
     @property
     def name(self) -> str:
-        """Model identity, stored beside the vectors."""
+        """Model identity, stored with the vectors."""
         ...
 
     @property
@@ -71,28 +69,28 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of documents."""
+        """Embed documents."""
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of queries (some models prefix them)."""
+        """Embed queries, which some models prefix."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTokens:
-    """A query for late interaction: vectors of shape (tokens, dimensions), and the word that each token is (a part of)."""
+    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word each token belongs to."""
 
     vectors: FloatArray
     words: tuple[str, ...]
 
 
 class TokenEncoder(Protocol):
-    """Texts to one unit vector for each token; `name` as in Embedder."""
+    """Maps texts to one unit vector per token; `name` as in `Embedder`."""
 
     @property
     def name(self) -> str:
-        """Model identity, stored beside the vectors."""
+        """Model identity, stored with the vectors."""
         ...
 
     @property
@@ -101,16 +99,16 @@ class TokenEncoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """For each text, read after its context, the vectors of its own tokens: float32 of shape (at least 1, dimensions)."""
+        """Encode each text after its context; return float32 of shape (tokens >= 1, dimensions) for its own tokens."""
         ...
 
     def encode_query(self, text: str) -> QueryTokens:
-        """A query's tokens; none for a text without words."""
+        """Encode a query; a text without words has no tokens."""
         ...
 
 
 class LLM(Protocol):
-    """A chat model. Raises ModelError (transient or not); never returns half an answer."""
+    """A chat model. Raises ModelError; never returns a truncated answer."""
 
     @property
     def name(self) -> str:
@@ -118,24 +116,23 @@ class LLM(Protocol):
         ...
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """One answer; with a JSON schema the text is JSON that was asked to follow it."""
+        """Return one answer; with a JSON schema, the text is JSON that was requested to match it."""
         ...
 
 
 class Extractor(Protocol):
-    """Finds what is worth keeping in a passage.
+    """Extracts statements worth remembering from a passage, without writing anything.
 
-    Candidates carry only statements that the passage's own turns support; context
-    turns may explain but never yield a candidate. It writes nothing.
+    Candidates must be supported by the passage's own turns; context turns may explain but never yield a candidate.
     """
 
     @property
     def name(self) -> str:
-        """The reader's name as recorded: endpoint, claude, session or offline."""
+        """Reader name as recorded: endpoint, claude, session or offline."""
         ...
 
     def extract(self, passage: Passage) -> Extraction:
-        """Candidates in the order of their evidence."""
+        """Return candidates, ordered by their evidence."""
         ...
 
 
@@ -143,5 +140,5 @@ class Clock(Protocol):
     """The only source of time."""
 
     def now(self) -> datetime:
-        """Aware UTC time."""
+        """Return the current time, aware and in UTC."""
         ...

@@ -1,8 +1,7 @@
-"""What memoryd must remember about its own work and can't derive from the Markdown.
+"""Persistent state that can't be derived from the Markdown files.
 
-One SQLite database: how far each transcript was read, which day dreams are due, what was
-injected into which session, what each day dream did, and what the user switched off; what
-happened to single memories is in `ledger`, what sessions were offered to settle in `offers`.
+One SQLite database holds how far each transcript was read, pending day dreams, injections per session, the results of day
+dreams, and what the user switched off. See also `ledger` (individual memories) and `candidates` (offers).
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database, Migrations
 from memoryd.core.decision_log import Verdict
 from memoryd.core.errors import StoreError
-from memoryd.core.ledger import How, Ledger, create_tables
+from memoryd.core.ledger import Ledger, UseKind, create_tables
 from memoryd.core.protocols import Clock
 from memoryd.core.types import Usage
 
 SCHEMA = Migrations("state")
 MAX_BACKOFF_SECONDS = 3600.0
 FIRST_BACKOFF_SECONDS = 15.0
-# What is put off for longer was put off while the clock was ahead: a job (retries, silence) and a piece that waits for a model.
+# Longer delays were set while the clock was ahead: FARTHEST_JOB for jobs, FARTHEST for parts that wait for a model.
 FARTHEST_JOB_SECONDS = 2 * MAX_BACKOFF_SECONDS
 FARTHEST_SECONDS = 7 * 86_400.0
 
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """First version."""
+    """Create the first schema."""
     for table in (
         "cursor (transcript TEXT PRIMARY KEY, session TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)",
         "job (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, generation INTEGER, due REAL,"
@@ -55,29 +54,29 @@ def m001_create(db: Database) -> None:
 
 @SCHEMA.step
 def m002_ledger(db: Database) -> None:
-    """What sessions and people did with single memories."""
+    """Add the ledger."""
     create_tables(db)
 
 
 @SCHEMA.step
 def m003_verdicts(db: Database) -> None:
-    """What day dreams decided about single statements."""
+    """Add decisions about statements."""
     decision_log.create_table(db)
 
 
 @SCHEMA.step
 def m004_offers(db: Database) -> None:
-    """What sessions were offered to settle."""
+    """Add offers."""
     candidates.create_tables(db)
 
 
-# The reader's memory of the version before, as the present one reads it: without turns, and without a queued prompt.
+# Parser state of an older version without its texts: no turns and no queued prompt.
 _NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": None, "queued": [], "path": "", "chained": False})
 
 
 @SCHEMA.step
 def m005_no_text_in_cursors(db: Database) -> None:
-    """Erase the prompts and answers that cursors carried; what is needed of them is read from the log again."""
+    """Erase prompts and answers stored in cursors; they are read from the log again when needed."""
     for transcript, context in db.execute("SELECT transcript, context FROM cursor WHERE context != ''"):
         try:
             values = orjson.loads(context)
@@ -90,20 +89,20 @@ def m005_no_text_in_cursors(db: Database) -> None:
 
 @SCHEMA.step
 def m006_no_text_in_verdicts(db: Database) -> None:
-    """Erase the statements that day dreams decided about; they are read from the log when they are shown."""
+    """Erase the texts of verdicts; they are read from the log when shown."""
     decision_log.drop_text(db)
     db.scrub_at_end()
 
 
 @SCHEMA.step
 def m007_neighbours_of_candidates(db: Database) -> None:
-    """Which known memory is shown beside a candidate."""
+    """Add precomputed neighbours of candidates."""
     candidates.create_neighbours(db)
 
 
 @SCHEMA.step
 def m008_held(db: Database) -> None:
-    """Parts of logs that rules read while the model could not, and that wait for it."""
+    """Add log parts that rules have read and that still wait for a model."""
     db.execute(
         "CREATE TABLE held (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, due REAL, attempts INTEGER,"
         " error TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)"
@@ -112,28 +111,30 @@ def m008_held(db: Database) -> None:
 
 @SCHEMA.step
 def m009_handoffs(db: Database) -> None:
-    """Where sessions left off."""
+    """Add session handoffs."""
     db.execute("CREATE TABLE handoff (session TEXT PRIMARY KEY, project TEXT, at TEXT, text TEXT, shown INTEGER DEFAULT 0)")
 
 
 @SCHEMA.step
 def m010_folder_switches(db: Database) -> None:
-    """Folders below which memory is off or on."""
+    """Add switches per folder."""
     switches.create_table(db)
 
 
-# The reason of a job whose log waits until there is enough to ask a model about, or until its session falls silent.
-GIVEN_UP = "given up"  # lines of logs that took too long, as JSON
+GIVEN_UP = "given up"  # note with the log lines that took too long, as JSON
+# Reason of a job that waits until its log has enough for a model call, or until its session is idle.
 GATHERING = "gathering"
 KEPT_HANDOFFS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a transcript was read. `fingerprint` is of the bytes before `offset`; `context` is the reader's own.
+    """Read position in a transcript.
 
-    `context` holds no text of the log; `live` is the same with text, for who goes on in the same process, and is never stored.
-    A cursor that was moved while the log must not be opened has no fingerprint.
+    Attributes:
+        fingerprint: Digest of the bytes before `offset`; empty if the cursor moved while the log must not be opened.
+        context: Parser state, without text of the log.
+        live: Parser state with text, for continuing in the same process; never stored.
     """
 
     transcript: str
@@ -147,7 +148,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A day dream that is due. `due` is in seconds since 1970."""
+    """A pending day dream. `due` is in seconds since 1970."""
 
     transcript: str
     session: str
@@ -161,7 +162,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """Where a session left off. `shown`: a later session was given it."""
+    """Summary of where a session left off. `shown` means that a later session received it."""
 
     session: str
     project: str
@@ -172,7 +173,7 @@ class Handoff:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A log from `cursor` on, which a model has still to read; rules have read it meanwhile."""
+    """The part of a log from `cursor` on that still waits for a model; rules have read it already."""
 
     job: Job
     cursor: Cursor
@@ -180,7 +181,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one day dream did with one piece of a transcript (bytes `start` to `stop`). `id` is given when it is recorded."""
+    """Result of a day dream over one part of a transcript (bytes `start` to `stop`). `id` is set when recorded."""
 
     session: str
     transcript: str
@@ -201,7 +202,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """A session as the hooks reported it."""
+    """A session as reported by hooks."""
 
     session: str
     project: str
@@ -225,13 +226,13 @@ _RUN = (
 
 
 class State:
-    """Typed access to the state database. Each method is one transaction. `folders_of` gives the working folders of a project."""
+    """Access to the state database. Each method is one transaction. `folders_of` returns a project's working folders."""
 
     def __init__(self, path: Path, clock: Clock, folders_of: Callable[[str], Sequence[str]] = lambda project: ()) -> None:
         self._clock = clock
         self._db = SCHEMA.open(path)
         try:
-            self._db.check()  # a damaged one is not replaced by itself: what the user switched off would be on again
+            self._db.check()  # never replace a damaged one silently: it would switch memory on again where it was off
         except StoreError:
             self._db.close()
             raise
@@ -249,39 +250,39 @@ class State:
     # Cursors
 
     def cursor(self, transcript: str) -> Cursor:
-        """Where reading goes on; a fresh cursor for an unknown transcript."""
+        """Return the read position; a fresh cursor for an unknown transcript."""
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
         return Cursor(*rows[0]) if rows else Cursor(transcript)
 
     def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[Verdict] = ()) -> None:
-        """Move the cursor and record what was done and decided, together."""
+        """Move the cursor and record the run and its decisions, atomically."""
         with self._db.transaction():
             self.set_cursor(cursor)
             self.record_run(run)
             decision_log.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
 
     def record_decisions(self, run: Run, decided: Sequence[Verdict]) -> None:
-        """Record decisions that no reading of a log made."""
+        """Record decisions that did not come from reading a log."""
         with self._db.transaction():
             self.record_run(run)
             decision_log.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
 
     def set_cursor(self, cursor: Cursor) -> None:
-        """Move a cursor."""
+        """Store a cursor."""
         self._db.execute(
             f"INSERT OR REPLACE INTO cursor ({_CURSOR}) VALUES (?, ?, ?, ?, ?, ?)",
             (cursor.transcript, cursor.session, cursor.offset, cursor.line, cursor.fingerprint, cursor.context),
         )
 
     def cursors(self) -> list[Cursor]:
-        """All cursors, by transcript."""
+        """Return all cursors, by transcript."""
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor ORDER BY transcript")
         return [Cursor(*row) for row in rows]
 
     # Jobs
 
     def enqueue(self, transcript: str, session: str, cwd: str, reason: str) -> None:
-        """Ask for a day dream now. A job that waits for a retry keeps its back-off; one that only gathers is due."""
+        """Request a day dream now. A job waiting for a retry keeps its back-off; one that is only gathering becomes due."""
         self._db.execute(
             f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, 1, ?, 0, '') ON CONFLICT(transcript) DO UPDATE SET"
             " generation = generation + 1, session = excluded.session, cwd = excluded.cwd, reason = excluded.reason,"
@@ -290,7 +291,7 @@ class State:
         )
 
     def due_job(self) -> Job | None:
-        """The job that has been due longest, or None."""
+        """Return the job that has been due longest, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_JOB} FROM job WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
@@ -299,17 +300,17 @@ class State:
         return Job(*rows[0]) if rows else None
 
     def jobs(self) -> list[Job]:
-        """All waiting jobs, next first."""
+        """Return all waiting jobs, next first."""
         return [Job(*row) for row in self._db.execute(f"SELECT {_JOB} FROM job ORDER BY due, transcript")]
 
     def finish_job(self, job: Job) -> None:
-        """Remove the job, unless it was asked for again while it ran."""
+        """Remove the job, unless it was requested again while it ran."""
         with self._db.transaction():
             self._db.execute("DELETE FROM job WHERE transcript = ? AND generation = ?", (job.transcript, job.generation))
             self._db.execute("UPDATE job SET attempts = 0, error = '' WHERE transcript = ?", (job.transcript,))
 
     def postpone_job(self, job: Job, error: str) -> float:
-        """Retry later with doubled delay (15 s up to an hour); returns the delay in seconds."""
+        """Retry later with doubled delay (15 s up to one hour); return the delay in seconds."""
         delay = min(FIRST_BACKOFF_SECONDS * 2.0 ** min(job.attempts, 20), MAX_BACKOFF_SECONDS)
         due = self._clock.now().timestamp() + delay
         self._db.execute(
@@ -318,7 +319,7 @@ class State:
         return delay
 
     def defer_job(self, job: Job, reason: str, seconds: float) -> None:
-        """Put a job off for other reasons than a failure, unless it was asked for again since."""
+        """Defer a job without counting a failure, unless it was requested again in the meantime."""
         due = self._clock.now().timestamp() + seconds
         self._db.execute(
             "UPDATE job SET due = ?, reason = ?, attempts = 0, error = '' WHERE transcript = ? AND generation = ?",
@@ -328,7 +329,7 @@ class State:
     # Handoffs
 
     def save_handoff(self, session: str, project: str, text: str) -> None:
-        """Keep where the session left off; only the latest few of a project stay."""
+        """Store a session's handoff; only the latest few per project are kept."""
         with self._db.transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO handoff (session, project, at, text) VALUES (?, ?, ?, ?)",
@@ -341,11 +342,11 @@ class State:
             )
 
     def handoffs(self, project: str) -> list[Handoff]:
-        """Where the project's sessions left off, the latest first; none where memory is off."""
+        """Return the project's handoffs, latest first; none if memory is off."""
         return [] if self.is_off(project) else self._handoffs("WHERE project = ?", project)
 
     def all_handoffs(self) -> list[Handoff]:
-        """Where any session left off, also where memory is off: for forgetting."""
+        """Return all handoffs, even where memory is off; used for forgetting."""
         return self._handoffs("")
 
     def _handoffs(self, condition: str, *values: str) -> list[Handoff]:
@@ -355,17 +356,17 @@ class State:
         return [Handoff(*(*row[:4], bool(row[4]))) for row in rows]
 
     def set_handoff_shown(self, session: str) -> None:
-        """A later session was given it."""
+        """Record that a later session received the handoff."""
         self._db.execute("UPDATE handoff SET shown = 1 WHERE session = ?", (session,))
 
     def drop_handoffs(self, *, session: str = "", project: str = "") -> None:
-        """Forget where a session, or all of a project, left off."""
+        """Delete the handoff of a session, or all of a project."""
         self._db.execute("DELETE FROM handoff WHERE session = ? OR project = ?", (session or "\0", project or "\0"))
 
-    # What waits for a model
+    # Parts that wait for a model
 
     def hold(self, job: Job, cursor: Cursor, error: str, due: float) -> None:
-        """Keep for a model what begins at the cursor; a log that waits already keeps its earlier place."""
+        """Queue the log from the cursor on for a model; a log that already waits keeps its earlier position."""
         values = (job.transcript, cursor.session or job.session, job.cwd, job.reason, due, 0, error)
         self._db.execute(
             f"INSERT INTO held ({_HELD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -374,15 +375,15 @@ class State:
         )
 
     def held(self) -> list[Held]:
-        """What waits for a model, next first."""
+        """Return all parts that wait for a model, next first."""
         return [_held(row) for row in self._db.execute(f"SELECT {_HELD} FROM held ORDER BY due, transcript")]
 
     def is_held(self, transcript: str) -> bool:
-        """Whether a part of the log waits for a model."""
+        """Return whether a part of the log waits for a model."""
         return bool(self._db.value("SELECT 1 FROM held WHERE transcript = ?", (transcript,)))
 
     def due_held(self) -> Held | None:
-        """What has waited longest for a model and may be tried now, or None."""
+        """Return the due part that has waited longest for a model, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1", (now, now + FARTHEST_SECONDS)
@@ -390,19 +391,19 @@ class State:
         return _held(rows[0]) if rows else None
 
     def postpone_held(self, held: Held, error: str, due: float) -> None:
-        """Try again later."""
+        """Retry later."""
         self._db.execute(
             "UPDATE held SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, held.job.transcript)
         )
 
     def release_held(self) -> None:
-        """All that waits for a model may be tried now."""
+        """Make all parts that wait for a model due now."""
         self._db.execute("UPDATE held SET due = 0, error = ''")
 
     def finish_held(self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[Verdict] = ()) -> None:
-        """Record what a model did with a piece and move on to the cursor; None: nothing waits any more.
+        """Record a model's run over a part and advance to the cursor; None removes the part.
 
-        Where the model has read further than the rules, these need not read it too.
+        If the model has read further than the rules, the rules skip ahead too.
         """
         with self._db.transaction():
             if cursor is None or cursor.offset >= self.cursor(cursor.transcript).offset:
@@ -422,7 +423,7 @@ class State:
     # Sessions and injections
 
     def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
-        """Record that the session is alive. A hook waits for it, so it does not wait for the disk."""
+        """Record activity of the session. Does not wait for the disk, since a hook waits for it."""
         now = self._now()
         with self._db.unsynced():
             self._db.execute(
@@ -437,11 +438,11 @@ class State:
         self._db.execute("UPDATE session SET ended_at = ? WHERE session = ?", (self._now(), session))
 
     def session(self, session: str) -> SessionRecord | None:
-        """What is known about a session."""
+        """Return the session's record, if any."""
         return next(iter(self._sessions("WHERE session = ?", (session,))), None)
 
     def sessions(self, limit: int = 50) -> list[SessionRecord]:
-        """Sessions, most recently active first."""
+        """Return sessions, most recently active first."""
         return self._sessions("ORDER BY last_at DESC, session LIMIT ?", (limit,))
 
     def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
@@ -449,26 +450,26 @@ class State:
         return [SessionRecord(*(*row[:7], bool(row[7]), bool(row[8]))) for row in rows]
 
     def set_governed(self, session: str, governed: bool = True) -> None:
-        """Record whether the session has its governance already."""
+        """Record whether the session has received its governance."""
         self._db.execute("UPDATE session SET governed = ? WHERE session = ?", (int(governed), session))
 
     def move_project(self, old: str, new: str) -> None:
-        """Count the sessions of one project as another's, and forget the old one's switch."""
+        """Reassign the sessions of one project to another and delete the old one's switch."""
         with self._db.transaction():
             self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
             self.switches.move(old, new)
 
     def set_session_off(self, session: str, off: bool) -> None:
-        """Switch memory off for one session."""
+        """Switch memory off or on for one session."""
         self._db.execute("UPDATE session SET off = ? WHERE session = ?", (int(off), session))
 
     def injected(self, session: str) -> set[str]:
-        """Ids that the session has been given."""
+        """Return the ids of memories injected into the session."""
         return {row[0] for row in self._db.execute("SELECT memory FROM injection WHERE session = ?", (session,))}
 
     def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
-        """Record what a session was given; a power cut may lose it, then it is given once more."""
+        """Record an injection. A power cut may lose the record; the memories are then injected again."""
         now = self._now()
         given = list(memories)
         if not given:
@@ -478,14 +479,14 @@ class State:
                 "INSERT OR IGNORE INTO injection (session, memory, at, event) VALUES (?, ?, ?, ?)",
                 [(session, memory, now, event) for memory in given],
             )
-            self.ledger.record_use(given, session, How.INJECTED)
+            self.ledger.record_use(given, session, UseKind.INJECTED)
 
     def injections(self, session: str) -> dict[str, str]:
-        """The hook by which the session was given each memory that it still sees, by id."""
+        """Return the hook event by which each memory still in the session's context was injected, by id."""
         return dict(self._db.execute("SELECT memory, event FROM injection WHERE session = ?", (session,)))
 
     def forget_injections(self, session: str) -> None:
-        """After compaction or clear the session no longer sees what it was given."""
+        """Reset injections after compaction or clear, when the session no longer sees them."""
         with self._db.transaction():
             self._db.execute("DELETE FROM injection WHERE session = ?", (session,))
             self._db.execute("UPDATE session SET governed = 0 WHERE session = ?", (session,))
@@ -493,7 +494,7 @@ class State:
     # Runs
 
     def record_run(self, run: Run) -> None:
-        """Record what a day dream did."""
+        """Record a day dream's result."""
         u = run.usage
         self._db.execute(
             f"INSERT INTO run ({_RUN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -503,22 +504,22 @@ class State:
         )  # fmt: skip
 
     def runs(self, session: str | None = None, limit: int = 50) -> list[Run]:
-        """The latest runs, newest first."""
+        """Return the latest runs, newest first."""
         condition, parameters = ("WHERE session = ?", [session]) if session else ("", [])
         rows = self._db.execute(f"SELECT {_RUN}, id FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
         return [_run(row) for row in rows]
 
     def verdicts(self, session: str) -> list[Verdict]:
-        """What was decided about the session's statements, in the order of its log."""
+        """Return the verdicts on the session's statements, in log order."""
         return decision_log.of_session(self._db, session)
 
     def tokens_since(self, moment_iso: str) -> int:
-        """Model tokens used by day dreams since then."""
+        """Return the model tokens used by day dreams since then."""
         start = to_iso(from_iso(moment_iso))
         return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
 
     def spent_since(self, moment_iso: str) -> Usage:
-        """Calls, tokens and dollars of models since then; the dollars are None when one call did not report its cost."""
+        """Return the model usage since then; the cost is None if any call did not report its cost."""
         rows = self._db.execute(
             "SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),"
             " CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END FROM run WHERE at >= ?",
@@ -529,15 +530,15 @@ class State:
     # Switches and notes
 
     def is_off(self, project: str, folder: str = "") -> bool:
-        """Whether the user switched memory off for the project, at work in the folder if one is given."""
+        """Return whether the user switched memory off for the project, or for the folder if given."""
         return self.switches.is_off(project, folder)
 
     def note(self, name: str) -> str:
-        """A small remembered value, empty when unset."""
+        """Return a small stored value, empty if unset."""
         return str(self._db.value("SELECT value FROM note WHERE name = ?", (name,)) or "")
 
     def set_note(self, name: str, value: str) -> None:
-        """Remember a small value."""
+        """Store a small value."""
         self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
 
 

@@ -1,4 +1,4 @@
-"""Words, normal forms and sizes of text. Pure functions."""
+"""Tokenisation, normalisation and measurement of text. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CJK_RUN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]+")
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPACE = re.compile(r"\s+")
-# Controls but tab and line feed, signs that turn the direction of writing, lone surrogates, letters that no font shows.
+# Control characters except tab and line feed, direction overrides, lone surrogates, invisible tag characters.
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 
 STOP_WORDS = frozenset(
@@ -25,13 +25,13 @@ STOP_WORDS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """The form in which two statements count as the same: NFKC, lower case, single spaces, no end stop."""
+    """Return the form by which two statements are considered the same: NFKC, casefolded, single spaces, no final stop."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return _SPACE.sub(" ", folded).strip().rstrip(".!。！ ")
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words; identifiers are split at case changes, CJK runs become character bigrams."""
+    """Split into casefolded words; identifiers split at case changes, CJK runs into character bigrams."""
     out: list[str] = []
     for run in _CJK_RUN.findall(text):
         out += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
@@ -40,18 +40,18 @@ def words(text: str) -> list[str]:
 
 
 def keywords(text: str) -> list[str]:
-    """Words without stop words, duplicates removed, in order of appearance."""
+    """Return distinct words without stop words, in order of appearance."""
     return list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())))
 
 
 def token_count(text: str) -> int:
-    """Estimate of model tokens: 4 characters of Latin text, 1 of CJK. Errs on the high side by a few per cent."""
+    """Estimate model tokens: 4 characters of Latin text or 1 of CJK each; a few per cent too high."""
     wide = len(CJK.findall(text))
     return wide + -(-(len(text) - wide) // 4)
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters, cut at a word where possible, with an ellipsis when cut."""
+    """Cut to at most `limit` characters, at a word boundary where possible, adding an ellipsis."""
     if len(text) <= limit:
         return text
     cut = text[: max(0, limit - 1)]
@@ -60,7 +60,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def digest(*parts: str) -> str:
-    """SHA-256 over the parts, each with its length, as hex."""
+    """Return the SHA-256 over the parts and their lengths, as hex."""
     hasher = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -69,35 +69,35 @@ def digest(*parts: str) -> str:
     return hasher.hexdigest()
 
 
-# What two sets of words have in common, 0..1; nothing in common with an empty one. Which purpose takes which: `memoryd.language`.
+# Similarity of two word sets, 0 to 1; 0 if either is empty. `memoryd.language` lists which purpose uses which.
 
 
 def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """What both have, of all that either has (Jaccard 1912): every word beyond counts against it."""
+    """Return the share of the union that both contain (Jaccard 1912); every additional word lowers it."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def dice(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """What both have, of their mean size (Dice 1945), which is the F1 of the words of one as a guess at the other."""
+    """Return the intersection relative to the mean size (Dice 1945), which equals the F1 score."""
     return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
 
 
 def containment(part: AbstractSet[str], whole: AbstractSet[str]) -> float:
-    """The share of the first that the second has (Broder 1997): how far a long text says what a short one does."""
+    """Return the share of `part` that `whole` contains (Broder 1997)."""
     return len(part & whole) / len(part) if part else 0.0
 
 
 def overlap_coefficient(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """The share of the smaller one that the other has (Szymkiewicz and Simpson): whichever is the longer."""
+    """Return the share of the smaller set that the other contains (Szymkiewicz-Simpson)."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
 def visible(text: str) -> str:
-    """The text as a terminal or a page may show it: a memory may quote what moves the cursor, turns the line around or hides."""
+    """Make a text safe to display: replace characters that move the cursor, reverse the line or hide text."""
     return _UNSHOWN.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:
-    """White space folded to single spaces."""
+    """Fold white space to single spaces."""
     return _SPACE.sub(" ", text).strip()

@@ -1,4 +1,4 @@
-"""Every value that crosses a module border. All frozen; nothing here does work."""
+"""Value types shared by all packages. Frozen dataclasses and enums; no behaviour."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from enum import StrEnum
 from types import MappingProxyType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-USER_TAG = "by-user"  # a turn of a stored chat that the user said, not the assistant
-CONFIRMED_TAG = "confirmed"  # the user looked at it and kept it; only a person can set it
-AGREED_TAG = "agreed"  # the agent's words, to which the user said yes
-HIDDEN_TAG = "hidden-by-model"  # a model had it forgotten: that binds models, not the user
-CHECK_TAG = "check"  # a file that the memory speaks of is gone or has changed a lot
-# Tags that mean something to memory itself; a model neither sets nor removes them.
+USER_TAG = "by-user"  # a turn of an imported chat that the user wrote, not the assistant
+CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can set it
+AGREED_TAG = "agreed"  # written by the agent and accepted by the user
+HIDDEN_TAG = "hidden-by-model"  # hidden at a model's request: binding for models, not for the user
+CHECK_TAG = "check"  # a file that the memory refers to is missing or has changed substantially
+# Tags with a meaning of their own; models can neither set nor remove them.
 RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHECK_TAG, "archived", "expired", "merged", "pinned"})
 
 
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class Polarity(StrEnum):
-    """The heading under which governance shows a memory."""
+    """Heading under which governance lists a memory."""
 
     KNOW = "know"
     DO = "do"
@@ -41,7 +41,7 @@ class Polarity(StrEnum):
 
 
 class Scope(StrEnum):
-    """Who a memory is for: the person everywhere, one project, or a project's team."""
+    """Who a memory applies to: the user everywhere, one project, or a project's team."""
 
     USER = "user"
     PROJECT = "project"
@@ -49,18 +49,18 @@ class Scope(StrEnum):
 
 
 class Source(StrEnum):
-    """Who said it."""
+    """Origin of a memory."""
 
     USER = "user"
     AGENT_STEP = "agent_step"
     TOOL = "tool"
     RECONCILED = "reconciled"
     IMPORT = "import"
-    NOTE = "note"  # a file in the vault that was not written through memoryd
+    NOTE = "note"  # a file added to the vault without memoryd
 
 
 class Trust(StrEnum):
-    """How far a text may go: only `instruction` text can become a rule."""
+    """How far a text is trusted: only `INSTRUCTION` text can become a rule."""
 
     INSTRUCTION = "instruction"
     STATEMENT = "statement"
@@ -68,10 +68,10 @@ class Trust(StrEnum):
 
 
 class Status(StrEnum):
-    """Life of a memory.
+    """Lifecycle state of a memory.
 
-    A candidate is a statement that looked promising and that nobody has confirmed: it is found by an explicit search,
-    with a mark, and is never given to a session unasked. Superseded and blacklisted ones stay readable for `as_of`.
+    A candidate is an unconfirmed proposal: explicit searches return it, marked as such, but it is never injected into
+    a session. Superseded and blacklisted memories remain available to `as_of` queries.
     """
 
     ACTIVE = "active"
@@ -91,7 +91,7 @@ class LinkType(StrEnum):
 
 
 class Backend(StrEnum):
-    """Where a query is answered."""
+    """Index that answers a query."""
 
     MARKDOWN = "markdown"
     VECTOR = "vector"
@@ -111,7 +111,7 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
 )
 
 
-# Whose word stands when two memories can't both hold; the higher number.
+# Which source wins when two memories contradict each other; higher wins.
 AUTHORITY: Mapping[Source, int] = MappingProxyType(
     {Source.USER: 3, Source.IMPORT: 2, Source.NOTE: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
 )
@@ -127,7 +127,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a memory comes from. Empty fields mean: not known."""
+    """Provenance of a memory. Empty fields are unknown."""
 
     transcript: str = ""
     lines: tuple[str, ...] = ()
@@ -139,11 +139,12 @@ class Evidence:
 class MemoryItem:
     """One self-contained statement with its history.
 
-    `created_at`/`expired_at` are transaction time (when memory believed it),
-    `valid_from`/`valid_to` valid time (when it was true). All times are aware, UTC.
-    An empty `id` means: not written yet; a store gives one.
-    `asked_as` are keys: questions or task phrasings, in other words than the statement, for which it matters. They are
-    searched beside the statement; they are never evidence and never shown to a session.
+    Attributes:
+        id: Empty until the item is written; the store assigns one.
+        created_at: Start of transaction time (when memory held the statement); `expired_at` is its end.
+        valid_from: Start of valid time (when the statement was true); `valid_to` is its end. All times are aware UTC.
+        asked_as: Keys: questions or tasks, in other words than the statement, for which it is relevant. Searched
+            together with the statement, but never used as evidence and never injected.
     """
 
     content: str
@@ -172,7 +173,7 @@ class MemoryItem:
 
     @property
     def trust(self) -> Trust:
-        """Derived, never stored as truth: a file can't promote itself."""
+        """Trust level, derived from the source so that a file can't promote itself."""
         return TRUST_OF_SOURCE[self.source]
 
     @property
@@ -184,11 +185,12 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for. Empty filters mean: any.
+    """A search request. Empty filters match everything.
 
-    `as_of` asks what memory held at that time, `valid_at` what was true then, or at some moment up to `valid_until`.
-    With `as_of` unset only `statuses` are returned (default: active ones).
-    `project` lets through that project's memories and the user's own (scope `user`).
+    Attributes:
+        as_of: Search what memory held at this time. When unset, only `statuses` are returned (active by default).
+        valid_at: Return statements that were true at this time, or at any time up to `valid_until`.
+        project: Restrict to this project's memories and the user's own (scope `user`).
     """
 
     text: str = ""
@@ -212,10 +214,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer. `score` is comparable within one list only; `parts` add up to it.
+    """One search result.
 
-    `relevancy` is the calibrated 0..1 estimate that the item answers the query;
-    recall compares it with the floor.
+    Attributes:
+        score: Comparable within one result list only; the sum of `parts`.
+        relevancy: Calibrated estimate, 0 to 1, that the item answers the query; recall compares it with the floor.
     """
 
     item: MemoryItem
@@ -227,7 +230,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The router's choice and the rule that made it."""
+    """The router's choice, with the rule that led to it."""
 
     backend: Backend
     rule: str
@@ -235,7 +238,7 @@ class Route:
 
 
 class TurnKind(StrEnum):
-    """Who really speaks in a turn, whatever line of the log it was found in."""
+    """Actual speaker of a turn, which may differ from the log line's role."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -247,12 +250,17 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing said in a session, cleaned of injected and system text.
+    """One utterance or action in a session, without injected and system text.
 
-    `via` tells where user text was found: prompt, rejected_tool, answer, queue.
-    For tool turns `tool` is the tool's name, `detail` its command or path, `error` whether it failed.
-    `line` is the 1-based line number in the file, 0 if unknown. `offered`: the user chose these words, the agent wrote them.
-    Text that the user pasted or quoted is a tool result of the tool `paste`, after the user's own words.
+    Attributes:
+        line: 1-based line number in the log; 0 if unknown.
+        via: Where user text was found: prompt, rejected_tool, answer or queue.
+        tool: Name of the tool, for tool turns.
+        detail: The tool's command or path.
+        error: Whether the tool failed.
+        offered: The user selected this text, but the agent wrote it.
+
+    Text that the user pasted or quoted becomes a tool result of the tool `paste`, after the user's own words.
     """
 
     kind: TurnKind
@@ -270,10 +278,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What an extractor gets: new turns, with a few earlier ones for context only.
+    """Input of an extractor: new turns, preceded by a few earlier ones for context.
 
-    `given` are the statements that the session gave before, `known` memories that may be related (a model is shown them).
-    `ends`: nothing follows for now, so a reader that can is to sum the session up.
+    Attributes:
+        given: Statements extracted from the session so far.
+        known: Memories that may be related; shown to the model.
+        ends: Nothing follows for now, so a reader that can should summarise the session.
     """
 
     turns: tuple[Turn, ...]
@@ -289,11 +299,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement that a reader proposes to keep. `importance` 1..3 as in the corpus.
+    """A statement that a reader proposes to keep.
 
-    `status` is active or candidate. `asked_as` are the memory's keys. `repeats`, `replaces` and `closes` are ids of known
-    memories: those that it says again (or confirms), those that no longer hold because of it, and todos that are done.
-    `revises` are earlier statements of the same session, by their text, that the speaker takes back with it.
+    Attributes:
+        importance: 1 to 3.
+        status: Active or candidate.
+        asked_as: Keys of the memory.
+        repeats: Ids of known memories that this statement repeats or confirms.
+        replaces: Ids of known memories that this statement makes obsolete.
+        closes: Ids of todos that are done.
+        revises: Texts of earlier statements of the same session that the speaker retracts.
     """
 
     content: str
@@ -320,9 +335,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model calls used. Cost in US dollars; None means unknown, which is not free.
+    """Resources used by model calls.
 
-    `cached_calls` were answered by a cache, which costs nothing.
+    `cost_usd` is None when unknown, which is not the same as free. `cached_calls` were answered from a cache at no cost.
     """
 
     calls: int = 0
@@ -332,7 +347,7 @@ class Usage:
     cached_calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Sum of two usages; an unknown cost stays unknown."""
+        """Return the sum; it has an unknown cost if either cost is unknown."""
         cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
         return Usage(
             self.calls + other.calls,
@@ -345,7 +360,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A statement that was looked at and is not proposed. `line` is the log's, 0 when unknown."""
+    """A statement that was considered and rejected. `line` is its line in the log; 0 if unknown."""
 
     text: str
     reason: str
@@ -356,9 +371,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """A reader's answer. `skipped` counts what it looked at and refused, by reason; `refused` are the nearest of these.
+    """A reader's result.
 
-    `handoff` sums the session up for whoever goes on with the work; empty when the reader can't, or was not asked.
+    Attributes:
+        skipped: Number of rejected statements by reason.
+        refused: The rejected statements that came closest to being kept.
+        handoff: Summary for whoever continues the work; empty if the reader can't write one or none was requested.
     """
 
     candidates: tuple[Candidate, ...]
@@ -372,7 +390,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message to a model; role is system, user or assistant."""
+    """One chat message; `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -380,7 +398,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer as text, with what it used and the seconds that it took, where they were measured."""
+    """A model's answer, its usage, and its duration in seconds where measured."""
 
     text: str
     model: str = ""
@@ -390,10 +408,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A stable identity: the same for all worktrees and clones of a repository.
+    """A stable project identity, shared by all worktrees and clones of a repository.
 
-    `root` is the working folder's top, for display; `common_dir` the git common
-    directory, empty without git.
+    `root` is the top of the working tree, for display; `common_dir` is the git common directory, empty without git.
     """
 
     id: str
@@ -405,10 +422,12 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory reached in the graph.
+    """A memory reached through the graph.
 
-    `score` is 0..1, higher is nearer. `path` runs from the start (a memory id or an entity
-    name) to the item's id; `via` is the type of the last edge on it.
+    Attributes:
+        score: 0 to 1; higher is closer.
+        path: Nodes from the start (a memory id or an entity name) to the item's id.
+        via: Type of the last edge on the path.
     """
 
     item: MemoryItem

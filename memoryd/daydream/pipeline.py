@@ -22,7 +22,7 @@ from memoryd.core.codec import candidate_to_dict
 from memoryd.core.config import Settings
 from memoryd.core.decision_log import REFUSED, Verdict
 from memoryd.core.errors import MemorydError, TranscriptError
-from memoryd.core.ledger import How, Ledger
+from memoryd.core.ledger import Ledger, UseKind
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock, Embedder, Extractor
 from memoryd.core.state import Cursor, Held, Job, Run, State
@@ -102,9 +102,9 @@ def note(
 ) -> None:
     """Note what these turns and the statements taken from them say about memories."""
     if named := [id for id in cited(turns) if store.get(id) is not None]:
-        ledger.record_use(named, session, How.CITED)
+        ledger.record_use(named, session, UseKind.CITED)
     if wrong := [id for candidate, outcome in outcomes for id in contradicted(candidate, outcome, store)]:
-        ledger.record_use(wrong, session, How.CONTRADICTED)
+        ledger.record_use(wrong, session, UseKind.CONTRADICTED)
 
 
 WRITES = (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memoryd.core.ledger import Print
+from memoryd.core.ledger import FileState
 from memoryd.core.text import token_count
 from memoryd.core.types import AUTHORITY, CHECK_TAG, Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from memoryd.dream.neighbours import Claim, Neighbourhood, Pairing, Relations, family
@@ -450,7 +450,7 @@ MAX_BYTES = 1_000_000
 MAX_READS = 2_000
 _BY_SIZE = "size "
 _STILL_DIFFERENT = "-"
-_GONE = Print(-1, 0, "")
+_GONE = FileState(-1, 0, "")
 
 RootsOf = Callable[[MemoryItem], Sequence[Path]]
 
@@ -459,7 +459,7 @@ RootsOf = Callable[[MemoryItem], Sequence[Path]]
 class Inspection:
     """What a look at the files gave: prints to keep, and the memories whose mark must change, with the reason."""
 
-    prints: dict[str, dict[str, Print]] = field(default_factory=dict)
+    prints: dict[str, dict[str, FileState]] = field(default_factory=dict)
     mark: dict[str, str] = field(default_factory=dict)
     unmark: dict[str, str] = field(default_factory=dict)
 
@@ -487,7 +487,7 @@ def _size_similarity(a: str, b: str) -> float:
     return small / large
 
 
-def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, Print]], roots_of: RootsOf) -> Inspection:
+def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileState]], roots_of: RootsOf) -> Inspection:
     """Compare the files of all active memories with what is known. Nothing is written."""
     look = _Look(MAX_READS)
     out = Inspection()
@@ -497,7 +497,7 @@ def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, Print]
     return out
 
 
-def _inspect(item: MemoryItem, known: Mapping[str, Print], roots: Sequence[Path], look: _Look, out: Inspection) -> None:
+def _inspect(item: MemoryItem, known: Mapping[str, FileState], roots: Sequence[Path], look: _Look, out: Inspection) -> None:
     now, problems = {}, []
     for path in item.evidence.paths:
         found = look.at(path, roots, known.get(path))
@@ -515,7 +515,7 @@ def _inspect(item: MemoryItem, known: Mapping[str, Print], roots: Sequence[Path]
         out.unmark[item.id] = "the file fits again"
 
 
-def _problem(path: str, before: Print | None, found: Print) -> str:
+def _problem(path: str, before: FileState | None, found: FileState) -> str:
     if before is None:
         return ""
     if found.size < 0:
@@ -529,7 +529,7 @@ class _Look:
     def __init__(self, reads: int) -> None:
         self._reads = reads
 
-    def at(self, path: str, roots: Sequence[Path], known: Print | None) -> Print | None:
+    def at(self, path: str, roots: Sequence[Path], known: FileState | None) -> FileState | None:
         places = [Path(path)] if Path(path).is_absolute() else [root / path for root in roots if root.is_dir()]
         for place in places:
             try:
@@ -540,7 +540,7 @@ class _Look:
         # What never was a file, such as "and/or", or whose whole project is away, says nothing.
         return _GONE if known is not None and _project_is_there(path, roots) else None
 
-    def _read(self, place: Path, known: Print | None) -> Print | None:
+    def _read(self, place: Path, known: FileState | None) -> FileState | None:
         stat = place.stat()
         if known is not None and (stat.st_size, stat.st_mtime_ns) == (known.size, known.mtime_ns):
             return replace(known, sketch=_STILL_DIFFERENT) if known.marked else known
@@ -548,7 +548,7 @@ class _Look:
             return None
         self._reads -= 1
         sketch = f"{_BY_SIZE}{stat.st_size}" if stat.st_size > MAX_BYTES else sketch_of(place.read_bytes())
-        return Print(stat.st_size, stat.st_mtime_ns, sketch)
+        return FileState(stat.st_size, stat.st_mtime_ns, sketch)
 
 
 def _project_is_there(path: str, roots: Sequence[Path]) -> bool:

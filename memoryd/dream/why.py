@@ -7,7 +7,7 @@ from typing import Any
 
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
-from memoryd.core.ledger import How, Ledger, Use
+from memoryd.core.ledger import Ledger, Use, UseKind
 from memoryd.core.types import MemoryItem, Status
 from memoryd.dream.journal import Head, Journal, Record
 from memoryd.lineage import SUCCESSION, replaced_ids
@@ -56,7 +56,7 @@ def _use(use: Use) -> dict[str, str]:
 
 
 def _counts(uses: Sequence[Use]) -> dict[str, int]:
-    return {how.value: count for how in How if (count := sum(use.how is how for use in uses))}
+    return {how.value: count for how in UseKind if (count := sum(use.how is how for use in uses))}
 
 
 def _change(head: Head, record: Record) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Embedders by name. Nothing is loaded before the first text is embedded."""
+"""Embedders by name. Models are loaded when the first text is embedded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ CHOICES = "bge-small, hash, hub:<model>, openai:<model>"
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """The embedder that `settings.embedder` names. Raises ConfigError for an unknown name."""
+    """Create the embedder named by `settings.embedder`.
+
+    Raises:
+        ConfigError: The name is unknown.
+    """
     kind, _, model = settings.embedder.partition(":")
     if settings.embedder == "bge-small":
         return OnnxEmbedder()
@@ -30,9 +34,10 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_encoder(settings: Settings) -> TokenEncoder | None:
-    """The encoder of token vectors that `rank = maxsim` needs (by hashing with the embedder `hash`); None for other rankings.
+    """Create the token encoder for `rank = maxsim` (a hashing one for the embedder `hash`); None for other rankings.
 
-    Raises EmbeddingError.
+    Raises:
+        EmbeddingError: The model can't be loaded.
     """
     if settings.rank != "maxsim":
         return None
@@ -40,5 +45,10 @@ def make_encoder(settings: Settings) -> TokenEncoder | None:
 
 
 def warm(embedder: Embedder) -> None:
-    """Load the model now, in a background thread for instance. Raises EmbeddingError or DependencyError."""
+    """Load the model now, for example in a background thread.
+
+    Raises:
+        EmbeddingError: The model can't be loaded.
+        DependencyError: An optional library is missing.
+    """
     embedder.embed_queries(["warm"])

@@ -20,7 +20,7 @@ MOST_CHARACTERS = 24_000
 
 
 class EndpointEmbedder:
-    """One model behind `/embeddings`. The client is made at the first use."""
+    """A model behind an `/embeddings` endpoint. Connects on first use."""
 
     def __init__(self, model: str, base_url: str, api_key: str, timeout: float) -> None:
         self._model = model
@@ -31,24 +31,28 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """Model identity; the same model behind another address gives the same vectors."""
+        """Model identity; independent of the endpoint's address."""
         return f"openai:{self._model}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; asks the endpoint when no text was embedded yet."""
+        """Length of a vector; queries the endpoint if no text was embedded yet."""
         return self._dimensions or self.embed(["dimensions"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of documents, shape (n, dimensions). Raises EmbeddingError."""
+        """Embed documents into shape (n, dimensions).
+
+        Raises:
+            EmbeddingError: The endpoint failed.
+        """
         if not texts:
             return no_rows(self.dimensions)
-        # An empty input is refused by these endpoints.
+        # These endpoints reject an empty input.
         cleaned = [clean_text(text, MOST_CHARACTERS).strip() or "." for text in texts]
         return np.concatenate([self._embed_batch(batch) for batch in _batches(cleaned)])
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same as for documents: such endpoints know no difference."""
+        """Embed queries, which such endpoints treat like documents."""
         return self.embed(texts)
 
     def _embed_batch(self, texts: Sequence[str]) -> FloatArray:
@@ -58,7 +62,7 @@ class EndpointEmbedder:
             raise EmbeddingError(error.message, fix=error.fix or "Check embedding_base_url and embedding_api_key.") from error
         vectors = unit_rows(values, len(texts), self.name)
         if self._dimensions not in (0, vectors.shape[1]):
-            raise EmbeddingError(f"{self.name} changed its vectors' length.", fix="Restart the daemon: all is embedded again.")
+            raise EmbeddingError(f"{self.name} changed its dimensions.", fix="Restart the daemon to embed everything again.")
         self._dimensions = vectors.shape[1]
         return vectors
 

@@ -1,4 +1,4 @@
-"""Vectors by hashing words: no model, no download, the same on every machine. For tests and for trying things out."""
+"""Hash-based embeddings: no model, no download, deterministic. For tests and demos."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memoryd.core.text import words
 
 
 class HashEmbedder:
-    """Bag-of-words vectors by hashing (feature hashing, Weinberger et al. 2009): similar words, similar vectors."""
+    """Bag-of-words vectors by feature hashing (Weinberger et al. 2009): similar words give similar vectors."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._dimensions = dimensions
@@ -28,7 +28,7 @@ class HashEmbedder:
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Unit vectors of shape (n, dimensions)."""
+        """Embed documents into unit vectors of shape (n, dimensions)."""
         out = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
             for word in words(text) or [""]:
@@ -40,12 +40,12 @@ class HashEmbedder:
         return np.asarray(out / np.where(norms == 0, 1, norms), dtype=np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same as for documents."""
+        """Embed queries like documents."""
         return self.embed(texts)
 
 
 class HashTokenEncoder:
-    """A vector for each word by hashing: equal words have cosine 1. Contexts change nothing."""
+    """One hashed vector per word: equal words have cosine 1. Ignores contexts."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._embedder = HashEmbedder(dimensions)
@@ -61,9 +61,9 @@ class HashTokenEncoder:
         return self._embedder.dimensions
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """One vector a word, one for a text without words."""
+        """Return one vector per word, and one for a text without words."""
         return [self._embedder.embed(words(text) or [""]) for text in texts]
 
     def encode_query(self, text: str) -> QueryTokens:
-        """One vector a word."""
+        """Return one vector per word."""
         return QueryTokens(self._embedder.embed(words(text)), tuple(words(text)))

@@ -1,6 +1,6 @@
-"""Any model of the fastembed library by name: the only importer of fastembed (extra `hub`).
+"""Models of the fastembed library; no other module imports fastembed (extra `hub`).
 
-The model is downloaded at the first use and kept under the home folder.
+A model is downloaded on first use and stored in the home folder.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
 MOST_CHARACTERS = 16_000
 THREADS = 2
-# The library itself tries for 40 s; without a pause each prompt would wait as long again.
+# The library retries for 40 s; without a pause every prompt would wait that long again.
 PAUSE_SECONDS = 300.0
 
 
 class HubEmbedder:
-    """One model of the hub. Loads at the first use; a failed load is tried again after five minutes."""
+    """A model from the hub. Loads on first use; a failed load is retried after five minutes."""
 
     def __init__(self, model: str, cache: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._model_name = model
@@ -40,15 +40,20 @@ class HubEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; loads the model when no text was embedded yet."""
+        """Length of a vector; loads the model if no text was embedded yet."""
         return self._dimensions or self.embed(["dimensions"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of documents, shape (n, dimensions). Raises EmbeddingError, or DependencyError without fastembed."""
+        """Embed documents into shape (n, dimensions).
+
+        Raises:
+            EmbeddingError: The model can't be loaded or failed.
+            DependencyError: fastembed is not installed.
+        """
         return self._vectors(texts, "embed")
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of queries, with the model's own prefix."""
+        """Embed queries, with the model's own prefix."""
         return self._vectors(texts, "query_embed")
 
     def _vectors(self, texts: Sequence[str], method: str) -> FloatArray:
@@ -57,10 +62,10 @@ class HubEmbedder:
         cleaned = [clean_text(text, MOST_CHARACTERS) for text in texts]
         model = self._load()
         try:
-            # One text a batch: quantised models give a text other vectors in other company.
+            # One text per batch: with quantised models a text's vector depends on the other texts in the batch.
             rows = [next(iter(getattr(model, method)([text]))) for text in cleaned]
         except (RuntimeError, ValueError) as error:
-            raise EmbeddingError(f"{self.name} failed: {error}", fix="Take another model.") from error
+            raise EmbeddingError(f"{self.name} failed: {error}", fix="Use another model.") from error
         vectors = unit_rows(rows, len(texts), self.name)
         self._dimensions = vectors.shape[1]
         return vectors
@@ -78,7 +83,7 @@ class HubEmbedder:
             import fastembed
         except ImportError as error:
             raise DependencyError(
-                "Models of the hub need the library fastembed.", fix="Run: pip install 'memoryd[hub]'"
+                "Models from the hub need the library fastembed.", fix="Run: pip install 'memoryd[hub]'"
             ) from error
         try:
             return fastembed.TextEmbedding(self._model_name, cache_dir=str(self._cache), threads=THREADS)

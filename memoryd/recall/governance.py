@@ -17,7 +17,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from memoryd.core.clock import from_iso
-from memoryd.core.ledger import How, Use
+from memoryd.core.ledger import Use, UseKind
 from memoryd.core.state import Handoff, State
 from memoryd.core.text import normalise, token_count
 from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, MemoryItem, Polarity, Query, Source, Status, Trust
@@ -99,9 +99,9 @@ def count_uses(uses: Iterable[Use]) -> UseCounts:
     used = contradicted = 0
     last: datetime | None = None
     for use in uses:
-        if use.how is How.CONTRADICTED:
+        if use.how is UseKind.CONTRADICTED:
             contradicted += 1
-        elif use.how in (How.CITED, How.RETURNED):
+        elif use.how in (UseKind.CITED, UseKind.RETURNED):
             used += 1
             at = from_iso(use.at)
             last = at if last is None else max(last, at)

@@ -1,14 +1,14 @@
-"""Where a query goes, how lists become one, and what the scores mean. All pure functions.
+"""Query routing, ranking and relevance estimation. Pure functions, except for `ranking` (imported separately).
 
-`routing.route` picks the backend, or `routing.LearnedRouter` where that is better;
-`scoring` merges candidates by their signals and makes the final, explained score;
-`late_interaction` orders by token vectors; `relevance` estimates whether an item answers at all.
+`routing.route` picks the backend, or `routing.LearnedRouter` where it is better; `scoring` merges candidates by their signals
+and computes the final, explained score; `late_interaction` ranks by token vectors; `relevance` estimates whether an item
+answers the query at all.
 """
 
 from memoryd.retrieval.late_interaction import (
     NO_TIME,
-    AskedTime,
     LateWeights,
+    QueryTime,
     late_features,
     late_scores,
     load_late_weights,
@@ -54,7 +54,7 @@ from memoryd.retrieval.scoring import (
 __all__ = [
     "NO_TIME",
     "RULES",
-    "AskedTime",
+    "QueryTime",
     "Listing",
     "asked_listing",
     "asks_question",

@@ -1,7 +1,7 @@
-"""The order of candidates by late interaction: one weighted sum of z-scores and of what holds for a candidate.
+"""Ranking by late interaction: a weighted sum of z-scores and of binary features.
 
-The weights lie in `late.json`, fitted by benchmarks/fit_ranking.py. Turns of stored conversations have other ones
-than statements: a turn means little without its neighbours, a statement stands for itself.
+The weights in `late.json` are fitted by benchmarks/fit_ranking.py. Turns of stored conversations have their own weights,
+because a turn means little without its neighbours while a statement is self-contained.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from memoryd.retrieval.scoring import SMALLEST_SPREAD, ZERO_WHEN_MISSING, asked_
 
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
-# Compared over the candidates; the other features hold or don't.
+# Z-scored over the candidates; the other features are binary.
 SIMILARITIES = ("own", "pair", "around", "session")
 Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
 _Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 TRAITS_KEPT = 6_000
-# What a turn's date counts when the span has but one end, and when a statement only held in it but began before.
+# Value of a turn's date if the span is open at one end, and of a statement that held in the span but began earlier.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
-# What words of the turn before count for a turn, and being named after another speaker: "What did Jo tell Maya?" asks for Jo's.
+# Share of the preceding turn's words that count for a turn, and value of being named after another speaker: "What did Jo tell
+# Maya?" asks for Jo's turns.
 BEFORE_SHARE = 0.5
 LATER_NAMED = 0.7
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-# Asks for what the assistant said.
-_TOLD = re.compile(
+# Asks for something the assistant said.
+_ASKS_ASSISTANT = re.compile(
     r"\byou(?:'ve|'d|\s+have|\s+had)?\s+(?:just\s+|also\s+|previously\s+)?(?:said|told|suggested|recommended|advised|proposed|mentioned"
     r"|explained|described|gave|provided|listed|shared|showed|wrote|made|created)\b",
     re.IGNORECASE,
@@ -55,31 +56,41 @@ Matches = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class LateWeights:
-    """Weight of each feature for turns and for statements; a feature without one says nothing."""
+    """Weight of each feature for turns and for statements; a missing weight is 0."""
 
     version: str
     turn: Mapping[str, float]
     statement: Mapping[str, float]
 
     def uses(self, name: str) -> bool:
-        """Whether the feature counts anything."""
+        """Return whether the feature has any weight."""
         return bool(self.turn.get(name) or self.statement.get(name))
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTime:
-    """What a query says of time: the span it names; whether it asks how things were; what each old statement gave way to."""
+class QueryTime:
+    """Temporal aspects of a query.
+
+    Attributes:
+        span: Time span named in the query.
+        past: Whether it asks for a former state.
+        successors: Successor of each superseded statement.
+    """
 
     span: Span | None = None
     past: bool = False
     successors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-NO_TIME = AskedTime()
+NO_TIME = QueryTime()
 
 
 def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
-    """The weights in the file. Raises ConfigError when it is missing, of another format or knows other features."""
+    """Load the weights.
+
+    Raises:
+        ConfigError: The file is missing, has another format or unknown features.
+    """
     try:
         raw = orjson.loads(path.read_bytes())
         if raw["format"] != FORMAT:
@@ -89,7 +100,7 @@ def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
             raise ValueError(f"no feature is called {unknown[0]}")
         return LateWeights(str(raw["version"]), MappingProxyType(sets[0]), MappingProxyType(sets[1]))
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(f"{path} holds no ranking weights: {error}", fix="Install memoryd again.") from error
+        raise ConfigError(f"{path} is not a file of ranking weights: {error}", fix="Reinstall memoryd.") from error
 
 
 def late_features(
@@ -98,24 +109,31 @@ def late_features(
     signals: Mapping[str, Row],
     matches: Mapping[str, Matches],
     neighbours: Mapping[str, tuple[str, str]],
-    time: AskedTime = NO_TIME,
+    time: QueryTime = NO_TIME,
 ) -> dict[str, dict[str, float]]:
-    """Features of each item by its id.
+    """Compute the features of each item, by id.
 
-    `matches` is what each token of the query finds, by id, also of neighbours that are no candidates. own: the item's MaxSim;
-    pair, around, session: that of it with its predecessor, with both neighbours, with all candidates of its session, as if
-    they were one text (a statement stands for itself). bm25: for a turn with half of what its predecessor has. answer: a turn
-    whose predecessor asks. speaker: the query names who speaks, first of all or (0.7) after another. date: it began in the time
-    that is asked for, or (a third) held then, times the share of the candidates of which that is not true: a long time
-    tells little. user: said by the user of a chat, unless the query asks what the assistant told; a user's questions tell of
-    them, too, so those don't count as such. past: it no longer holds and the query asks how things were; such a statement is
-    found by what has replaced it, too.
+    own: MaxSim of the item. pair, around, session: MaxSim of the item merged with its predecessor, with both neighbours, with
+    all candidates of its session (for statements, the item alone). bm25: for a turn, plus half its predecessor's. answer: the
+    preceding turn asks a question. speaker: the query names the speaker, first (1) or after another (0.7). date: it began in
+    the requested time (1) or held then (1/3), times the share of candidates for which that is not true, since a long span says
+    little. user: written by the user of a chat, unless the query asks what the assistant said. question: share of questions in
+    an assistant's turn (a user's questions are informative about the user). past: superseded, and the query asks for the past;
+    such a statement also matches through its successor.
+
+    Args:
+        query: The query.
+        items: Candidates by id.
+        signals: Signals by id.
+        matches: Contribution of each query token by id, including neighbours that are not candidates.
+        neighbours: Ids of the preceding and following items.
+        time: Temporal aspects of the query.
     """
-    asked = _Asked(query, time)
+    traits = _QueryTraits(query, time)
     sessions = _by_session(items, matches)
     out = {}
     for id, item in items.items():
-        row = asked.of(item)
+        row = traits.of(item)
         row |= {name: value for name, value in signals[id].items() if name in _Z}
         before, after = neighbours.get(id, ("", ""))
         if before and (words := signals.get(before, {}).get("bm25")):
@@ -128,27 +146,27 @@ def late_features(
             old = matches.get(time.successors.get(id, ""))
             row |= _similarities(matches[id] if old is None else np.maximum(matches[id], old), before in matches, near, session)
         out[id] = row
-    _compare_speakers(out, asked.places)
+    _compare_speakers(out, traits.places)
     _compare_dates(out)
     return out
 
 
 def _compare_speakers(rows: Mapping[str, dict[str, float]], places: Mapping[str, int]) -> None:
-    """Let being named count less where another speaker among the candidates is named before; `places` in the query, by id."""
+    """Lower the weight of a named speaker if another candidate's speaker is named earlier in the query."""
     first = min(places.values(), default=0)
     for id, place in places.items():
         rows[id]["speaker"] = 1.0 if place == first else LATER_NAMED
 
 
 def _compare_dates(rows: Mapping[str, dict[str, float]]) -> None:
-    """Let a date count by the share of the candidates that are not of the time."""
+    """Scale the date feature by the share of candidates outside the requested time."""
     dated = [row for row in rows.values() if row.get("date")]
     for row in dated:
         row["date"] *= 1.0 - len(dated) / len(rows)
 
 
 def _similarities(own: Matches, after: bool, near: Sequence[Matches], session: Matches | None) -> dict[str, float]:
-    """The item's MaxSim and those with its neighbours (the first said before it, if `after`) and with its session."""
+    """Return MaxSim of the item alone, with its neighbours (the first one precedes it if `after`) and with its session."""
     alone = _total(own)
     if session is None and not near:
         return dict.fromkeys(SIMILARITIES, alone)
@@ -159,11 +177,11 @@ def _similarities(own: Matches, after: bool, near: Sequence[Matches], session: M
 
 
 def _total(match: Matches) -> float:
-    return math.fsum(match.tolist())  # of a dozen numbers; an array's own sum takes three times as long
+    return math.fsum(match.tolist())  # about a dozen numbers; numpy's sum takes three times as long
 
 
 def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches]) -> dict[tuple[str, str], Matches]:
-    """The best that each token finds in any candidate of the session."""
+    """Return the best match of each query token within each session's candidates."""
     out: dict[tuple[str, str], Matches] = {}
     for id, item in items.items():
         if id in matches and item.is_turn:
@@ -172,20 +190,20 @@ def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches])
     return out
 
 
-class _Asked:
-    """What a query asks for beside its words."""
+class _QueryTraits:
+    """Features of a query other than its words."""
 
-    def __init__(self, query: Query, time: AskedTime) -> None:
+    def __init__(self, query: Query, time: QueryTime) -> None:
         self._names = {word: place for place, word in enumerate(keywords(query.text))}
         self.places: dict[str, int] = {}
         self._entities = frozenset(name.casefold() for name in find_entities(query.text))
         self._kinds = asked_kinds(query.text)
         self._time = time
         self._when = asks_when(query.text)
-        self._told = _TOLD.search(query.text) is not None
+        self._asks_assistant = _ASKS_ASSISTANT.search(query.text) is not None
 
     def of(self, item: MemoryItem) -> dict[str, float]:
-        """The features that hold for the item, as 1 (entity: the share of the query's names). Notes its speaker's place."""
+        """Return the features that apply to the item (1, or a share) and record its speaker's position in the query."""
         speaker, short, asks = _traits(item.content)
         if named := [self._names[word] for word in speaker if word in self._names]:
             self.places[item.id] = min(named)
@@ -193,7 +211,7 @@ class _Asked:
             ("past", self._time.past and item.status is Status.SUPERSEDED),
             ("when", self._when and names_time(item.content)),
             ("short", short),
-            ("user", USER_TAG in item.tags and not self._told),
+            ("user", USER_TAG in item.tags and not self._asks_assistant),
             ("kind", item.kind in self._kinds),
         )
         out = {name: 1.0 for name, value in holds if value}
@@ -214,23 +232,24 @@ class _Asked:
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
 
 
-@lru_cache(maxsize=TRAITS_KEPT)  # the candidates of a project's questions are mostly the same
+@lru_cache(maxsize=TRAITS_KEPT)  # queries of a project mostly share their candidates
 def _traits(text: str) -> tuple[tuple[str, ...], bool, bool]:
-    """The words of the speaker's name; whether the text has at most a dozen words; whether a question mark."""
+    """Return the words of the speaker's name, whether the text is short, and whether it contains a question mark."""
     speaker = _SPEAKER.match(text)
     return tuple(keywords(speaker["name"])) if speaker else (), len(text.split()) <= SHORT_WORDS, "?" in text
 
 
 def question_share(text: str) -> float:
-    """Share of a text's words, 0..1, that stand in sentences which end with a question mark."""
+    """Return the share of a text's words, 0 to 1, in sentences that end with a question mark."""
     words = [(len(sentence.split()), sentence.rstrip().endswith("?")) for sentence in _SENTENCE_END.split(text)]
     return sum(count for count, asks in words if asks) / max(1, sum(count for count, _ in words))
 
 
 def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> dict[str, float]:
-    """Score of each candidate, around 0. `rows` are features by id, `turns` the ids of those that are turns.
+    """Score each candidate, around 0.
 
-    The sum is divided by that of the z-scores' weights, so that turns and statements can be compared.
+    `rows` holds features by id, `turns` the ids of turns. Sums are divided by the total weight of the z-scores, which makes
+    turns and statements comparable.
     """
     ids = sorted(rows)
     groups = [(weights.turn, turns.intersection(ids)), (weights.statement, rows.keys() - turns)]
@@ -251,9 +270,9 @@ def _normalised(weights: Mapping[str, float], names: Sequence[str]) -> FloatArra
 
 
 def _standardised(values: FloatArray, names: Sequence[str]) -> FloatArray:
-    """Z-scores of each column, `bm25` among them; what is missing counts as in `fusion.fuse`, a column that nobody has as 0.
+    """Z-score each column. Missing values are handled as in `scoring.fuse`; a column without values becomes 0.
 
-    A candidate without token vectors, one that was written a moment ago, stands where its words place it.
+    A candidate without token vectors, such as one just written, is ranked by its `bm25` instead.
     """
     out = np.zeros_like(values)
     for column, name in enumerate(names):
@@ -268,5 +287,5 @@ def _standardised(values: FloatArray, names: Sequence[str]) -> FloatArray:
 
 
 def word_weight(documents: int, frequency: int) -> float:
-    """What a query word counts in MaxSim: log((N + 1) / (df + 1)) ^ ½, 0 for a word of all N documents."""
+    """Return the weight of a query word in MaxSim: log((N + 1) / (df + 1)) ^ ½, 0 for a word in all N documents."""
     return math.sqrt(max(0.0, math.log((documents + 1) / (min(frequency, documents) + 1))))

@@ -1,14 +1,13 @@
-"""How likely is it that an item answers a query? A calibrated 0..1 from words and meaning.
+"""Relevance: a calibrated probability, 0 to 1, that an item answers a query.
 
-A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's
-terms that the item has. An item with keys is judged by these: how near the query is to the two
-nearest keys says more than its nearness to the statement, which a question about another property
-of the same thing is near to as well; and by how much of the query the item has, and how much it
-lacks. A query in another language than English is compared with the keys piece by piece of its
-words, and by the meaning of what a glossary says of it in English. Ranks are left out on purpose:
-the best of many wrong answers ranks first too, so they spoil abstention. The weights are in
-`relevance.json`, fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the
-point chosen there between keeping answers and saying nothing.
+A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items with keys
+are judged by the keys: the distance to the two nearest keys is more informative than the distance to the statement, to which a
+question about another property of the same thing is close as well; and by how much of the query the item contains and lacks.
+A query in a language other than English is compared with the keys by word pieces, and by meaning through an English gloss.
+Ranks are deliberately ignored: the best of many wrong answers also ranks first, so ranks spoil abstention.
+
+The weights in `relevance.json` are fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the threshold
+chosen there between keeping answers and returning nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from memoryd.language.stems import is_foreign, stem
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
 FORMAT = 3
-# What each set of weights may look at.
+# Features of each set of weights.
 FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "meaning": ("cosine", "coverage"),
@@ -45,16 +44,16 @@ SETS = tuple(FEATURES_OF)
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
-# Beyond so many words a prompt is long; how long then says no more.
+# Prompt length in words beyond which more length adds no information.
 LONG_WORDS = 40
-# Characters of a piece of a word; a shorter word is one piece. What a piece weighs that only the key has, as a share of what an
-# unknown word does: most are rather rare. A single CJK character counts half of the pair that it is part of.
+# Characters per word piece; a shorter word is one piece. Weight of a piece that only the key has, relative to an unknown word
+# (most are fairly rare). A single CJK character counts half of the pair that it belongs to.
 PIECE = 3
 OTHERS_WEIGHT = 0.8
 SINGLE_WEIGHT = 0.5
 KEYS_KEPT = 20_000
-# The two nearest of few keys are less near than those of the four that a memory mostly has, though they tell as much: with two of
-# the four the hook found 44 % instead of 68 %; this for each that is missing makes up for it at the same silence.
+# With fewer keys than usual, the two nearest are less near although they say as much: a memory with two keys was recalled in
+# 44 % of cases instead of 68 %. This bonus per missing key compensates, at the same false-positive rate.
 USUAL_KEYS = 4
 FEWER_KEYS = 0.015
 _QUESTION = re.compile(
@@ -73,7 +72,7 @@ _QUESTION_WORDS = frozenset(
 )
 
 
-# What any prompt may say to an assistant; such a word says little about what it is about.
+# Words common in any prompt to an assistant, which say little about its subject.
 _TASK_WORDS = frozenset(
     map(
         stem,
@@ -86,12 +85,12 @@ _TASK_WORDS = frozenset(
 
 
 def asks_question(text: str) -> bool:
-    """Whether the text begins with a question word or ends with a question mark."""
+    """Return whether the text starts with a question word or ends with a question mark."""
     return _QUESTION.search(text) is not None
 
 
 def query_terms(text: str) -> dict[str, str]:
-    """Stem -> word for the words of a query that carry meaning, in order of appearance."""
+    """Map stems to words for the meaningful words of a query, in order of appearance."""
     out: dict[str, str] = {}
     for word in keywords(text):
         if word not in _QUESTION_WORDS:
@@ -100,10 +99,10 @@ def query_terms(text: str) -> dict[str, str]:
 
 
 def term_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> dict[str, float]:
-    """Weight 0..1 of each stem of the query: its idf over that of an unknown word.
+    """Return the weight, 0 to 1, of each stem of the query: its idf relative to that of an unknown word.
 
-    idf = log((N + P + 1) / (df + ½)) with P = 200 documents assumed beside the N real ones,
-    so that in a small store a word does not seem common because two memories have it.
+    idf = log((N + P + 1) / (df + ½)) with P = 200 additional assumed documents, so that in a small store a word does not
+    seem common because two memories contain it.
     """
     unknown = math.log((documents + PRIOR_DOCUMENTS + 1) / 0.5)
     out = {}
@@ -115,41 +114,46 @@ def term_weights(text: str, document_frequency: Callable[[str], int], documents:
 
 
 def _share_of(term: str) -> float:
-    """What a term counts beside its idf: pairs of CJK characters overlap, task words say little."""
+    """Return a term's factor besides its idf: CJK character pairs overlap, task words say little."""
     if CJK.search(term):
         return WIDE_WEIGHT
     return TASK_WEIGHT if term in _TASK_WORDS else 1.0
 
 
 def item_terms(text: str) -> frozenset[str]:
-    """All stems of an item's text."""
+    """Return all stems of an item's text."""
     return frozenset(map(stem, words(text)))
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What an item shares with a query: `coverage` 0..1 of the term weights, `matches` their sum (in unknown words)."""
+    """Overlap of an item with a query: `coverage`, 0 to 1, of the term weights, and `matches`, their sum."""
 
     coverage: float
     matches: float
 
 
 def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
-    """Overlap of a query's term weights with an item's terms. A query of less than one full term is not covered by it."""
+    """Compute the overlap of a query's term weights with an item's terms. Weights below one full term can't be fully covered."""
     matched = sum(weight for term, weight in weights.items() if term in terms)
     return Overlap(matched / max(1.0, sum(weights.values())), matched)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyMatch:
-    """What a query shares with the keys of an item.
+    """Comparison of a query with the keys of an item.
 
-    overlap: with the statement and all keys as one text. missing: the weights of the terms that these lack. best: the coverage
-    of the best key alone. pieces: the cosine of the pieces of words, the mean of those of the two nearest keys; 0 where meaning
-    alone is compared, which says more. cosine: the same by meaning, None without an embedder or in a script that it does not
-    know. translated: the same of what the query says in English, if that is nearer; None of a query in English. asks: the query
-    is a question, as most keys are, so that it is nearer to them than an order is. length: the logarithm of the number of the
-    query's words (LONG_WORDS at most), since less of a long query is found. foreign: in a script that the embedder does not know.
+    Attributes:
+        overlap: With the statement and all keys as one text.
+        missing: Weight of the query's terms that these lack.
+        best: Coverage of the best single key.
+        pieces: Cosine of word pieces, averaged over the two nearest keys; 0 where only meaning, which is more
+            informative, is compared.
+        cosine: The same by meaning; None without an embedder or in a script that it does not know.
+        translated: The same for the query's English gloss, if closer; None for a query in English.
+        asks: Whether the query is a question; most keys are, so a question is closer to them than an instruction.
+        length: Logarithm of the number of words (at most LONG_WORDS), since less of a long query is found.
+        foreign: Whether the query is in a script that the embedder does not know.
     """
 
     overlap: Overlap
@@ -167,7 +171,7 @@ class KeyMatcher:
     """Compares one query with the keys of many items."""
 
     def __init__(self, text: str, weights: Mapping[str, float]) -> None:
-        """`weights` are those of the query's terms."""
+        """Create the matcher; `weights` are those of the query's terms."""
         self._text = text
         self._weights = weights
         self._whole = sum(weights.values())
@@ -177,7 +181,7 @@ class KeyMatcher:
 
     @cached_property
     def _pieces(self) -> dict[str, float]:
-        """Weight of each piece of the query's words: how rare the word is. A pair of CJK characters counts like any word here."""
+        """Weights of the pieces of the query's words, by the rarity of the word. A CJK pair counts like any word here."""
         out: dict[str, float] = {}
         for word in _asked_words(self._text):
             weight = self._weights.get(stem(word), 0.0) / _share_of(stem(word))
@@ -188,10 +192,13 @@ class KeyMatcher:
     def match(
         self, statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float], translated: Sequence[float] = ()
     ) -> KeyMatch:
-        """The match with the terms of a statement and with its keys.
+        """Compare with a statement's terms and its keys.
 
-        `cosines` are those of the keys, none without an embedder or in a foreign script; `translated` those with the query in
-        English.
+        Args:
+            statement: Terms of the statement.
+            keys: The item's keys.
+            cosines: Cosines of the keys; empty without an embedder or in a foreign script.
+            translated: Cosines of the keys with the query's English gloss.
         """
         terms = [item_terms(key) for key in keys]
         overlap = overlap_of(self._weights, statement.union(*terms))
@@ -211,19 +218,19 @@ class KeyMatcher:
 
 
 def _closeness(cosines: Sequence[float]) -> float | None:
-    """The mean of the two largest, and what that of USUAL_KEYS would be more; None of none."""
+    """Return the mean of the two largest, corrected for fewer keys than usual; None if empty."""
     mean = _mean_of_nearest(cosines)
     return None if mean is None else mean + FEWER_KEYS * max(0, USUAL_KEYS - len(cosines))
 
 
 def _mean_of_nearest(cosines: Sequence[float]) -> float | None:
-    """The mean of the two largest; None of none. One key alone is near to many a question by chance."""
+    """Return the mean of the two largest; None if empty. A single key is close to many questions by chance."""
     nearest = sorted(cosines, reverse=True)[:2]
     return sum(nearest) / len(nearest) if nearest else None
 
 
 def _pieces_of(word: str) -> dict[str, float]:
-    """The pieces of a word, each with its share of the word's weight. Syllables of kana alone are in nearly every text."""
+    """Return the pieces of a word with their share of its weight. Single kana are excluded: nearly every text has them."""
     if CJK.search(word):
         return {word: 1.0} | {sign: SINGLE_WEIGHT for sign in word if not _KANA.match(sign)}
     if len(word) <= PIECE + 1:
@@ -237,7 +244,7 @@ def _asked_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=KEYS_KEPT)
 def _key_pieces(key: str) -> Mapping[str, float]:
-    """Weight of each piece of a key's words where the query lacks it. Without looking up how common each word is."""
+    """Return the weights of a key's word pieces that the query lacks, without looking up document frequencies."""
     out: dict[str, float] = {}
     for word in _asked_words(key):
         for piece, share in _pieces_of(word).items():
@@ -254,13 +261,13 @@ def _piece_cosine(query: Mapping[str, float], key: Mapping[str, float]) -> float
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One logistic function: p = 1 / (1 + exp(-(bias + Σ weight·value)))."""
+    """A logistic function: p = 1 / (1 + exp(-(bias + Σ weight·value)))."""
 
     bias: float
     of: Mapping[str, float]
 
     def estimate(self, **values: float) -> float:
-        """The estimate, 0..1."""
+        """Return the estimate, 0 to 1."""
         z = self.bias + math.fsum(weight * values[name] for name, weight in self.of.items())
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
 
@@ -269,9 +276,9 @@ class Weights:
 class RelevanceModel:
     """The fitted weights.
 
-    `meaning` with a cosine of the named embedder, `words` from words alone; `keys` and `key_words` are the same two for items
-    with keys. Of these `key_other` is for a query in another language, which a glossary puts into English, and `key_pieces` for
-    one in a script that the embedder does not know, where the glossary knows no word or there is no embedder.
+    `meaning` uses a cosine of the named embedder, `words` only words; `keys` and `key_words` are the same for items with
+    keys. `key_other` is for a query in another language that has an English gloss; `key_pieces` for one in a script that the
+    embedder does not know, if there is no gloss or no embedder.
     """
 
     version: str
@@ -284,21 +291,21 @@ class RelevanceModel:
     key_pieces: Weights
 
     def knows(self, embedder: str) -> bool:
-        """Whether the cosines of the embedder of that name are those the weights were fitted on; else pass no cosine."""
+        """Return whether the weights were fitted to this embedder's cosines; if not, pass no cosine."""
         return self.embedder in embedder
 
     def estimate(self, overlap: Overlap, cosine: float | None = None, *, foreign: bool = False) -> float:
-        """0..1 that an item without keys answers the query.
+        """Estimate, 0 to 1, that an item without keys answers the query.
 
-        Without a cosine, or for a query in a script that the embedder does not know
-        (`is_foreign`), words alone decide. An exact 0.0 means: no term and no cosine.
+        Uses words only if there is no cosine or the query is in a script that the embedder does not know (`is_foreign`).
+        Exactly 0.0 means no matching term and no cosine.
         """
         if cosine is None or foreign:
             return self.words.estimate(coverage=overlap.coverage) if overlap.matches else 0.0
         return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
 
     def estimate_by_keys(self, match: KeyMatch) -> float:
-        """0..1 that an item with keys answers the query; an exact 0.0 means: no term, no piece of one and no cosine."""
+        """Estimate, 0 to 1, that an item with keys answers the query. Exactly 0.0 means no term, piece or cosine."""
         if match.translated is not None:
             return self.key_other.estimate(translated=match.translated, pieces=match.pieces)
         if match.foreign:
@@ -317,7 +324,11 @@ class RelevanceModel:
 
 
 def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
-    """The model in the file. Raises ConfigError when it is missing or of another format."""
+    """Load the model.
+
+    Raises:
+        ConfigError: The file is missing or has another format.
+    """
     try:
         raw = orjson.loads(path.read_bytes())
         if raw["format"] != FORMAT:
@@ -325,7 +336,7 @@ def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
         sets = {name: _weights(raw[name], FEATURES_OF[name]) for name in SETS}
         return RelevanceModel(str(raw["version"]), str(raw["embedder"]), **sets)
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(f"{path} is no relevance model: {error}", fix="Install memoryd again.") from error
+        raise ConfigError(f"{path} is not a relevance model: {error}", fix="Reinstall memoryd.") from error
 
 
 def _weights(raw: Mapping[str, Any], features: Sequence[str]) -> Weights:

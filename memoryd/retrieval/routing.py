@@ -1,7 +1,7 @@
-"""Which backend answers a query: one pure function over a table of named rules.
+"""Query routing: one pure function over a table of named rules.
 
-The first rule that fits decides (docs/design/router.md lists them with examples). A learned
-router can take the place of `route` with the same signature.
+The first matching rule decides (docs/design/router.md lists them with examples). A learned router with the same signature can
+replace `route`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from memoryd.language.stems import is_foreign
 from memoryd.language.times import EVER, Span, asked_span, times_in_english
 from memoryd.retrieval.relevance import asks_question
 
-# Questions that ask for all memories of a kind or of a time, or where work stopped: `what is still open?`, `where were we?`.
+# Listings: questions for all memories of a kind or time, or for where work stopped, such as `what is still open?` and `where
+# were we?`.
 #
-# The first have no subject: beside words for a kind and a time they say nothing. One that has a subject is searched. Where work
-# stopped is asked in set phrases, which any prompt may begin with.
+# A listing question consists only of words for kinds and times; one with a subject is searched instead. Where work stopped is
+# asked in set phrases, with which any prompt may begin.
 
 MOST_WORDS = 12
 _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
@@ -51,7 +52,7 @@ _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
         Kind.FIX: frozenset("fixed fixes solved repaired behoben gelöst corrigé arreglado починили исправили".split()),
     }
 )
-# Where words are not divided by spaces, and where two words make one.
+# Phrases of several words, and languages that don't separate words with spaces.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bto[\s-]dos?\b|\bnext\s+steps?\b|\bà\s+faire\b|\bpor\s+(?:hacer|fazer)\b"), " todo "),
     (re.compile(r"\bzu\s+(?:tun|erledigen)\b|\bda\s+fare\b|\bem\s+aberto\b|\bin\s+sospeso\b"), " todo "),
@@ -87,7 +88,7 @@ _TIME_WORDS = frozenset(
     january february march april may june july august september october november december""".split()
 )
 _WORD = re.compile(r"[^\W_]+")
-# In the first words of a prompt only: further on, "where we left off" is told rather than asked.
+# Only at the start of a prompt: further on, "where we left off" is more likely a statement than a question.
 LEFT_OFF_CHARACTERS = 200
 _END = r"\s*(?:[?!,;:]|\.(?!\w)|$)"
 _LAST_TIME = r"(?:(?:in\s+)?(?:the\s+|our\s+)?(?:last|previous)\s+(?:time|session)|yesterday|before|again|last)"
@@ -143,21 +144,21 @@ _LEFT_OFF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is to be listed: memories of these kinds (none: of all), learnt in this time (None: at any)."""
+    """A request for a list: memories of these kinds (empty: all) learnt in this time (None: any)."""
 
     kinds: tuple[Kind, ...] = ()
     span: Span | None = None
 
 
 def asks_left_off(text: str) -> bool:
-    """Whether the text begins by asking where work stopped: `where did we leave off?`, `was haben wir zuletzt gemacht?`."""
+    """Return whether the text starts by asking where work stopped, such as `where did we leave off?`."""
     return _LEFT_OFF.search(text[:LEFT_OFF_CHARACTERS]) is not None
 
 
 def span_of_handoffs(text: str, now: datetime) -> Span | None:
-    """The time whose sessions' ends answer the text; EVER: that of the latest. None when it asks for none.
+    """Return the time whose handoffs answer the text (EVER for the latest one); None if it asks for none.
 
-    What is open, and what was done in some time, is in what a session left off with, as well as in memories.
+    Handoffs, like memories, tell what is open and what was done in a time.
     """
     listing = asked_listing(text, now)
     if listing is not None and listing.kinds in ((), (Kind.TODO,)):
@@ -166,7 +167,7 @@ def span_of_handoffs(text: str, now: datetime) -> Span | None:
 
 
 def asked_listing(text: str, now: datetime) -> Listing | None:
-    """The kinds and the time that a question asks for; None when it has a subject, or asks for neither."""
+    """Return the kinds and time that a question asks for; None if it has a subject or asks for neither."""
     folded = text[: 40 * MOST_WORDS].casefold()
     if len(folded.split()) > MOST_WORDS or len(text) > len(folded) + 40:
         return None
@@ -180,7 +181,7 @@ def asked_listing(text: str, now: datetime) -> Listing | None:
     known = _FILLER.union(_TIME_WORDS, *_KINDS.values())
     if any(word not in known and not word.isdigit() for word in words):
         return None
-    span = None if left_off else asked_span(folded, now)  # what is open need not be from the time when work stopped
+    span = None if left_off else asked_span(folded, now)  # open tasks need not date from the time when work stopped
     return Listing(kinds, span) if kinds or span else None
 
 
@@ -208,7 +209,7 @@ _QUOTED = re.compile(r"""["“«„「『](?P<text>[^"”»“」』]{2,})["”�
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A condition with the backend it leads to. `reason` completes the sentence 'because …'."""
+    """A condition and the backend it leads to. `reason` completes the sentence 'because …'."""
 
     name: str
     fits: Callable[[Query], bool]
@@ -217,7 +218,7 @@ class Rule:
 
 
 def _only_names(query: Query) -> bool:
-    """Whether nothing but names (paths, identifiers, errors …) and at most one other word is asked for."""
+    """Return whether the query consists of names (paths, identifiers, errors …) and at most one other word."""
     rest = query.text.casefold()
     names = find_entities(query.text)
     for name in names:
@@ -226,40 +227,40 @@ def _only_names(query: Query) -> bool:
 
 
 RULES = (
-    Rule("empty", lambda q: not q.text.strip(), Backend.MARKDOWN, "without a text the newest memories are listed"),
+    Rule("empty", lambda q: not q.text.strip(), Backend.MARKDOWN, "a query without text lists the newest memories"),
     Rule("relationship_flag", lambda q: q.relationship, Backend.GRAPH, "the caller asked for relationships"),
     Rule("semantic_flag", lambda q: q.needs_semantic, Backend.VECTOR, "the caller asked for meaning, not words"),
-    Rule("memory_id", lambda q: bool(ID_PATTERN.fullmatch(q.text.strip())), Backend.MARKDOWN, "it is a memory's id"),
+    Rule("memory_id", lambda q: bool(ID_PATTERN.fullmatch(q.text.strip())), Backend.MARKDOWN, "it is a memory id"),
     Rule(
         "relationship_words",
         lambda q: _RELATIONSHIP.search(q.text) is not None,
         Backend.GRAPH,
-        "its wording asks what is connected with something",
+        "its wording asks for connections",
     ),
     Rule(
         "other_script",
         lambda q: is_foreign(q.text),
         Backend.HYBRID,
-        "the bundled embedder knows English only, so words and their parts count most",
+        "the bundled embedder knows only English, so words and word parts matter most",
     ),
     Rule(
         "question",
         lambda q: asks_question(q.text),
         Backend.HYBRID,
-        "a question may use other words than the answer",
+        "a question may use other words than its answer",
     ),
-    Rule("quoted", lambda q: _QUOTED.search(q.text) is not None, Backend.MARKDOWN, "quoted text is looked up literally"),
-    Rule("names", _only_names, Backend.MARKDOWN, "names of files, identifiers and errors are looked up literally"),
+    Rule("quoted", lambda q: _QUOTED.search(q.text) is not None, Backend.MARKDOWN, "quoted text is searched literally"),
+    Rule("names", _only_names, Backend.MARKDOWN, "names of files, identifiers and errors are searched literally"),
     Rule(
         "long_text", lambda q: len(q.text.split()) >= LONG_WORDS, Backend.HYBRID, "a long text shares meaning rather than words"
     ),
-    Rule("few_words", lambda q: len(q.text.split()) <= SHORT_WORDS, Backend.MARKDOWN, "a few keywords are looked up literally"),
+    Rule("few_words", lambda q: len(q.text.split()) <= SHORT_WORDS, Backend.MARKDOWN, "a few keywords are searched literally"),
     Rule("default", lambda q: True, Backend.HYBRID, "words and meaning together find most"),
 )
 
 
 def route(query: Query) -> Route:
-    """The backend for a query, with the rule that chose it. A backend given in the query always wins."""
+    """Return the backend for a query and the rule that chose it. A backend given in the query always wins."""
     if query.backend is not None:
         return Route(query.backend, "given", "the caller named the backend")
     rule = next(rule for rule in RULES if rule.fits(query))
@@ -267,32 +268,35 @@ def route(query: Query) -> Route:
 
 
 def explain(route: Route) -> str:
-    """The choice in one sentence."""
+    """Describe the choice in one sentence."""
     return f"{route.backend.value}, because {route.reason} (rule {route.rule})."
 
 
-# A router that was learned: multinomial logistic regression over the query's embedding and over what the rules look at.
+# Learned router: multinomial logistic regression over the query's embedding and the rules' features.
 #
-# Made by `memoryd router train` (see `training`), kept as JSON under the home. It decides only where the text decides:
-# what the caller asked for by name or flag, an id and an empty text stay with the rules.
+# Trained by `memoryd router train` (see `training`) and stored as JSON in the home folder. It decides only where the text
+# does: explicit flags and backends, ids and empty texts are left to the rules.
 
 FORMAT = 1
 CERTAIN = frozenset({"given", "empty", "relationship_flag", "semantic_flag", "memory_id"})
 _CUES = tuple(rule for rule in RULES if rule.name not in CERTAIN and rule.name != "default")
 FEATURES = (*(rule.name for rule in _CUES), "words", "entities", "question_mark", "signs")
-# A component of a unit vector of 384 numbers is about 0.05: unscaled, the penalty would leave nothing of it.
+# Components of a 384-dimensional unit vector are about 0.05; unscaled, the penalty would shrink their weights to nothing.
 EMBEDDING_SCALE = 4.0
 MOST_LENGTH_WORDS = 64
-_REASON = "queries like it are best answered that way (learned, {:.0%} sure)"
+_REASON = "similar queries are best answered that way (learned, {:.0%} sure)"
 
 Embed = Callable[[str], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
 class RouterModel:
-    """Weights of shape (backends, dimensions + FEATURES + 1), the last column the bias; `used`: it beat the rules.
+    """A trained router.
 
-    `scores` says how both did on held-out queries.
+    Attributes:
+        weights: Shape (backends, dimensions + FEATURES + 1); the last column is the bias.
+        used: Whether it outperformed the rules.
+        scores: Results of both on held-out queries.
     """
 
     embedder: str
@@ -302,7 +306,7 @@ class RouterModel:
     scores: Mapping[str, Any]
 
     def choose(self, row: FloatArray) -> tuple[Backend, float]:
-        """The most probable backend for the features of a query, with its probability (softmax)."""
+        """Return the most probable backend for a query's features, and its probability (softmax)."""
         logits = self.weights @ row
         place = int(np.argmax(logits))
         return self.backends[place], float(1.0 / np.exp(logits - logits[place]).sum())
@@ -310,26 +314,26 @@ class RouterModel:
 
 @dataclass(frozen=True, slots=True)
 class RouterChoice:
-    """What routes queries, and why; `model` None: the rules. `problem`: the file can't be used."""
+    """The active router and why. Without a `model` the rules route; `problem` means that the file is unusable."""
 
     model: RouterModel | None
     reason: str
     problem: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Convert to plain values."""
         return {"used": "learned" if self.model else "rules", "reason": self.reason, "problem": self.problem}
 
 
 class LearnedRouter:
-    """Takes the place of `rules.route`: called with a query, gives a route. `embed` gives the unit vector of a query."""
+    """Drop-in replacement for `route`. `embed` returns the unit vector of a query."""
 
     def __init__(self, model: RouterModel, embed: Embed) -> None:
         self._model = model
         self._embed = embed
 
     def __call__(self, query: Query) -> Route:
-        """The backend for a query. Raises what `embed` raises."""
+        """Return the backend for a query. Errors of `embed` are raised."""
         by_rules = route(query)
         if by_rules.rule in CERTAIN:
             return by_rules
@@ -341,7 +345,7 @@ class LearnedRouter:
 
 
 def features(text: str, vector: FloatArray) -> FloatArray:
-    """The query's unit vector times EMBEDDING_SCALE, FEATURES (each 0..1), and 1 for the bias."""
+    """Return the query's unit vector times EMBEDDING_SCALE, FEATURES (each 0 to 1), and 1 for the bias."""
     query = Query(text)
     letters = max(1, len(text))
     own = [
@@ -355,16 +359,16 @@ def features(text: str, vector: FloatArray) -> FloatArray:
 
 
 def load_router(path: Path, embedder: str) -> RouterChoice:
-    """What the file says; the rules when there is none, it is of another version or embedder, broken, or did not beat them."""
+    """Load the learned router; fall back to the rules if it is missing, outdated, damaged or no better than they are."""
     try:
         model = _read(path)
         scores = _summary(model.scores)
     except FileNotFoundError:
-        return RouterChoice(None, "no learned router; 'memoryd router train' makes one")
+        return RouterChoice(None, "no learned router; create one with 'memoryd router train'")
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         return RouterChoice(None, f"{path} is ignored: {error}", problem=True)
     if model.embedder != embedder:
-        why = f"it was learned with the embedder {model.embedder}, now it is {embedder or 'none'}"
+        why = f"it was trained with the embedder {model.embedder}, the current one is {embedder or 'none'}"
         return RouterChoice(None, f"{path} is ignored: {why}", problem=True)
     if not model.used:
         return RouterChoice(None, f"the learned router did not beat the rules: {scores}")
@@ -374,7 +378,7 @@ def load_router(path: Path, embedder: str) -> RouterChoice:
 def _read(path: Path) -> RouterModel:
     raw = orjson.loads(path.read_bytes())
     if raw["format"] != FORMAT or raw["features"] != list(FEATURES):
-        raise ValueError("it is of another version")
+        raise ValueError("it has the format of another version")
     backends = tuple(Backend(name) for name in raw["backends"])
     weights = np.asarray(raw["weights"], dtype=np.float32)
     if weights.ndim != 2 or len(weights) != len(backends) or not len(backends) or not np.isfinite(weights).all():
@@ -388,7 +392,7 @@ def _summary(scores: Mapping[str, Any]) -> str:
 
 
 def router_to_json(model: RouterModel) -> bytes:
-    """What `load_router` reads."""
+    """Serialise a model for `load_router`."""
     raw = {
         "format": FORMAT,
         "used": model.used,

@@ -1,7 +1,7 @@
-"""The final score: w_r·recency + w_s·relevancy, with small boosts that are named.
+"""Final score: w_r·recency + w_s·relevancy plus small named boosts.
 
-recency = exp(-Δt / τ) with Δt the age of the memory and τ in days. Every summand is a part
-of the hit, and the parts add up to the score.
+recency = exp(-Δt / τ) with Δt the age of the memory and τ in days. Every summand is a part of the hit, and the parts add up to
+the score.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from types import MappingProxyType
 
 from memoryd.core.types import Backend, Hit, Kind, MemoryItem, Status
 
-# One list out of several: the weighted sum of z-scores over the union of the candidates.
+# Fusion of several lists: the weighted sum of z-scores over the union of the candidates.
 #
-# Measured better than reciprocal rank fusion, which throws the distances away. Signals of one
-# item come from different indexes: bm25, coverage, cosine, graph (higher is better in all).
+# Measured better than reciprocal rank fusion, which discards distances. The signals of an item come from different indexes:
+# bm25, coverage, cosine, graph (higher is better for all).
 
 Signals = Mapping[str, Mapping[str, float]]
 WEIGHTS: Mapping[str, float] = MappingProxyType({"cosine": 1.0, "bm25": 0.5, "coverage": 0.5, "graph": 0.3})
 MAIN_SIGNAL = MappingProxyType(
     {Backend.MARKDOWN: "bm25", Backend.VECTOR: "cosine", Backend.GRAPH: "graph", Backend.HYBRID: "fused"}
 )
-# Without a common word or a connection these are truly zero; a cosine that nobody computed is not.
+# A missing value of these is truly zero (no common word, no connection); a cosine that was not computed is unknown.
 ZERO_WHEN_MISSING = frozenset({"bm25", "coverage", "graph"})
-# Of the largest value: less is what rounding leaves of equal ones.
+# Relative to the largest value; a smaller spread is rounding error between equal values.
 SMALLEST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A candidate's place: `score` is the sum of `parts`, one for each signal (weighted z-scores, around 0)."""
+    """A ranked candidate: `score` is the sum of `parts`, one weighted z-score per signal."""
 
     id: str
     score: float
@@ -40,11 +40,10 @@ class Fused:
 
 
 def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused]:
-    """Candidates best first (score descending, then id), from item id -> signal -> value.
+    """Rank candidates (score descending, then id) given item id -> signal -> value.
 
-    A signal that an item lacks counts as 0 for bm25, coverage and graph, and as the lowest
-    value present for any other (it was not among that list's best). Signals without a
-    weight, without a spread or that are not finite numbers say nothing and count 0.
+    A missing signal counts as 0 for bm25, coverage and graph, and as the lowest value present for any other (the item was not
+    among that list's best). Signals without a weight or spread, and values that are not finite, count 0.
     """
     ids = sorted(signals)
     columns = {name: z_scores(signals, ids, name) for name in sorted(weights) if weights[name]}
@@ -56,7 +55,7 @@ def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused
 
 
 def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
-    """Z-score of each id, in the order of the ids; an empty list when nobody has the signal. See `fuse` for missing values."""
+    """Return the z-score of each id, in order; empty if no item has the signal. Missing values as in `fuse`."""
     present = [value for id in ids if math.isfinite(value := signals[id].get(name, math.nan))]
     if not present:
         return []
@@ -70,7 +69,7 @@ def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
 
 
 def signals_of(lists: Mapping[Backend, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Item id -> signal -> value from what each backend found: its scores by id, under the backend's main signal."""
+    """Convert each backend's scores by id to item id -> signal -> value, using the backend's main signal."""
     out: dict[str, dict[str, float]] = {}
     for backend in sorted(lists):
         name = MAIN_SIGNAL[backend]
@@ -86,7 +85,7 @@ CONFIDENCE_BOOST = 0.05
 KIND_BOOST = 0.02
 DECAY_SHARE = 0.1
 MAX_KINDS = 3
-# A candidate comes behind what is known, unless it fits much better.
+# A candidate ranks after confirmed memories, unless it fits much better.
 CANDIDATE_SHARE = 0.25
 PARTS = ("recency", "relevancy", "decayed", "confidence", "pinned", "kind", "candidate")
 _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
@@ -104,7 +103,7 @@ _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ScoreWeights:
-    """w_r, w_s and τ (days) of the ranking."""
+    """w_r, w_s and τ (in days) of the ranking."""
 
     recency: float = 0.1
     relevancy: float = 0.9
@@ -112,13 +111,13 @@ class ScoreWeights:
 
 
 def recency(created_at: datetime, now: datetime, days: float) -> float:
-    """exp(-Δt / τ), 0..1; a memory from the future (a clock was set back) counts as new."""
+    """Return exp(-Δt / τ), 0 to 1. A memory from the future (the clock was set back) counts as new."""
     age = max(0.0, (now - created_at).total_seconds())
     return math.exp(-age / (days * SECONDS_A_DAY))
 
 
 def asked_kinds(text: str) -> tuple[Kind, ...]:
-    """Kinds that the wording of a query points to; none when it points everywhere."""
+    """Return the kinds that a query's wording points to; none if it points to too many."""
     asked = set(text.casefold().replace("?", " ").split())
     kinds = tuple(
         kind for kind, words in _KIND_WORDS.items() if asked & words or any(not w.isascii() and w in text for w in words)
@@ -129,19 +128,18 @@ def asked_kinds(text: str) -> tuple[Kind, ...]:
 def score_parts(
     item: MemoryItem, relevancy: float, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()
 ) -> dict[str, float]:
-    """Summands of the score.
+    """Return the summands of the score.
 
-    recency, relevancy: w_r·exp(-Δt/τ) and w_s·relevancy (0..1). decayed: up to 10 % of the
-    latter is taken away as the item's own relevancy decays. confidence: ±0.05 per unit
-    around 0.7. pinned and kind: +0.02 when they hold. candidate: a quarter of `relevancy` is taken away
-    from what nobody has confirmed. The last five scale with the relevancy, so nothing is lifted that does not fit.
+    recency and relevancy: w_r·exp(-Δt/τ) and w_s·relevancy (0 to 1). decayed: up to 10 % less relevancy as the item's own
+    relevancy decays. confidence: ±0.05 per unit around 0.7. pinned and kind: +0.02 each. candidate: a quarter less relevancy
+    for unconfirmed memories. The last five scale with the relevancy, so they can't lift an item that does not fit.
     """
     parts = dict(zip(PARTS, _summands(item, relevancy, now, weights, kinds), strict=True))
     return {name: value for name, value in parts.items() if value or name in ("recency", "relevancy")}
 
 
 def total_score(item: MemoryItem, relevancy: float, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()) -> float:
-    """The sum of `score_parts`."""
+    """Return the sum of `score_parts`."""
     return math.fsum(_summands(item, relevancy, now, weights, kinds))
 
 
@@ -160,6 +158,6 @@ def _summands(
 
 
 def score_hit(hit: Hit, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()) -> Hit:
-    """The hit with its final score and parts; `hit.relevancy` is the 0..1 estimate that goes in."""
+    """Return the hit with its final score and parts, computed from its 0 to 1 estimate `relevancy`."""
     parts = score_parts(hit.item, hit.relevancy, now, weights, kinds)
     return replace(hit, score=math.fsum(parts.values()), parts=MappingProxyType(parts))

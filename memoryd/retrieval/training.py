@@ -1,4 +1,4 @@
-"""Learning to route from labelled queries, and whether that is better than the rules on queries that were held out."""
+"""Training of the query router on labelled queries, and its comparison with the rules on held-out queries."""
 
 from __future__ import annotations
 
@@ -24,25 +24,29 @@ SEED = 7
 PENALTY = 0.003
 STEPS = 300
 SURE = 0.05
+# Weight of a session's prompt relative to a labelled query: its best backend was inferred, not judged.
 FEEDBACK_WEIGHT = 0.5
-"""What one prompt of a session counts beside a labelled query: which backend was best for it was found out, not judged."""
+# Maximum total weight of all prompts, relative to the labelled queries.
 FEEDBACK_SHARE = 0.25
-"""All prompts together count at most this share of the labelled queries."""
 Z95 = 1.959964
 _BYTES = 10 * 2**20
-_FIX = 'Write {"format": 1, "markdown": [queries], "graph": [queries], "hybrid": [queries]}, at least 10 queries for each name.'
+_FIX = 'Write {"format": 1, "markdown": [queries], "graph": [queries], "hybrid": [queries]}, at least 10 queries per name.'
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A query with the backend that should answer it."""
+    """A query and the backend that should answer it."""
 
     text: str
     backend: Backend
 
 
 def read_labels(path: Path = LABELS_FILE) -> list[Labelled]:
-    """Labelled queries, each text once. Raises InputError."""
+    """Load labelled queries without duplicates.
+
+    Raises:
+        InputError: The file is unreadable or has too few queries.
+    """
     try:
         if path.stat().st_size > _BYTES:
             raise ValueError("it is too large")
@@ -51,7 +55,7 @@ def read_labels(path: Path = LABELS_FILE) -> list[Labelled]:
             raise ValueError(f"format {raw['format']} instead of {LABELS_FORMAT}")
         rows = [(str(text).strip(), Backend(name)) for name in raw if name not in ("format", "about") for text in raw[name]]
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} holds no labelled queries: {error}", fix=_FIX) from error
+        raise InputError(f"{path} is not a file of labelled queries: {error}", fix=_FIX) from error
     found = dict(reversed([row for row in rows if row[0]]))
     out = [Labelled(text, found[text]) for text in sorted(found)]
     counts = [sum(row.backend is backend for row in out) for backend in {row.backend for row in out}]
@@ -68,11 +72,18 @@ def fit(
     penalty: float = PENALTY,
     steps: int = STEPS,
 ) -> FloatArray:
-    """Weights (classes, columns) of multinomial logistic regression; the last column of `rows` is the bias and is not penalised.
+    """Fit multinomial logistic regression; return weights of shape (classes, columns).
 
-    `counts` says how much each row counts (default: all alike); in what follows it is D, a diagonal matrix of sum 1.
     Minimises mean cross-entropy + penalty/2 · |W|² (Bishop, Pattern Recognition and Machine Learning, 2006, eq. 4.108-4.109)
     by accelerated gradient descent (Nesterov 1983) from zero with the step 1/L, L = ½·λmax(XᵀDX) + penalty (Böhning 1992).
+
+    Args:
+        rows: Features; the last column is the bias and is not penalised.
+        labels: Class of each row.
+        classes: Number of classes.
+        counts: Weight of each row (default: equal); normalised, the diagonal of D.
+        penalty: L2 penalty.
+        steps: Number of gradient steps.
     """
     x = rows.astype(np.float64)
     wanted = np.eye(classes)[labels]
@@ -95,7 +106,7 @@ def fit(
 
 
 def folds_of(labels: NDArray[np.intp], folds: int = FOLDS, seed: int = SEED) -> NDArray[np.intp]:
-    """The fold of each row; every class is spread evenly, in a seeded order."""
+    """Assign each row to a fold, spreading every class evenly in a seeded order."""
     out = np.zeros(len(labels), dtype=np.intp)
     random = np.random.default_rng(seed)
     for label in np.unique(labels):
@@ -110,9 +121,9 @@ def train(
     embedder: str,
     feedback: Sequence[Labelled] = (),
 ) -> RouterModel:
-    """The model of all queries; `used` when models of the other folds beat the rules on held-out ones (McNemar, p < 0.05).
+    """Train on all queries; `used` is set if cross-validation beats the rules (McNemar, p < 0.05).
 
-    Rows of feedback are learned from in every fold, weighted, and never tested on: labelled queries alone decide.
+    Feedback rows are training data in every fold, with reduced weight, but never test data.
     """
     backends = tuple(sorted({row.backend for row in labelled}))
     own = {row.text for row in labelled}
@@ -139,7 +150,7 @@ def _rows(
 
 
 def _held_out(rows: FloatArray, labels: NDArray[np.intp], counts: NDArray[np.float64], n: int, classes: int) -> NDArray[np.intp]:
-    """What models of the other folds guess for each of the first `n` rows; rows after these are in every fold's training."""
+    """Return cross-validated predictions for the first `n` rows; later rows are training data in every fold."""
     fold = np.concatenate([folds_of(labels[:n]), np.full(len(labels) - n, FOLDS, dtype=np.intp)])
     guessed = np.empty(n, dtype=np.intp)
     for number in range(FOLDS):
@@ -150,7 +161,7 @@ def _held_out(rows: FloatArray, labels: NDArray[np.intp], counts: NDArray[np.flo
 
 
 def compare(learned: NDArray[np.bool_], rules: NDArray[np.bool_]) -> dict[str, Any]:
-    """Accuracy of both on the same queries with 95 % intervals, and how often only one was right, with McNemar's exact p."""
+    """Compare accuracies on the same queries: 95 % intervals, how often only one was right, and McNemar's exact p."""
     only_learned, only_rules = int((learned & ~rules).sum()), int((rules & ~learned).sum())
     return {
         "n": len(learned),
@@ -169,7 +180,7 @@ def _accuracy(right: NDArray[np.bool_]) -> Mapping[str, float]:
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927)."""
+    """Return the 95 % interval of a proportion (Wilson 1927)."""
     share, z2 = right / n, Z95**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = Z95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
@@ -177,7 +188,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
 
 def mcnemar(first: int, second: int) -> float:
-    """Two-sided exact p of the discordant pairs (McNemar 1947, binomial form)."""
+    """Return the two-sided exact p of the discordant pairs (McNemar 1947, binomial form)."""
     n = first + second
     tail = sum(math.comb(n, k) for k in range(min(first, second) + 1))
     return min(1.0, tail / float(2 ** (n - 1))) if n else 1.0

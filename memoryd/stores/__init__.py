@@ -1,1 +1,1 @@
-"""The stores: Markdown files (the truth) and the indexes that are derived from them."""
+"""Stores: the Markdown files (source of truth) and the indexes derived from them."""

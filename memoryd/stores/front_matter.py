@@ -1,8 +1,7 @@
-"""The text form of a memory file: front matter and body, read exactly and edited surgically.
+"""Front matter and body of a memory file, parsed exactly and edited surgically.
 
-python-frontmatter reads the block, PyYAML writes it. An edit touches only the values that it
-is asked to change: comments, foreign keys, their order, CRLF line ends and a byte order mark
-stay as they are.
+python-frontmatter reads the block, PyYAML writes it. An edit changes only the requested values: comments, foreign keys,
+their order, CRLF line endings and a byte order mark are preserved.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _CLOSING = re.compile(r"^-{3,}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _KEY_LINE = re.compile(r"^[\w\"'][^\n]*:(?:[ \t\r]|$)", re.MULTILINE)
 _LEADING_BLANK = re.compile(r"(?:[ \t]*\r?\n)*")
 _WIDE = 1_000_000
-# Aliases of aliases multiply: n of them stand for up to e^(n/e) copies.
+# Nested aliases multiply: n of them can expand to e^(n/e) copies.
 _MAX_ALIASES = 12
 _MOST_DIGITS = 1_000
 _SHORT = 100
@@ -41,10 +40,10 @@ LINES_KEPT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file in its parts; joined in order they are the file again.
+    """A file split into parts that concatenate to the original.
 
-    `opening` and `closing` are the fence lines, all three empty without front matter.
-    `values` is the parsed block.
+    `opening` and `closing` are the fence lines; without front matter they and `head` are empty. `values` is the parsed
+    block.
     """
 
     bom: str
@@ -56,24 +55,24 @@ class Document:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        """The file's bytes."""
+        """Return the file's bytes."""
         return "".join((self.bom, self.opening, self.head, self.closing, self.body)).encode("utf-8")
 
     @property
     def content(self) -> str:
-        """The body without blank lines around it, line ends as line feeds; a `content` key when the body is empty."""
+        """Body without surrounding blank lines, with LF line endings; the `content` key if the body is empty."""
         text = trim(self.body.replace("\r\n", "\n"))
         return text if text or self.values.get("content") is None else str(self.values["content"])
 
 
 class Moment(str):
-    """An ISO 8601 time that is written without quotes."""
+    """An ISO 8601 time, written without quotes."""
 
     __slots__ = ()
 
 
 class _Block(dict[str, Any]):
-    """A mapping that is written one key a line, while what it holds stays on its line."""
+    """A mapping written one key per line, with nested values inline."""
 
 
 class _Dumper(_BaseDumper):
@@ -81,13 +80,13 @@ class _Dumper(_BaseDumper):
 
 
 class _Loader(_BaseLoader):
-    """Refuses numbers of more digits than anybody writes: base 60 (1:30:00) takes quadratic time."""
+    """YAML loader that rejects absurdly long numbers: base 60 (1:30:00) takes quadratic time."""
 
 
 def _short_number(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def checked(loader: Any, node: Any) -> Any:
         if len(node.value) > _MOST_DIGITS:
-            raise yaml.constructor.ConstructorError(None, None, "a number of too many digits", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, "a number with too many digits", node.start_mark)
         return construct(loader, node)
 
     return checked
@@ -110,23 +109,23 @@ _Dumper.add_representer(
 
 
 def _dump(values: Mapping[str, Any]) -> str:
-    """The values, one key a line. Each line stands for itself, so common ones are kept and the others dumped together."""
+    """Dump values one key per line. Lines are independent, so common ones are cached and the rest dumped together."""
     lines: list[str] = []
     rest: dict[str, Any] = {}
     for key, value in values.items():
         line = _known_line(key, value)
         if line and rest:
-            lines.append(_dump_anew(rest))
+            lines.append(_dump_uncached(rest))
             rest = {}
         if line:
             lines.append(line)
         else:
             rest[key] = value
-    return "".join([*lines, _dump_anew(rest)] if rest else lines)
+    return "".join([*lines, _dump_uncached(rest)] if rest else lines)
 
 
 def _known_line(key: str, value: Any) -> str:
-    """The line of a value that many files share, or whose form needs no quotes; empty for all others."""
+    """Return the line of a value that is common or needs no quotes; empty for all others."""
     if isinstance(value, Moment) or (isinstance(value, str) and is_id(value)):
         return f"{key}: {value}\n" if key.isidentifier() else ""
     return _dump_scalar(key, value) if isinstance(value, str | bool | float) and len(str(value)) <= _SHORT else ""
@@ -134,16 +133,16 @@ def _known_line(key: str, value: Any) -> str:
 
 @lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 are equal
 def _dump_scalar(key: str, value: str | bool | float) -> str:
-    return _dump_anew({key: value})
+    return _dump_uncached({key: value})
 
 
-def _dump_anew(values: Mapping[str, Any]) -> str:
+def _dump_uncached(values: Mapping[str, Any]) -> str:
     text = yaml.dump(_Block(values), Dumper=_Dumper, default_flow_style=True, sort_keys=False, allow_unicode=True, width=_WIDE)
     return str(text)
 
 
 def trim(text: str) -> str:
-    """The text without blank lines in front and white space behind; the first line keeps its indentation."""
+    """Remove leading blank lines and trailing white space; the first line keeps its indentation."""
     return text[_leading(text) :].rstrip()
 
 
@@ -153,19 +152,23 @@ def _leading(text: str) -> int:
 
 
 def is_plain_body(content: str) -> bool:
-    """Whether the content comes back unchanged when it is written as the body."""
+    """Return whether the content survives being written as the body."""
     return trim(content) == content and "\r" not in content and not content.startswith("\ufeff")
 
 
 def render(values: Mapping[str, Any], content: str) -> bytes:
-    """A new file."""
+    """Render a new file."""
     if not is_plain_body(content):
         return f"---\n{_dump({**values, 'content': content})}---\n".encode()
     return f"---\n{_dump(values)}---\n\n{content}\n".encode()
 
 
 def parse(data: bytes, path: str) -> Document:
-    """Take a file apart. Raises BrokenFileError with the line of the fault."""
+    """Parse a file.
+
+    Raises:
+        BrokenFileError: The file is invalid; names the line.
+    """
     text = _decode(data, path)
     bom, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
     end = text.find("\n")
@@ -174,16 +177,17 @@ def parse(data: bytes, path: str) -> Document:
     closing = _CLOSING.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
         if opening and _KEY_LINE.match(text, opening.end()):
-            raise BrokenFileError(path, 1, "the front matter is not closed by a line '---'")
+            raise BrokenFileError(path, 1, "the front matter has no closing '---' line")
         return Document(bom, "", "", "", text, newline)
     head = text[opening.end() : closing.start()]
     return Document(bom, opening.group(), head, closing.group(), text[closing.end() :], newline, _load(head, path))
 
 
 def unread(data: bytes, path: str) -> Document:
-    """A file whose front matter is not YAML: its fences are found, what lies between them is left alone.
+    """Parse a file whose front matter is not YAML: split it at the fences without parsing the block.
 
-    Raises BrokenFileError when it is not UTF-8 either.
+    Raises:
+        BrokenFileError: The file is not valid UTF-8.
     """
     text = _decode(data, path)
     bom, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
@@ -251,7 +255,7 @@ def _bad_value_line(head: str) -> int:
 
 
 def line_of(document: Document, key: str) -> int:
-    """The 1-based line on which a key stands, 1 when it is not there."""
+    """Return the 1-based line of a key, or 1 if it is missing."""
     match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", document.head, re.MULTILINE)
     return document.head.count("\n", 0, match.start()) + 2 if match else 1
 
@@ -260,9 +264,9 @@ def line_of(document: Document, key: str) -> int:
 
 
 def edit(document: Document, changes: Mapping[str, Any], content: str | None = None) -> Document:
-    """The document with some top-level keys set and, unless None, the content replaced.
+    """Return the document with some top-level keys set and, unless None, the content replaced.
 
-    Everything else keeps its bytes. The result's `values` are stale: parse it again to check it.
+    Everything else keeps its bytes. The result's `values` are outdated: parse it again to verify it.
     """
     if content is not None and (not is_plain_body(content) or _in_key(document)):
         changes = {**changes, "content": content}
@@ -311,7 +315,7 @@ def _inline(value: Any) -> str:
 
 
 def _span(head: str, key: Any, value: Any) -> tuple[int, int]:
-    """Where a value stands. Block values end with their last line: comments behind them stay."""
+    """Return the range of a value. Block values end with their last line, so that following comments are kept."""
     colon = head.index(":", key.end_mark.index) + 1
     block = getattr(value, "style", None) in ("|", ">") if isinstance(value, yaml.ScalarNode) else value.flow_style is False
     if not block:

@@ -1,8 +1,7 @@
-"""The literal index: what the Markdown files say, in SQLite. Derived; may be deleted at any time.
+"""Full-text index: the content of the Markdown files in SQLite. Derived; safe to delete.
 
-Table `memory` mirrors the items with where their files lie and how they looked; `broken`
-lists the files that could not be read. `words` (FTS5, porter) holds the texts without a copy
-of them, project by project; `runs` and `grams` (FTS5, trigram) tell what has a part of a word (see full_text.py).
+Table `memory` holds the items with the paths and stamps of their files; `broken` lists unreadable files. `words` (FTS5,
+porter) indexes the texts per project without storing a copy; `runs` and `grams` (FTS5, trigram) find parts of words.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from memoryd.core.text import CJK, keywords, one_line, shorten, words
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Scope, Status
 from memoryd.stores import rows
 
-# What the literal index holds of an item, and what a query asks of it. Pure functions.
+# Tokenisation of items and queries. Pure functions.
 #
-# Latin words go through FTS5's porter stemmer; a CJK run becomes overlapping pairs of characters,
-# so that two-character words are found; identifiers are kept whole and in their parts.
+# Latin words use FTS5's porter stemmer; a CJK run becomes overlapping pairs of characters, so that two-character words can
+# be found; identifiers are indexed whole and in parts.
 
 MAX_QUERY_WORDS = 200
 MIN_SUBSTRING = 4
-# More or longer ones would be searched at the cost of all queries, and say little more.
+# More or longer keys would slow down every query and add little.
 MAX_KEYS = 8
 MAX_KEY_CHARACTERS = 300
 _CAMEL_WORD = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
@@ -45,63 +44,63 @@ _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
 
 
 def searchable(item: MemoryItem) -> str:
-    """Everything of an item that words are looked up in."""
+    """Return all text of an item in which words are searched."""
     return "\n".join((item.content, *item.tags, *item.entities))
 
 
 def keys_of(item: MemoryItem) -> tuple[str, ...]:
-    """The keys of an item as the indexes take them: at most eight, on one line each, none twice."""
+    """Return an item's keys as indexed: at most eight, distinct, on one line each."""
     keys = (shorten(one_line(key), MAX_KEY_CHARACTERS) for key in item.asked_as)
     return tuple(dict.fromkeys(key for key in keys if key))[:MAX_KEYS]
 
 
 def index_text(text: str) -> str:
-    """The text as the word index takes it."""
+    """Return the text in the form that the word index receives."""
     parts = [_CJK_RUN.sub(_pairs, text)]
     parts += [" ".join(words(name)) for name in _CAMEL_WORD.findall(text)]
     return " ".join(parts)
 
 
 def runs_of(text: str) -> set[str]:
-    """The runs of letters and digits in a text, folded, that may have a query word inside."""
+    """Return the casefolded runs of letters and digits that are long enough to contain a query word."""
     return {run for run in _RUN.findall(CJK.sub(" ", text.casefold())) if len(run) > MIN_SUBSTRING}
 
 
 def _pairs(match: re.Match[str]) -> str:
     run = match.group()
-    # The last character stands alone too, so that a query of one character finds it by prefix.
+    # The last character is also indexed alone, so that a one-character query matches it by prefix.
     return " " + " ".join([*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]) + " "
 
 
 def query_words(text: str) -> list[str]:
-    """Distinct words of a query without stop words; with them when there is nothing else."""
+    """Return the distinct words of a query without stop words, or with them if there is nothing else."""
     return (keywords(text) or list(dict.fromkeys(words(text))))[:MAX_QUERY_WORDS]
 
 
 def is_single_cjk(word: str) -> bool:
-    """Whether the word is one CJK character, which is looked up as a prefix of pairs."""
+    """Return whether the word is a single CJK character, which is searched as a prefix of pairs."""
     return len(word) == 1 and CJK.fullmatch(word) is not None
 
 
 def phrase(word: str) -> str:
-    """The word as an FTS5 string; nothing in it is syntax."""
+    """Quote the word as an FTS5 string."""
     return '"' + word.replace('"', '""') + '"' + (" *" if is_single_cjk(word) else "")
 
 
 def grams(word: str) -> str:
-    """FTS5 query for a trigram index: all three-character pieces of a word."""
+    """Return an FTS5 query for a trigram index that matches all trigrams of the word."""
     folded = word.casefold()
     return " AND ".join(dict.fromkeys(phrase(folded[i : i + 3]) for i in range(len(folded) - 2)))
 
 
-# The full-text tables of the literal index. The memories of a project stand side by side in them.
+# Full-text tables, with the memories of each project in adjacent rows.
 #
-# FTS5 can be asked for a range of rows, and then ranks no others. So the number of a row of `words`, its place, begins with
-# that of a shelf: one for each project, and one for what is the user's and belongs to all. Behind it comes the row of `memory`.
-# The keys of a memory have a column of their own beside its text.
+# FTS5 can rank a range of rows only. A row number of `words` (its position) therefore starts with the number of a shelf: one
+# per project, and one for the user's memories, which belong to all projects. The rest is the rowid in `memory`. A memory's
+# keys are in a separate column.
 #
-# Parts of words are looked for in `runs`, the different runs of letters and digits of all texts, by their trigrams in
-# `grams`: they are far fewer than the texts. A run goes with the last text that has it, so nothing that was erased stays.
+# Parts of words are searched in `runs`, the distinct runs of letters and digits of all texts, through their trigrams in
+# `grams`. There are far fewer runs than texts. A run is removed with the last text that contains it, so nothing erased remains.
 
 TABLES = frozenset({"words", "grams", "vocabulary", "shelves", "runs"})
 CREATE_FULL_TEXT = (
@@ -120,10 +119,10 @@ _PLACED = (
     "SELECT m.id, m.payload, m.scope, m.project, m.rowid FROM json_each(?) AS wanted"
     " CROSS JOIN memory AS m ON m.id = wanted.value"
 )
-# Only those that are new come back.
+# Returns only the new ones.
 _ADD_RUNS = "INSERT INTO runs (run) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING number, run"
 _RUNS_WITH = "SELECT runs.run FROM grams CROSS JOIN runs ON runs.number = grams.rowid WHERE grams MATCH ?"
-# Of a part that more words have, those nearest to it are enough.
+# For a word part that occurs in more runs, the shortest ones are enough.
 MOST_RUNS = 64
 _BY_SHELF = "SELECT payload, scope, project, rowid FROM memory ORDER BY scope != 'user', project, rowid LIMIT ? OFFSET ?"
 _ROWS_PER_PAGE = 10_000
@@ -131,7 +130,7 @@ Range = tuple[int, int]
 
 
 class FullText:
-    """Writing to the tables, for as long as one transaction lasts."""
+    """Writer for the full-text tables; use one per transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -139,7 +138,7 @@ class FullText:
         self._gone: set[str] = set()
 
     def place(self, scope: str, project: str, rowid: int) -> int:
-        """The row of the full-text tables for a row of `memory`; its shelf is made when it is missed."""
+        """Return the full-text row number for a row of `memory`, creating its shelf if necessary."""
         number = USER_SHELF if scope == Scope.USER else self._shelf(project)
         return number << SHIFT | rowid
 
@@ -150,7 +149,7 @@ class FullText:
         return self._shelves[project]
 
     def places(self, ids: Sequence[str]) -> dict[str, int]:
-        """Where the texts of those that are known stand; they are about to be replaced."""
+        """Return the row numbers of known items, whose texts are about to be replaced."""
         out = {}
         for id, payload, *row in self._db.execute(_PLACED, (orjson.dumps(list(ids)).decode(),)):
             out[id] = self.place(*row)
@@ -158,9 +157,9 @@ class FullText:
         return out
 
     def put(self, items: Mapping[int, MemoryItem]) -> None:
-        """Add or replace the texts and keys of items by their places."""
+        """Add or replace the texts and keys of items, by row number."""
         runs: dict[str, None] = {}
-        # In order: FTS5 writes out what it has gathered whenever a row comes before the last one.
+        # In ascending order: FTS5 flushes its buffer whenever a row number is lower than the previous one.
         for place, item in sorted(items.items(), key=lambda pair: pair[0]):
             text = searchable(item)
             columns = (place, index_text(text), index_text("\n".join(keys_of(item))))
@@ -171,12 +170,12 @@ class FullText:
         self._gone.difference_update(runs)
 
     def remove(self, place: int, text: str = "") -> None:
-        """Remove the text at a place."""
+        """Remove the text with this row number."""
         self._db.execute("DELETE FROM words WHERE rowid = ?", (place,))
         self._gone |= runs_of(text)
 
     def sweep(self) -> None:
-        """Remove what no text has any more, when all texts are written."""
+        """Remove runs that no text contains any more; call after all texts are written."""
         for run in sorted(self._gone):
             if not self._db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (f"body : {phrase(run)}",)):
                 for (number,) in self._db.execute("DELETE FROM runs WHERE run = ? RETURNING number", (run,)):
@@ -184,7 +183,7 @@ class FullText:
 
 
 def shelve(db: Database) -> None:
-    """Make the tables of an index that has none of this form, from its `memory`. Some 10 s for 100,000 memories."""
+    """Rebuild the full-text tables of an older index from `memory`. Takes about 10 s for 100,000 memories."""
     for table in sorted(TABLES, reverse=True):
         db.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in CREATE_FULL_TEXT:
@@ -196,36 +195,36 @@ def shelve(db: Database) -> None:
 
 
 def ranges(db: Database, query: Query) -> Sequence[Range]:
-    """First and last place of each shelf that holds what passes the query's project; one for all when it names none."""
+    """Return the row ranges of the shelves in the query's project; a single range if it names none."""
     if query.project is None:
         return (EVERYTHING,)
-    # A range without rows costs as much as one with few.
+    # An empty range costs as much as one with few rows.
     found = db.execute(f"SELECT {USER_SHELF} WHERE EXISTS (SELECT 1 FROM memory WHERE scope = '{Scope.USER}')")
     found += db.execute("SELECT number FROM shelves WHERE project = ?", (query.project,))
     return [(number << SHIFT, number << SHIFT | ROW) for (number,) in found]
 
 
 def runs_with(db: Database, word: str) -> list[str]:
-    """Runs that have the word inside, the shortest first: at most 64."""
+    """Return at most 64 runs that contain the word, shortest first."""
     found = [run for (run,) in db.execute(_RUNS_WITH, (grams(word),)) if word in run]
     return sorted(found, key=lambda run: (len(run), run))[:MOST_RUNS]
 
 
-# Literal recall over the index: BM25 by FTS5, with the share of the query that each hit covers.
+# Full-text search: BM25 by FTS5, with the share of the query that each hit covers.
 #
-# FTS5 ranks all that has a word of the query, in one project those of its shelf; its own ORDER BY would cost as much again.
-# The filters are checked from the top of that ranking downwards.
+# FTS5 ranks everything with a query word, within the project's shelves if there is one; its own ORDER BY would double the
+# cost. Filters are then checked from the top of that ranking downwards.
 
-# Postings that one query may rank: it bounds the time (about 1 ms per 1,000) in a large store.
+# Maximum postings that a query ranks; bounds its time (about 1 ms per 1,000) in a large store.
 POSTINGS = 20_000
-# A part of a word says less than the word.
+# A part of a word is weaker evidence than the word.
 SUBSTRING_WEIGHT = 0.5
 _MAX_SUBSTRING_HITS = 200
 COUNTS_KEPT = 5_000
 FILTERS_KEPT = 16
-# Rows that are looked up one by one rather than found on a walk through all.
+# Up to this many rows are looked up individually instead of scanning an index.
 FEW = 2_000
-# `rows.where` asks for a project's memories and for the user's: with this index both are found without a look at the others.
+# `rows.where` selects a project's memories and the user's; with this index neither needs a scan of the others.
 USER_INDEX = f"CREATE INDEX IF NOT EXISTS memory_user ON memory(scope) WHERE scope = '{Scope.USER}'"
 Rows = NDArray[np.int64]
 Ranks = NDArray[np.float64]
@@ -233,7 +232,7 @@ Ranks = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A query word. `stems` are its tokens in the index, `found` the number of items with it, `idf` its weight."""
+    """A query word: its `stems` in the index, the number of items `found` with it, and its weight `idf`."""
 
     word: str
     stems: tuple[str, ...]
@@ -242,12 +241,12 @@ class _Term:
 
 
 def inverse_frequency(total: int, found: int) -> float:
-    """BM25's idf in the form that is never negative (Lucene): ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    """Return BM25's idf in its non-negative form (Lucene): ln(1 + (N - n + 0.5) / (n + 0.5))."""
     return math.log(1 + (total - found + 0.5) / (found + 0.5))
 
 
-class LiteralSearch:
-    """Queries on an open literal index."""
+class FullTextSearch:
+    """Queries on an open full-text index."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -256,11 +255,10 @@ class LiteralSearch:
         self._tokens = db.tokenizer("porter", "unicode61", "remove_diacritics", "2")
 
     def search(self, query: Query, k: int) -> list[Hit]:
-        """At most k hits by score, then id; the newest items for a query without text.
+        """Return at most k hits by score, then id; the newest items for a query without text.
 
-        `score` is the negated BM25 of FTS5 (k1 = 1.2, b = 0.75) over the words that are indexed, plus a
-        smaller sum for words that only occur inside others. `parts["coverage"]` is the share, by idf, of
-        the query's words that the item holds.
+        `score` is the negated BM25 of FTS5 (k1 = 1.2, b = 0.75) over indexed words, plus a smaller amount for words that
+        only occur inside others. `parts["coverage"]` is the idf-weighted share of the query's words in the item.
         """
         if k <= 0:
             return []
@@ -272,11 +270,11 @@ class LiteralSearch:
         return [self._hit(items[id], score, terms) for id, score in scores.items() if id in items]
 
     def scores(self, query: Query, k: int) -> dict[str, float]:
-        """Ids and scores of what `search` finds for a text, in its order, without the items."""
+        """Return ids and scores of what `search` would return for a text, in order."""
         return self._best(query, k, self._terms(query.text)) if k > 0 else {}
 
     def holds(self, query: Query) -> bool:
-        """False when nothing can pass the filters, whatever the text: a project without memories."""
+        """Return False if nothing can pass the filters whatever the text, such as in a project without memories."""
         if query.project is None and query.session is None:
             return True
         condition, parameters = _lasting(query)
@@ -292,7 +290,7 @@ class LiteralSearch:
         return {id: rows.from_payload(payload) for id, payload in found}
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
-        """The newest that pass: of few rows all are looked at, of many those that are newest."""
+        """Return the newest items that pass: by lookup if there are few rows, else by an index in time order."""
         within = self._within(query)
         if within is not None and (query.session is not None or len(within) <= FEW):
             found = self._first(query, k, "NOT INDEXED", " AND rowid IN (SELECT value FROM json_each(?))", _json(within.tolist()))
@@ -321,12 +319,12 @@ class LiteralSearch:
         return list(out.values())
 
     def document_frequency(self, word: str) -> int:
-        """In how many items the word occurs, by its stem."""
+        """Return the number of items that contain the word's stem."""
         stems = self._tokens(word)
         return self._frequency(word, stems) if stems else 0
 
     def size(self) -> int:
-        """How many items are indexed."""
+        """Return the number of indexed items."""
         return self._count("", "SELECT count(*) FROM memory", ())
 
     def _frequency(self, word: str, stems: Sequence[str]) -> int:
@@ -335,7 +333,7 @@ class LiteralSearch:
         return self._count(word, "SELECT count(*) FROM words WHERE words MATCH ?", (phrase(word),))
 
     def _count(self, key: str, sql: str, parameters: tuple[str, ...]) -> int:
-        """A number that is kept until the index changes: one query asks for it several times."""
+        """Return a count, cached until the index changes because one query needs it several times."""
         version, known = self._counts
         if (now := self._db.version()) != version or len(known) > COUNTS_KEPT:
             known = {}
@@ -353,7 +351,7 @@ class LiteralSearch:
         return found
 
     def _ranked(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
-        """Ids and scores of the k best, in order: from the top of the ranking when filters and ties can't change them."""
+        """Return ids and scores of the k best, reading the ranking only as far as filters and ties can change the result."""
         if not terms:
             return {}
         places, ranks = self._ranking(query, terms)
@@ -369,7 +367,7 @@ class LiteralSearch:
         return {id: -rank for rank, id in found[:k]}
 
     def _ranking(self, query: Query, terms: Sequence[_Term]) -> tuple[Rows, Ranks]:
-        """Places and ranks of all that has one of the words and stands where the query's project allows, in no order."""
+        """Return positions and ranks, unordered, of rows in the query's project that contain one of the words."""
         words = _match(terms)
         found = [
             row
@@ -381,7 +379,7 @@ class LiteralSearch:
         return np.array([place for place, _ in found], dtype=np.int64), np.array([rank for _, rank in found], dtype=np.float64)
 
     def _passing(self, query: Query, ranks: Mapping[int, float]) -> list[tuple[float, str]]:
-        """(rank, id) of what passes the filters. FTS5 ranks are negative: less is better."""
+        """Return (rank, id) of the rows that pass the filters. FTS5 ranks are negative: lower is better."""
         condition, parameters = rows.where(query)
         passing = self._db.execute(
             f"SELECT id, rowid FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}",
@@ -390,7 +388,7 @@ class LiteralSearch:
         return [(ranks[rowid], id) for id, rowid in passing]
 
     def _within(self, query: Query) -> Rows | None:
-        """Rows of the query's project and session, kept until the index changes; None when it names neither."""
+        """Return the rows of the query's project and session, cached until the index changes; None if it names neither."""
         if query.project is None and query.session is None:
             return None
         condition, parameters = _lasting(query)
@@ -423,7 +421,7 @@ class LiteralSearch:
         return dict(sorted(merged.items(), key=lambda found: (-found[1], found[0]))[:k])
 
     def _inside(self, query: Query, word: str) -> dict[int, str]:
-        """Items in which the word is part of a longer one, the newest of them: id by place."""
+        """Return the newest items in which the word is part of a longer one: id by position."""
         runs = runs_with(self._db, word)
         if not runs:
             return {}
@@ -434,12 +432,12 @@ class LiteralSearch:
             " ORDER BY created_at DESC, id LIMIT ?",
             (_json(places), *parameters, _MAX_SUBSTRING_HITS),
         )
-        # Words of the same stem were found, too: the whole text of the row tells so sooner than its parts.
+        # Words with the same stem matched as well; checking the whole payload first is faster than its parts.
         items = ((places[rowid], rows.from_payload(payload)) for rowid, payload in found if word in payload.casefold())
         return {place: item.id for place, item in items if word in searchable(item).casefold()}
 
     def _having(self, query: Query, words: Sequence[str]) -> list[int]:
-        """Places of all that has one of the words and stands where the query's project allows."""
+        """Return the positions of rows in the query's project that contain one of the words."""
         match = " OR ".join(map(phrase, words))
         sql = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
         return [place for first, last in ranges(self._db, query) for (place,) in self._db.execute(sql, (match, first, last))]
@@ -472,7 +470,7 @@ class LiteralSearch:
 
 
 def _lasting(query: Query) -> tuple[str, list[Any]]:
-    """The condition for the query's project and session alone."""
+    """Return the WHERE condition for the query's project and session only."""
     return rows.where(Query(project=query.project, session=query.session, statuses=()))
 
 
@@ -484,7 +482,7 @@ def _presence(term: _Term, held: set[str], folded: str) -> float:
 
 
 def _affordable(terms: Sequence[_Term]) -> list[_Term]:
-    """The rarest words whose postings fit the budget, at least one; `terms` come with the rarest first."""
+    """Return the rarest words whose postings fit the budget, at least one; `terms` are sorted by frequency."""
     out: list[_Term] = []
     spent = 0
     for term in terms:
@@ -496,7 +494,7 @@ def _affordable(terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _parts(ranks: Ranks, k: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Places of the ranks in growing order, in parts of growing size; with each whether others follow."""
+    """Yield positions in ascending rank order, in parts of growing size, each with a flag whether more follow."""
     order = np.argsort(ranks, kind="stable")
     ends = (0, k + 50, 4 * k + 200, 40 * k + 1_000, len(order))
     for start, end in pairwise(ends):
@@ -513,7 +511,7 @@ def _match(terms: Sequence[_Term]) -> str:
 
 
 SCHEMA = 5
-# These differ in the full-text tables alone.
+# These versions differ in the full-text tables only.
 UNSHELVED = (1, 2, 3, 4)
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
@@ -544,7 +542,7 @@ _UPSERT = rows.upsert_sql("memory", _EXTRA) + " RETURNING rowid"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """How a file looked: enough to see that it changed."""
+    """Metadata of a file by which changes are detected."""
 
     mtime_ns: int
     size: int
@@ -553,7 +551,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item with its file: path relative to the memories folder, stamp, SHA-256 of the bytes."""
+    """An item with its file: path relative to the memories folder, stamp, SHA-256 of the content."""
 
     item: MemoryItem
     path: str
@@ -563,7 +561,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the index knows of a file. `id` is empty for a broken one."""
+    """The index's record of a file. `id` is empty for a broken file."""
 
     path: str
     stamp: Stamp
@@ -573,7 +571,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file that could not be read. `duplicate` is the id that another file holds, if that is the fault."""
+    """A file that could not be read. `duplicate` is the id that another file holds, if that is the problem."""
 
     path: str
     stamp: Stamp
@@ -581,12 +579,12 @@ class Broken:
     duplicate: str = ""
 
 
-class LiteralIndex:
-    """One open index file. Raises IndexDamagedError when it has to be made anew."""
+class FullTextIndex:
+    """An open index file. Raises IndexDamagedError if it has to be rebuilt."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Not durable: a power cut loses the last rows, never the files, and `sync` finds them.
+        # Not durable: a power cut loses the last rows but never files, and `sync` finds the difference.
         self.db = Database(path, durable=False)
         try:
             self.db.execute("PRAGMA cache_size=-32000")
@@ -598,7 +596,7 @@ class LiteralIndex:
             self.db.close()
             raise
         self._inode = path.stat().st_ino
-        self._search = LiteralSearch(self.db)
+        self._search = FullTextSearch(self.db)
         self._kept = Kept(self.db)
 
     def _create(self) -> None:
@@ -611,30 +609,30 @@ class LiteralIndex:
                 self.db.execute(f"PRAGMA user_version={SCHEMA}")
 
     def check_schema(self) -> None:
-        """Raises IndexDamagedError unless all tables of this version are there."""
+        """Raise IndexDamagedError unless all tables of this version exist."""
         tables = {row[0] for row in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if self.db.value("PRAGMA user_version") != SCHEMA or not tables >= _TABLES:
-            raise IndexDamagedError(f"{self.path} has another form than this version's.", fix="It is rebuilt by itself.")
+            raise IndexDamagedError(f"{self.path} has the format of another version.", fix="The index is rebuilt automatically.")
 
     def in_place(self) -> bool:
-        """Whether the open file is still the one that lies at the path."""
+        """Return whether the open file is still the one at the path."""
         try:
             return self.path.stat().st_ino == self._inode
         except FileNotFoundError:
             return False
 
     def scrub(self) -> None:
-        """Overwrite what is left of deleted and replaced texts."""
+        """Erase the remains of deleted and replaced texts."""
         self.db.scrub(["words", "grams"])
 
     def close(self) -> None:
         """Close the file."""
         self.db.close()
 
-    # Small facts
+    # Counters
 
     def fact(self, name: str) -> int:
-        """A counter, 0 when unset."""
+        """Return a counter, 0 if unset."""
         return int(self.db.value("SELECT value FROM meta WHERE name = ?", (name,)) or 0)
 
     def set_fact(self, name: str, value: int) -> None:
@@ -672,13 +670,13 @@ class LiteralIndex:
         return int(self.db.value(_UPSERT, values))
 
     def set_stamp(self, path: str, stamp: Stamp) -> None:
-        """Record that a file looks different while its bytes are the same."""
+        """Record that a file's metadata changed while its content did not."""
         self.db.execute(
             "UPDATE memory SET mtime_ns = ?, size = ?, inode = ? WHERE path = ?", (stamp.mtime_ns, stamp.size, stamp.inode, path)
         )
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Forget items, in one transaction."""
+        """Remove items, in one transaction."""
         with self.db.transaction():
             full_text = FullText(self.db)
             for id in ids:
@@ -696,24 +694,24 @@ class LiteralIndex:
         )
 
     def remove_broken(self, path: str) -> None:
-        """Forget a broken file."""
+        """Remove the record of a broken file."""
         self.db.execute("DELETE FROM broken WHERE path = ?", (path,))
 
-    # Questions
+    # Reading
 
     def broken(self) -> list[tuple[str, int, str, str]]:
-        """Path, line, problem and fix of each broken file, by path."""
+        """Return path, line, problem and fix of each broken file, by path."""
         return [
             (row[0], row[1], row[2], row[3])
             for row in self.db.execute("SELECT path, line, problem, fix FROM broken ORDER BY path")
         ]
 
     def duplicates_of(self, id: str) -> list[str]:
-        """Paths of the files that were put aside because another one holds the id."""
+        """Return the paths of files that were set aside because another file holds the id."""
         return [row[0] for row in self.db.execute("SELECT path FROM broken WHERE duplicate = ? ORDER BY path", (id,))]
 
     def known(self, under: str = "") -> dict[str, Known]:
-        """What is known of the file, or of the files in the folder, of this relative path; empty means all."""
+        """Return the records of the file, or of all files in the folder, at this relative path; empty means all."""
         condition, parameters = (
             ("1", ()) if not under else ("path = ? OR (path > ? AND path < ?)", (under, f"{under}/", f"{under}0"))
         )
@@ -722,33 +720,33 @@ class LiteralIndex:
         return {row[0]: Known(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def known_of(self, paths: Sequence[str]) -> dict[str, Known]:
-        """What is known of these files (at most a thousand)."""
+        """Return the records of these files (at most a thousand)."""
         marks = ", ".join("?" * len(paths))
         found = self.db.execute(f"SELECT path, mtime_ns, size, inode FROM broken WHERE path IN ({marks})", paths)
         found += self.db.execute(f"SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE path IN ({marks})", paths)
         return {row[0]: Known(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def digest_of(self, id: str) -> str | None:
-        """Digest of one item's value, None when there is no such item."""
+        """Return the digest of an item, or None if there is none."""
         value = self.db.value("SELECT digest FROM memory WHERE id = ?", (id,))
         return None if value is None else str(value)
 
     def file_of(self, id: str) -> Known | None:
-        """Where an item's file lies."""
+        """Return the record of an item's file."""
         for row in self.db.execute("SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE id = ?", (id,)):
             return Known(row[0], Stamp(*row[1:4]), *row[4:])
         return None
 
     def get(self, id: str) -> MemoryItem | None:
-        """The item, or None."""
+        """Return the item, or None if there is none."""
         return self.fetch([id]).get(id)
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
-        """The items that exist (and pass the query's filters), by id."""
+        """Return the items that exist and pass the query's filters, by id."""
         condition, parameters = rows.where(query, "m") if query else ("1", [])
         out: dict[str, MemoryItem] = {}
         for start in range(0, len(ids), _PAGE):
-            # CROSS JOIN keeps this order; SQLite else looks through all memories of the status.
+            # CROSS JOIN keeps this join order; otherwise SQLite scans all memories of the status.
             found = self.db.execute(
                 "SELECT m.id, m.payload FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
                 f" WHERE {condition}",
@@ -758,88 +756,92 @@ class LiteralIndex:
         return out
 
     def page_after(self, id: str) -> list[MemoryItem]:
-        """The next items in the order of ids."""
+        """Return the next page of items, ordered by id."""
         found = self.db.execute("SELECT payload FROM memory WHERE id > ? ORDER BY id LIMIT ?", (id, _PAGE))
         return [rows.from_payload(row[0]) for row in found]
 
     def digests(self) -> dict[str, str]:
-        """Digest of each item's value, by id."""
+        """Return the digest of each item, by id."""
         return dict(self.db.execute("SELECT id, digest FROM memory"))
 
     def count(self, query: Query) -> int:
-        """How many items pass the query's filters; its text is not looked at."""
+        """Return the number of items that pass the query's filters; its text is ignored."""
         return self._kept.answer(count_of, query)
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
-        """(kind, status, number) of the items that pass the query's filters."""
+        """Return (kind, status, count) of the items that pass the query's filters."""
         return self._kept.answer(tally_of, query)
 
     def active_texts(self) -> Iterator[tuple[str, str]]:
-        """Path and text of every active item."""
+        """Yield path and text of every active item."""
         last = ""
         while found := self.db.execute(_ACTIVE_PAGE, (last, _PAGE)):
             yield from ((path, searchable(rows.from_payload(payload))) for path, payload in found)
             last = found[-1][0]
 
     def search(self, query: Query, k: int) -> list[Hit]:
-        """See LiteralSearch."""
+        """Search the index; see FullTextSearch."""
         return self._search.search(query, k)
 
     def scores(self, query: Query, k: int) -> dict[str, float]:
-        """See LiteralSearch."""
+        """Return scores only; see FullTextSearch."""
         return self._search.scores(query, k)
 
     def holds(self, query: Query) -> bool:
-        """See LiteralSearch."""
+        """Return whether any item can match; see FullTextSearch."""
         return self._search.holds(query)
 
     def document_frequency(self, word: str) -> int:
-        """See LiteralSearch."""
+        """Return the number of items with the word; see FullTextSearch."""
         return self._search.document_frequency(word)
 
     def size(self) -> int:
-        """How many items are indexed."""
+        """Return the number of indexed items."""
         return self._search.size()
 
 
-# Looking through the literal index without a search: page by page, and in numbers.
+# Listing: pages and counts without a search.
 #
-# A page is found by the key of the last item of the one before it, so the thousandth page is as quick as the first. The
-# filters run on an index that holds all they look at, newest first: the rows, with their long texts, are read for the page only.
-# At 100,000 memories that takes a tenth of the time, for 11 MB of disk.
+# A page starts at the key of the previous page's last item, so the thousandth page is as fast as the first. Filters run on a
+# covering index, newest first; rows with their long texts are read for the page only. For 100,000 memories that takes a tenth
+# of the time, at a cost of 11 MB.
 
-# What `rows.where` asks for, as it asks for it.
+# Columns used by `rows.where`, spelled as it spells them.
 _FILTERED = "status, project, scope, kind, session, expired_at, valid_from, valid_to, tags, payload ->> 'source'"
 BROWSE_INDEX = f"CREATE INDEX IF NOT EXISTS memory_browse ON memory(created_at DESC, id, {_FILTERED})"
 ANSWERS_KEPT = 64
 T = TypeVar("T")
 _INDEXED = "memory INDEXED BY memory_browse"
-# A session's memories are few: they are looked up.
+# A session has few memories, so they are looked up.
 _OF_SESSION = "memory INDEXED BY memory_session"
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Where an item stands among all, newest first; equal times are ordered by id."""
+    """Position of an item in the list of all, newest first; equal times are ordered by id."""
 
     created_at: datetime
     id: str
 
     def to_text(self) -> str:
-        """For an address or a command line."""
+        """Format for a URL or a command line."""
         return f"{to_iso(self.created_at)}/{self.id}"
 
 
 def key_of(item: MemoryItem) -> Key:
-    """The item's place."""
+    """Return the item's key."""
     return Key(item.created_at, item.id)
 
 
 def parse_key(text: str) -> Key:
-    """The inverse of `to_text`. Raises InputError."""
+    """Parse the output of `to_text`.
+
+    Raises:
+        InputError: The text is not a key.
+    """
     moment, _, id = text.partition("/")
     if not id:
-        raise InputError(f"'{text}' is no place in the list.", fix="Use the value of `next` from the page before.")
+        raise InputError(f"'{text}' is not a position in the list.", fix="Use the value of `next` from the previous page.")
     return Key(from_iso(moment), id)
 
 
@@ -848,7 +850,7 @@ def _table(query: Query) -> str:
 
 
 def page_of(db: Database, query: Query, k: int, after: Key | None) -> list[MemoryItem]:
-    """At most k items that pass the filters, newest first, behind `after`."""
+    """Return at most k items after `after` that pass the filters, newest first."""
     condition, parameters = rows.where(query)
     if after is not None:
         condition += " AND created_at <= ? AND (created_at < ? OR id > ?)"
@@ -860,20 +862,20 @@ def page_of(db: Database, query: Query, k: int, after: Key | None) -> list[Memor
 
 
 def count_of(db: Database, query: Query) -> int:
-    """How many items pass the filters."""
+    """Return the number of items that pass the filters."""
     condition, parameters = rows.where(query)
     return int(db.value(f"SELECT count(*) FROM {_table(query)} WHERE {condition}", parameters))
 
 
 class Kept:
-    """Answers about a whole store, kept until it changes: each is a walk through all rows."""
+    """Caches answers that need a scan of all rows, until the index changes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._known: tuple[tuple[int, int], dict[object, Any]] = ((-1, -1), {})
 
     def answer(self, ask: Callable[[Database, Query], T], query: Query) -> T:
-        """What `ask` says about a query. One with a `now` is another with each question, so it is not kept."""
+        """Return `ask`'s answer to a query. One with a `now` differs every time, so it is not cached."""
         if query.now is not None:
             return ask(self._db, query)
         version, known = self._known
@@ -888,19 +890,19 @@ class Kept:
 
 
 def tally_of(db: Database, query: Query) -> list[tuple[str, str, int]]:
-    """(kind, status, number) of the items that pass the filters."""
+    """Return (kind, status, count) of the items that pass the filters."""
     condition, parameters = rows.where(query)
     sql = f"SELECT kind, status, count(*) FROM {_table(query)} WHERE {condition} GROUP BY kind, status"
     return [(row[0], row[1], int(row[2])) for row in db.execute(sql, parameters)]
 
 
 def projects_of(db: Database) -> dict[str, int]:
-    """How many items each project has, whatever their status."""
+    """Return the number of items per project, whatever their status."""
     return {project: int(number) for project, number in db.execute("SELECT project, count(*) FROM memory GROUP BY project")}
 
 
 def span_of(db: Database) -> tuple[datetime | None, datetime | None]:
-    """When the oldest and the newest item were made; None without any."""
+    """Return the creation times of the oldest and newest item; None without items."""
     ends = [db.value(f"SELECT {end}(created_at) FROM memory") for end in ("min", "max")]
     first, last = (None if seconds is None else datetime.fromtimestamp(seconds, UTC) for seconds in ends)
     return first, last

@@ -1,8 +1,7 @@
-"""The graph store: memories and what they mention as nodes, links as typed edges, in one SQLite file.
+"""Graph store: memories and entities as nodes, links as typed edges, in one SQLite file derived from the Markdown files.
 
-Derived from the Markdown and rebuilt from it. A memory node's key is its id, an entity
-node's key its name in lower case. An edge may point to a memory that is not here (yet, or
-any more): it counts for nothing until the memory appears.
+A memory node's key is its id, an entity node's key its casefolded name. An edge may point to a memory that does not exist
+(yet, or any more); it is ignored until the memory appears.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from memoryd.core.types import Backend, Hit, LinkType, MemoryItem, Query, Relate
 from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.stores.rows import create_index_sql, create_table_sql, from_payload, seconds, to_row, upsert_sql, where
 
-# Bounded walks over the graph: from seeds outwards, a few levels, never more than a few hundred nodes.
+# Bounded graph traversal: from seeds outwards, a few levels and at most a few hundred nodes.
 #
-# Levels are loaded breadth first, edges only from one level to the next, so the walk is a
-# directed acyclic graph and no path is longer than the depth. A node's score is the noisy-or
-# of what reaches it, s(v) = 1 - Π (1 - s(u)·w(u,v)) (Pearl 1988): several ways to a memory
-# count for more than one, and the score stays in 0..1.
+# Levels are loaded breadth first, with edges only from one level to the next, so the traversed graph is acyclic and no path
+# exceeds the depth. A node's score is the noisy-or of its incoming edges, s(v) = 1 - Π (1 - s(u)·w(u,v)) (Pearl 1988):
+# several paths to a memory count for more than one, and the score stays within 0..1.
 
 MAX_DEPTH = 4
 FAN_OUT = 64
@@ -44,7 +42,7 @@ STEP = {
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One step of a walk. `weight` 0..1 says how much of a node's score goes on over it."""
+    """An edge seen from one of its ends. `weight`, 0 to 1, is the fraction of a node's score that it passes on."""
 
     type: LinkType
     target: str
@@ -53,7 +51,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A node that a walk came to: its score 0..1, the best path from a seed, the last edge's type (None for a seed)."""
+    """A visited node: its score (0 to 1), the best path from a seed, and the last edge's type (None for a seed)."""
 
     key: str
     score: float
@@ -62,7 +60,7 @@ class Reached:
 
 
 class Neighbours:
-    """Edges of a node in both directions, filtered and capped."""
+    """Edges of a node in both directions, filtered and limited in number."""
 
     def __init__(self, db: Database, query: Query, types: Sequence[LinkType]) -> None:
         self._db = db
@@ -81,13 +79,13 @@ class Neighbours:
         self._damping: dict[str, float] = {}
 
     def memories(self, key: str) -> list[Edge]:
-        """At most FAN_OUT memories that the node points to, and as many that point to it, the newest."""
+        """Return at most FAN_OUT memories that the node links to, and as many that link to it, newest first."""
         parameters = [key, *self._types, *self._parameters]
         rows = self._db.execute(self._out, parameters) + self._db.execute(self._in, parameters)
         return [Edge(LinkType(type), id, weight * STEP[LinkType(type)]) for type, id, weight in rows]
 
     def entities(self, key: str) -> list[Edge]:
-        """At most FAN_OUT entities that the node mentions."""
+        """Return at most FAN_OUT entities that the node mentions."""
         rows = self._db.execute(self._named, [key, *self._types])
         return [Edge(LinkType(type), target, weight * self._damp(target)) for type, target, weight in rows]
 
@@ -98,7 +96,7 @@ class Neighbours:
 
 
 def damping(db: Database, entity: str) -> float:
-    """degree^-½ of an entity: what everything mentions says little about any one memory."""
+    """Return degree^-½ of an entity: one that everything mentions says little about any single memory."""
     degree = int(db.value("SELECT count(*) FROM edge WHERE target = ?", (entity,)))
     return float(max(1, degree) ** -0.5)
 
@@ -106,10 +104,13 @@ def damping(db: Database, entity: str) -> float:
 def walk(
     neighbours: Neighbours, seeds: Mapping[str, float], depth: int, hints: Mapping[str, float] | None = None
 ) -> dict[str, Reached]:
-    """All nodes within `depth` edges of the seeds (1..4), with their scores; seeds start with the given weight.
+    """Visit all nodes within `depth` edges (1 to 4) of the seeds and score them.
 
-    Hints are memories that the words of a query point to, with their weights: they count as
-    one edge away from the query, beside whatever else reaches them.
+    Args:
+        neighbours: Source of edges.
+        seeds: Start nodes with their weights.
+        depth: Maximum number of edges.
+        hints: Memories that share words with the query, with weights; treated as one edge away from the query.
     """
     import networkx
 
@@ -126,14 +127,14 @@ def walk(
 
 
 def _strongest(hints: Mapping[str, float], seeds: Mapping[str, float]) -> list[str]:
-    """The hints whose own edges are worth following."""
+    """Return the hints whose own edges are worth following."""
     return sorted(hints.keys() - seeds.keys(), key=lambda key: (-hints[key], key))[:MAX_HINTS_FOLLOWED]
 
 
 def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, last: bool) -> list[str]:
-    """Add the edges from this level to nodes not seen before; returns the new nodes, sorted.
+    """Add edges from this level to unvisited nodes and return those, sorted.
 
-    The last level takes memories only: nothing goes on from an entity there.
+    The last level takes memories only, since nothing is reached through its entities.
     """
     seen = set(graph)
     for key in level:
@@ -161,16 +162,19 @@ def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: 
     return out
 
 
-# What lies around a memory or a name in the graph: a bounded picture of it, nearest first, fair to every branch.
+# Neighbourhood of a memory or entity for display: bounded, nearest first, fair to every branch.
 
 MOST = 200
+# Share of the remaining capacity for a level before the last; otherwise the first level would use it all.
 NEAR_SHARE = 0.6
-"""Of the room that is left, as much goes to a level that is not the last: else the first fills the picture."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A node: a memory (`item`) or an entity (None), `distance` edges from the centre; `links` counts all its edges."""
+class SubgraphNode:
+    """A displayed node: a memory (`item`) or an entity (None).
+
+    `distance` is in edges from the centre; `links` counts all edges of the node.
+    """
 
     key: str
     name: str
@@ -180,8 +184,8 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
-    """An edge between two nodes of the picture, as it is stored: `source` is the memory that says it."""
+class SubgraphEdge:
+    """An edge between two displayed nodes. `source` is the memory that holds the link."""
 
     source: str
     type: LinkType
@@ -189,15 +193,15 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The nodes, the centre first, and all edges between them."""
+class Subgraph:
+    """The displayed nodes, centre first, and all edges between them."""
 
-    spots: tuple[Spot, ...]
-    ties: tuple[Tie, ...]
+    nodes: tuple[SubgraphNode, ...]
+    edges: tuple[SubgraphEdge, ...]
 
 
-def around(db: Database, centre: str, query: Query, types: Sequence[LinkType], depth: int, most: int) -> Surroundings:
-    """At most `most` nodes within `depth` edges of the centre, which is shown whatever the filters say."""
+def subgraph(db: Database, centre: str, query: Query, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
+    """Return at most `most` nodes within `depth` edges of the centre, which is included whatever the filters say."""
     neighbours = Neighbours(db, query, types)
     found, level = {centre: 0}, [centre]
     for step in range(1, depth + 1):
@@ -206,25 +210,25 @@ def around(db: Database, centre: str, query: Query, types: Sequence[LinkType], d
         found |= dict.fromkeys(taken, step)
         level = taken
     kept = list(types) or list(LinkType)
-    spots = tuple(_spot(db, key, distance, query, kept) for key, distance in found.items())
-    return Surroundings(spots, tuple(_ties(db, list(found), kept)))
+    nodes = tuple(_node(db, key, distance, query, kept) for key, distance in found.items())
+    return Subgraph(nodes, tuple(_subgraph_edges(db, list(found), kept)))
 
 
 def _take(neighbours: Neighbours, level: Sequence[str], found: dict[str, int], room: int) -> list[str]:
-    """The next nodes: the strongest edge of each node of the level, then the second of each, and so on."""
+    """Choose the next nodes: the strongest edge of each node of the level, then each one's second, and so on."""
     lists = [sorted([*neighbours.memories(key), *neighbours.entities(key)], key=lambda edge: -edge.weight) for key in level]
     ordered = (edge.target for edge in chain.from_iterable(zip_longest(*lists)) if edge is not None)
     return list(dict.fromkeys(key for key in ordered if key not in found))[: max(0, room)]
 
 
-def _spot(db: Database, key: str, distance: int, query: Query, types: Sequence[LinkType]) -> Spot:
+def _node(db: Database, key: str, distance: int, query: Query, types: Sequence[LinkType]) -> SubgraphNode:
     payload = db.value("SELECT payload FROM memory WHERE id = ?", (key,))
     name = key if payload is not None else str(db.value("SELECT name FROM node WHERE key = ?", (key,)) or key)
-    return Spot(key, name, None if payload is None else from_payload(payload), distance, _links(db, key, query, types))
+    return SubgraphNode(key, name, None if payload is None else from_payload(payload), distance, _links(db, key, query, types))
 
 
 def _links(db: Database, key: str, query: Query, types: Sequence[LinkType]) -> int:
-    """How many edges would be shown if there were room."""
+    """Count the edges that would be shown without a limit on nodes."""
     condition, parameters = where(query, "i")
     marks = ", ".join("?" * len(types))
     edges = f"e.type IN ({marks}) AND {condition}"
@@ -239,12 +243,12 @@ def _links(db: Database, key: str, query: Query, types: Sequence[LinkType]) -> i
     return int(into) + int(out) + int(names)
 
 
-def _ties(db: Database, keys: Sequence[str], types: Iterable[LinkType]) -> Iterator[Tie]:
+def _subgraph_edges(db: Database, keys: Sequence[str], types: Iterable[LinkType]) -> Iterator[SubgraphEdge]:
     wanted, shown = frozenset(types), frozenset(keys)
     for key in keys:
         for type, target in db.execute("SELECT type, target FROM edge WHERE source = ? ORDER BY type, target", (key,)):
             if target in shown and target != key and LinkType(type) in wanted:
-                yield Tie(key, LinkType(type), target)
+                yield SubgraphEdge(key, LinkType(type), target)
 
 
 SCHEMA = Migrations("graph")
@@ -262,7 +266,7 @@ _EDGE = "INSERT OR REPLACE INTO edge (source, type, target, weight, born) VALUES
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """First version."""
+    """Create the first schema."""
     db.execute(create_table_sql("memory"))
     for sql in create_index_sql("memory"):
         db.execute(sql)
@@ -281,33 +285,37 @@ def m001_create(db: Database) -> None:
 
 
 class GraphStore:
-    """A MemoryStore that answers by links and shared names. Safe to share between threads."""
+    """A MemoryStore that searches by links and shared names. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file. Raises IndexDamagedError when it is no usable database."""
-        # Not durable: a power cut loses the last rows, which the next start finds by their digests and writes again.
+        """Open or create the file.
+
+        Raises:
+            IndexDamagedError: The file is not a usable database.
+        """
+        # Not durable: rows lost in a power cut are detected by their digests at the next start and rewritten.
         self._db = SCHEMA.open(path, durable=False)
 
     def close(self) -> None:
-        """Close the database; a second call does nothing."""
+        """Close the database; safe to call twice."""
         self._db.close()
 
     def check(self) -> None:
-        """Read every page; raises IndexDamagedError when one is bad."""
+        """Read every page and raise IndexDamagedError if one is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
-        """Overwrite what is left of deleted and replaced items."""
+        """Erase the remains of deleted and replaced items."""
         self._db.scrub(["word"])
 
     # Writing
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item, its node and its edges, replacing what they were; returns the id."""
+        """Store the item, its node and its edges, replacing earlier ones; return the id."""
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several items in one transaction; returns their ids."""
+        """Store several items in one transaction; return their ids."""
         with self._db.transaction():
             return [self._write_one(item) for item in items]
 
@@ -335,13 +343,13 @@ class GraphStore:
         return id
 
     def _target_key(self, type: LinkType, target: str) -> str:
-        """The node key of an edge's end; names of entities get a node and their aliases."""
+        """Return the node key of an edge's target, creating node and aliases for an entity."""
         if type is not LinkType.MENTIONS or is_id(target):
             return target
         key = target.casefold()
         known = self._db.value("SELECT name FROM node WHERE key = ?", (key,))
         if known is None or known != target:
-            # Of several spellings the first in code order is shown, whatever the order of writing; all can be searched.
+            # The displayed spelling is the first in code-point order, independent of the order of writes; all are searchable.
             name = target if known is None else min(known, target)
             self._db.execute("INSERT OR REPLACE INTO node (key, name, kind) VALUES (?, ?, 'entity')", (key, name))
             rows = [(alias, key, weight) for alias, weight in aliases(target).items()]
@@ -358,7 +366,7 @@ class GraphStore:
                 self._db.execute("DELETE FROM node WHERE key = ? AND kind = 'entity'", (key,))
 
     def delete(self, id: str) -> None:
-        """Remove the item, its node and its outgoing edges; edges that point to it stay and dangle."""
+        """Remove the item, its node and its outgoing edges; incoming edges are kept and dangle."""
         with self._db.transaction():
             before = self._targets(id)
             self._db.execute("DELETE FROM word WHERE rowid IN (SELECT rowid FROM memory WHERE id = ?)", (id,))
@@ -370,23 +378,23 @@ class GraphStore:
     # Reading
 
     def get(self, id: str) -> MemoryItem | None:
-        """The item, or None when there is none."""
+        """Return the item, or None if there is none."""
         payload = self._db.value("SELECT payload FROM memory WHERE id = ?", (id,))
         return None if payload is None else from_payload(payload)
 
     def all(self) -> Iterator[MemoryItem]:
-        """Every item, ordered by id."""
+        """Yield every item, ordered by id."""
         last = ""
         while rows := self._db.execute("SELECT id, payload FROM memory WHERE id > ? ORDER BY id LIMIT 500", (last,)):
-            for last, payload in rows:  # noqa: B007 - the last id is where the next page begins
+            for last, payload in rows:  # noqa: B007 - the last id starts the next page
                 yield from_payload(payload)
 
     def digests(self) -> dict[str, str]:
-        """The digest of every item by id, for finding what is behind."""
+        """Return the digest of every item by id, for finding outdated entries."""
         return {id: digest for id, digest in self._db.execute("SELECT id, digest FROM memory")}
 
     def successors(self, id: str) -> list[str]:
-        """Ids of the memories that supersede this one."""
+        """Return the ids of memories that supersede this one."""
         found = self._db.execute(
             "SELECT DISTINCT source FROM edge WHERE target = ? AND type IN (?, ?) ORDER BY source",
             (id, LinkType.SUPERSEDES, LinkType.MERGED),
@@ -394,11 +402,11 @@ class GraphStore:
         return [row[0] for row in found]
 
     def count(self) -> int:
-        """How many items there are."""
+        """Return the number of items."""
         return int(self._db.value("SELECT count(*) FROM memory"))
 
     def entities(self, prefix: str = "", k: int = 20) -> list[tuple[str, int]]:
-        """Names whose whole or part begins with the prefix (case ignored), with how many memories mention each, most first."""
+        """Return entities with a name part starting with the prefix (ignoring case) and their mention counts, most first."""
         low = prefix.casefold()
         rows = self._db.execute(
             "SELECT n.name, count(DISTINCT e.source) AS mentions FROM node n JOIN edge e ON e.target = n.key"
@@ -411,9 +419,9 @@ class GraphStore:
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Memories that the text names by id, by the names they mention or by their words, and those linked to them.
+        """Return memories that the text refers to by id, entity or word, and memories linked to them.
 
-        Parts: {"graph": score}, 0..1.
+        `parts` holds {"graph": score}, 0 to 1.
         """
         if k <= 0:
             return []
@@ -426,10 +434,19 @@ class GraphStore:
     def related(
         self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10, query: Query | None = None
     ) -> list[Related]:
-        """Memories within `depth` edges (1..4) of this one, best first; `types` limits the edges, `query` filters.
+        """Return memories within `depth` edges (1 to 4) of this one, best first.
 
-        Without a query everything but blacklisted memories is shown. Two memories that
-        mention the same name are two edges apart. Raises NotFoundError for an unknown id.
+        Two memories that mention the same entity are two edges apart.
+
+        Args:
+            id: The memory to start from.
+            depth: Maximum number of edges.
+            types: Edge types to follow; all if empty.
+            k: Maximum number of results.
+            query: Filters; by default everything except blacklisted memories is returned.
+
+        Raises:
+            NotFoundError: The id is unknown.
         """
         if self.get(id) is None:
             raise NotFoundError(f"There is no memory {id}.", fix="Look the id up with 'memoryd list' or 'memoryd search'.")
@@ -439,16 +456,20 @@ class GraphStore:
         best = islice(found, max(0, k))
         return [Related(item, node.score, self._names(node.path), node.via) for node, item in best if node.via]
 
-    def around(
+    def subgraph(
         self, about: str, query: Query | None = None, *, types: Sequence[LinkType] = (), depth: int = 1, most: int = 60
-    ) -> Surroundings:
-        """What lies around a memory (its id) or an entity (its name), for showing. Raises NotFoundError for an unknown one."""
+    ) -> Subgraph:
+        """Return the neighbourhood of a memory (id) or an entity (name), for display.
+
+        Raises:
+            NotFoundError: There is no such memory or entity.
+        """
         key = about if is_id(about) else normalise_entity(about).casefold()
         if self._db.value("SELECT 1 FROM node WHERE key = ?", (key,)) is None:
             near = ", ".join(name for name, _ in self.entities(about.strip(), 5))
             fix = f"Did you mean: {near}?" if near else "Look for it with 'memoryd list' or 'memoryd search'."
             raise NotFoundError(f"Nothing in memory mentions '{about[:80]}'.", fix=fix)
-        return around(self._db, key, query or _ANY_BUT_BLACKLISTED, types, depth, most)
+        return subgraph(self._db, key, query or _ANY_BUT_BLACKLISTED, types, depth, most)
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
         condition, parameters = where(query)
@@ -458,7 +479,7 @@ class GraphStore:
         return [Hit(from_payload(row[0]), 0.0, Backend.GRAPH, {"graph": 0.0}) for row in rows]
 
     def _seeds(self, query: Query) -> dict[str, float]:
-        """Node keys with weights 0..1: memory ids in the text, entities that its names and words stand for."""
+        """Return seed nodes with weights 0 to 1: memory ids in the text, and entities that its names and words refer to."""
         seeds = dict.fromkeys(ID_PATTERN.findall(query.text), 1.0)
         for term in _terms(query.text):
             rows = self._db.execute(
@@ -470,7 +491,7 @@ class GraphStore:
         return {key: seeds[key] * (1.0 if is_id(key) else damping(self._db, key)) for key in best}
 
     def _hints(self, query: Query) -> dict[str, float]:
-        """Memories that have words of the text, with weights 0..WORD_WEIGHT in proportion to their BM25."""
+        """Return memories that share words with the text, with weights 0 to WORD_WEIGHT proportional to their BM25."""
         terms = keywords(_FILE_ENDING.sub(" ", query.text))[:MAX_WORDS] or keywords(query.text)[:MAX_WORDS]
         if not terms:
             return {}
@@ -483,7 +504,7 @@ class GraphStore:
         return {id: WORD_WEIGHT * strength / rows[0][1] for id, strength in rows}
 
     def _items(self, nodes: Iterable[Reached], query: Query) -> Iterator[tuple[Reached, MemoryItem]]:
-        """The memories among the nodes that pass the filters (seeds have not been filtered yet), best first, then by id."""
+        """Yield the memories among the nodes that pass the filters (seeds are unfiltered so far), best first, then by id."""
         condition, parameters = where(query)
         for node in sorted(nodes, key=lambda node: (-node.score, node.key)):
             payload = self._db.value(f"SELECT payload FROM memory WHERE id = ? AND {condition}", [node.key, *parameters])
@@ -495,7 +516,7 @@ class GraphStore:
 
 
 def _edges(item: MemoryItem) -> list[tuple[LinkType, str]]:
-    """The item's edges: its links, what it supersedes, and the names it mentions."""
+    """Return the item's edges: its links, what it supersedes, and the entities it mentions."""
     out = [(link.type, _end(link.type, link.target)) for link in item.links]
     if item.supersedes and (LinkType.MERGED, item.supersedes) not in out:
         out.append((LinkType.SUPERSEDES, item.supersedes))
@@ -508,7 +529,7 @@ def _end(type: LinkType, target: str) -> str:
 
 
 def aliases(name: str) -> dict[str, float]:
-    """What an entity may be called in a query, lower case, with a weight 0..1: its name, a path's file name, its words."""
+    """Return how queries may refer to an entity, with weights 0 to 1: its name, a path's file name, single words."""
     last = _SEPARATOR.split(name.casefold())[-1]
     bare, _, extension = last.rpartition(".") if "." in last.strip(".") else (last, "", "")
     out = {word: WORD_WEIGHT for word in keywords(name) if len(word) > 1 and word != extension}
@@ -519,7 +540,7 @@ def aliases(name: str) -> dict[str, float]:
 
 
 def _terms(text: str) -> list[str]:
-    """Lower-case names and words of a query, without duplicates."""
+    """Return distinct casefolded names and words of a query."""
     names = [normalise_entity(name).casefold() for name in find_entities(text, 24)]
     tokens = [normalise_entity(token).casefold() for token in text.split()]
     return list(dict.fromkeys([*names, *(token for token in tokens if len(token) > 2), *keywords(text)]))[:64]

@@ -1,9 +1,8 @@
-"""The HNSW mirror (Malkov & Yashunin 2016): a rebuildable cache file beside the vector database.
+"""Approximate nearest-neighbour index (HNSW, Malkov & Yashunin 2016), a rebuildable cache beside the vector database.
 
-The only importer of hnswlib (extra `ann`). The library maps whatever bytes it is given, and
-a damaged file can end the process, so a sidecar holds size and SHA-256, and nothing is
-loaded before both were compared. Sidecar and file are replaced atomically; a crash between
-the two leaves a pair that does not match, which counts as absent.
+No other module imports hnswlib (extra `ann`). The library maps any bytes it is given, and a damaged file can crash the
+process; therefore a sidecar holds size and SHA-256, and nothing is loaded before both match. File and sidecar are replaced
+atomically; a crash in between leaves a mismatched pair, which is treated as absent.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SLACK = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which vectors a file holds: of which table (a random number), model and length."""
+    """Identity of the indexed vectors: table (a random number), model and dimensions."""
 
     table: int
     model: str
@@ -53,17 +52,17 @@ class _Sidecar:
     check: str = ""
 
     def seal(self) -> str:
-        """Digest of all other fields: a changed `version` would hide rows without any other sign."""
+        """Return the digest of all other fields: a corrupt `version` would otherwise hide rows unnoticed."""
         return digest(*(str(getattr(self, field.name)) for field in fields(self) if field.name != "check"))
 
 
 def hnsw_available() -> bool:
-    """Whether the library is installed; does not import it."""
+    """Return whether hnswlib is installed, without importing it."""
     return importlib.util.find_spec("hnswlib") is not None
 
 
-class HnswMirror:
-    """Unit vectors by rowid, approximate. `version` is the last change of the table that it has seen. Not thread-safe."""
+class HnswIndex:
+    """Approximate unit vectors by rowid. `version` is the last table change that it includes. Not thread-safe."""
 
     exact = False
 
@@ -76,40 +75,48 @@ class HnswMirror:
         return int(self._index.get_current_count())
 
     def put(self, rowids: Sequence[int], vectors: FloatArray) -> None:
-        """Add rows, or replace those that are known."""
+        """Add or replace rows."""
         room = self._index.get_max_elements() - len(self)
         if room < len(rowids):
             self._index.resize_index(len(self) + len(rowids) + SLACK)
         self._index.add_items(vectors, np.asarray(rowids, dtype=np.int64), num_threads=THREADS)
 
     def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each size n, growing: rowids and cosines of about the n nearest, best first."""
+        """For each of the increasing sizes n, yield rowids and cosines of about n nearest rows, best first."""
         for size in sizes:
             n = min(size, len(self))
             self._index.set_ef(max(SEARCH_WIDTH, n))
             try:
                 labels, distances = self._index.knn_query(vector[None, :], k=n, num_threads=1)
             except RuntimeError as error:
-                raise StoreError(f"The HNSW mirror failed: {error}", fix="Run 'memoryd reindex'.") from error
+                raise StoreError(f"The HNSW index failed: {error}", fix="Run 'memoryd reindex'.") from error
             yield labels[0].tolist(), np.asarray(1.0 - distances[0], dtype=np.float32)
 
     def save(self, path: Path) -> None:
-        """Write the library's own format; `save_mirror` makes it safe."""
+        """Write the library's format; `save_hnsw` adds the sidecar."""
         self._index.save_index(str(path))
 
 
-def new_mirror(identity: Identity, capacity: int) -> HnswMirror:
-    """An empty mirror. Raises DependencyError without hnswlib."""
+def new_hnsw(identity: Identity, capacity: int) -> HnswIndex:
+    """Create an empty index.
+
+    Raises:
+        DependencyError: hnswlib is not installed.
+    """
     index = _new_index(identity.dimensions)
     index.init_index(max_elements=capacity + SLACK, ef_construction=BUILD_WIDTH, M=LINKS, random_seed=1)
-    return HnswMirror(index, identity.dimensions)
+    return HnswIndex(index, identity.dimensions)
 
 
-def save_mirror(mirror: HnswMirror, path: Path, identity: Identity) -> None:
-    """Write file and sidecar, each atomically. Raises StoreError when the disk refuses."""
+def save_hnsw(index: HnswIndex, path: Path, identity: Identity) -> None:
+    """Write file and sidecar, each atomically.
+
+    Raises:
+        StoreError: The files can't be written.
+    """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
     try:
-        mirror.save(temporary)
+        index.save(temporary)
         temporary.chmod(0o600)
         with temporary.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -119,12 +126,12 @@ def save_mirror(mirror: HnswMirror, path: Path, identity: Identity) -> None:
     except (OSError, RuntimeError) as error:
         temporary.unlink(missing_ok=True)
         raise StoreError(f"Can't write {path}: {error}", fix="Check free space and permissions.") from error
-    sidecar = _Sidecar(FORMAT, identity.table, identity.model, identity.dimensions, mirror.version, len(mirror), size, sha256)
+    sidecar = _Sidecar(FORMAT, identity.table, identity.model, identity.dimensions, index.version, len(index), size, sha256)
     write_atomic(_sidecar_path(path), orjson.dumps(asdict(replace(sidecar, check=sidecar.seal()))))
 
 
-def load_mirror(path: Path, identity: Identity) -> HnswMirror | None:
-    """The mirror of these vectors, or None when the file is absent, broken or of others."""
+def load_hnsw(path: Path, identity: Identity) -> HnswIndex | None:
+    """Load the index of these vectors; None if the file is missing, damaged or belongs to others."""
     sidecar = _read_sidecar(path)
     if sidecar is None or Identity(sidecar.table, sidecar.model, sidecar.dimensions) != identity:
         return None
@@ -138,11 +145,11 @@ def load_mirror(path: Path, identity: Identity) -> HnswMirror | None:
         index.load_index(str(path), max_elements=sidecar.count + SLACK)
     except (OSError, RuntimeError):
         return None
-    return HnswMirror(index, identity.dimensions, sidecar.version)
+    return HnswIndex(index, identity.dimensions, sidecar.version)
 
 
-def remove_mirror(path: Path) -> None:
-    """Delete file and sidecar; absent is fine."""
+def remove_hnsw(path: Path) -> None:
+    """Delete file and sidecar if they exist."""
     for file in (path, _sidecar_path(path)):
         file.unlink(missing_ok=True)
 
@@ -163,6 +170,6 @@ def _new_index(dimensions: int) -> Any:
     try:
         import hnswlib
     except ImportError as error:
-        raise DependencyError("The HNSW mirror needs hnswlib.", fix="Run: pip install 'memoryd[ann]'") from error
-    # Unit vectors: the inner product is the cosine.
+        raise DependencyError("The HNSW index needs hnswlib.", fix="Run: pip install 'memoryd[ann]'") from error
+    # For unit vectors the inner product is the cosine.
     return hnswlib.Index(space="ip", dim=dimensions)

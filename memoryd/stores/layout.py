@@ -1,4 +1,4 @@
-"""Where a memory lies: folders from scope, project and session, and back. Pure functions."""
+"""File layout of memories: maps scope, project and session to folders and back. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NOT_MEMORIES = frozenset({"readme.md"})
 
 
 def safe_name(text: str) -> str:
-    """A file name for any text: the text itself where it is harmless, else a readable form with a hash.
+    """Return a file name for any text: the text itself if it is safe, else a readable form with a hash.
 
-    Different texts get different names; no name can leave its folder.
+    Different texts get different names, and no name can escape its folder.
     """
     name = _FORBIDDEN.sub("-", text).strip(".-")
     if _RESERVED.fullmatch(name):
@@ -33,19 +33,19 @@ def safe_name(text: str) -> str:
 
 
 def scope_folder(item: MemoryItem) -> str:
-    """`user`, `project-<project>` or `team-<project>`."""
+    """Return `user`, `project-<project>` or `team-<project>`."""
     if item.scope is Scope.USER:
         return "user"
     return f"{item.scope.value}-{safe_name(item.project) if item.project else NO_PROJECT}"
 
 
 def canonical_path(item: MemoryItem) -> str:
-    """Path of the item's file relative to the memories folder, with `/`."""
+    """Return the path of the item's file relative to the memories folder, with forward slashes."""
     return f"{scope_folder(item)}/{safe_name(item.session) if item.session else NO_PROJECT}/{item.id}{SUFFIX}"
 
 
 def scope_of_path(relative: str) -> tuple[Scope, str, str]:
-    """Scope, project and session that a file's folders stand for; elsewhere it is the user's."""
+    """Return the scope, project and session encoded in a file's folders; the user's scope for any other path."""
     folders = PurePosixPath(relative).parts[:-1]
     kind, _, project = folders[0].partition("-") if folders else ("", "", "")
     if kind not in (Scope.PROJECT, Scope.TEAM) or not project:
@@ -55,18 +55,18 @@ def scope_of_path(relative: str) -> tuple[Scope, str, str]:
 
 
 def derived_id(relative: str) -> str:
-    """The id of a file that carries none: it stays the same as long as the file keeps its place."""
+    """Return the id of a file that carries none; it depends on the file's path only."""
     return f"mem_{digest(relative)[:12]}"
 
 
 def is_memory_path(relative: str) -> bool:
-    """Whether a file of this relative path can be a memory, by its name alone."""
+    """Return whether a file with this relative path can be a memory, judging by its name."""
     parts = PurePosixPath(relative).parts
     return bool(parts) and not any(map(_is_hidden, parts)) and is_memory_name(parts[-1])
 
 
 def is_memory_name(name: str) -> bool:
-    """The same for the last part of a path."""
+    """Return whether a file name can be that of a memory."""
     lower = name.lower()
     return lower.endswith(SUFFIX) and lower not in _NOT_MEMORIES and not _is_hidden(name)
 

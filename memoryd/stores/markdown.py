@@ -1,8 +1,7 @@
-"""The Markdown store: one file for each memory, and a literal index beside it. The files are the truth.
+"""Markdown store: one file per memory, the source of truth, with a full-text index beside it.
 
-Each write goes to the file first, durably, and to the index after it; what a crash leaves
-between the two is found by `sync`. Any number of processes may use one home folder: changes are
-made under a file lock, and all of them read the same index.
+Each write goes to the file first, durably, and then to the index; `sync` repairs what a crash leaves in between. Any number
+of processes may use one home folder: changes are made under a file lock, and all processes read the same index.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ from memoryd.core.protocols import Clock
 from memoryd.core.text import keywords
 from memoryd.core.types import Hit, MemoryItem, Query
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import Entry, Key, Known, LiteralIndex, Stamp, page_of, projects_of, span_of
+from memoryd.stores.fulltext import Entry, FullTextIndex, Key, Known, Stamp, page_of, projects_of, span_of
 from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import MemoryFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
 
-# Deleted memory files: moved aside under their own path, so that they can come back.
+# Trash: deleted memory files, kept under their relative path so that they can be restored.
 
 _NUMBER = re.compile(r"\.~(\d+)~\.md\Z", re.IGNORECASE)
 
 
 class Trash:
-    """Files under `folder`, each at the path that it had under `root`; `.~2~`, `.~3~` … before the suffix when that is taken."""
+    """Holds deleted files at the path that they had under `root`; a taken name gets `.~2~`, `.~3~` … before the suffix."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
         self._folder = folder
 
     def put(self, relative: str) -> Path:
-        """Move a memory file here; returns where it lies."""
+        """Move a memory file to the trash and return its new path."""
         target = self._folder / relative
         number = 1
         while target.exists():
@@ -60,19 +59,19 @@ class Trash:
         return target
 
     def newest(self, id: str) -> tuple[Path, str] | None:
-        """The copy of this memory that was put here last, and the relative path that it had."""
+        """Return the most recently deleted copy of this memory and its original relative path."""
         copies = [copy for copy in self._copies(f"*{id}*{SUFFIX}") if self._id(*copy) == id]
-        # Files of other tools are named freely: then every copy has to be read.
+        # Files of other tools can have any name, so every copy has to be read.
         copies = copies or [copy for copy in self._copies(f"*{SUFFIX}") if self._id(*copy) == id]
         return max(copies, key=lambda copy: (copy[0].stat().st_ctime_ns, _number(copy[0])), default=None)
 
     def take(self, copy: Path, relative: str) -> None:
-        """Move a copy back to its place."""
+        """Move a copy back to its original path."""
         move(copy, self._root / relative)
         remove_empty_parents(copy, self._folder)
 
     def erase(self, id: str) -> bool:
-        """Delete every copy of this memory; whether there was one."""
+        """Delete every copy of this memory; return whether there was one."""
         found = [path for path, relative in self._copies(f"*{SUFFIX}") if id in path.name or self._id(path, relative) == id]
         for path in found:
             path.unlink(missing_ok=True)
@@ -88,7 +87,7 @@ class Trash:
         try:
             return memory_file.read(path.read_bytes(), str(path), relative, 0).item.id
         except BrokenFileError:
-            return ""  # an older copy that someone edited; it stays, and is nobody's newest
+            return ""  # an older copy that someone edited; keep it, but never restore it
 
 
 def _number(path: Path) -> int:
@@ -97,7 +96,11 @@ def _number(path: Path) -> int:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename durably within one file system. Raises StoreError when the disk refuses."""
+    """Rename durably within one file system.
+
+    Raises:
+        StoreError: The file can't be moved.
+    """
     try:
         make_private_dir(target.parent)
         source.rename(target)
@@ -108,24 +111,24 @@ def move(source: Path, target: Path) -> None:
 
 
 def remove_empty_parents(path: Path, root: Path) -> None:
-    """Remove the folders that a move left empty, up to the root."""
+    """Remove folders left empty by a move, up to the root."""
     for folder in path.parents:
         if folder == root or not folder.is_relative_to(root):
             return
-        with contextlib.suppress(OSError):  # not empty, or just used by somebody
+        with contextlib.suppress(OSError):  # not empty, or in use
             folder.rmdir()
             continue
         return
 
 
-# Writing memory files: new ones by exclusive creation, old ones by careful replacement.
+# File writer: creates new files exclusively and replaces existing ones.
 
 _WRITE_TRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The bytes of an item's file before they are written. `old` is how the file looks that they replace."""
+    """A file to be written. `old` is the stamp of the file that it replaces."""
 
     item: MemoryItem
     path: str
@@ -139,8 +142,10 @@ class FileWriter:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def write_all(self, index: LiteralIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]) -> Iterator[Entry]:
-        """Write items of different ids in order, as `write` does each, with the bytes of many synced together."""
+    def write_all(
+        self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]
+    ) -> Iterator[Entry]:
+        """Write items with distinct ids in order, like `write`, but sync their files together."""
         plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
         files = [(self._root / plan.path, plan.data) for plan in plans if plan]
         with staged(files) as temporaries:
@@ -149,8 +154,8 @@ class FileWriter:
                 entry = self._publish(plan, next(ready)) if plan else None
                 yield entry or self.write(index, item, find(item.id))
 
-    def _plan(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> _Plan | None:
-        """None for what is not simply written: a move, and a file that can't be read; `write` deals with those."""
+    def _plan(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> _Plan | None:
+        """Prepare a simple write; None if the file has to be moved or can't be read, which `write` handles."""
         if known is None:
             named = item if item.id else replace(item, id=self._free_id(index))
             return _Plan(named, canonical_path(named), memory_file.render(named))
@@ -162,7 +167,7 @@ class FileWriter:
         return None
 
     def _publish(self, plan: _Plan, ready: Path | None) -> Entry | None:
-        """None when the file must be written by itself after all: the name was taken, or somebody edited the old file."""
+        """Write a prepared file; None if it has to be written individually: the name is taken or the old file was edited."""
         target = self._root / plan.path
         if ready is None or look(target) != plan.old:
             return None
@@ -172,10 +177,10 @@ class FileWriter:
             return None
         return self._entry(plan.item, plan.path, plan.data)
 
-    def write(self, index: LiteralIndex, item: MemoryItem, known: Known | None) -> Entry:
-        """Write one item, whose file is `known` if it has one; the entry for the index.
+    def write(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> Entry:
+        """Write one item, whose existing file is `known`, and return the entry for the index.
 
-        The name of a new file is durable after `settle` only. Raises as MarkdownStore.write does.
+        The name of a new file is durable only after `settle`. Raises as MarkdownStore.write does.
         """
         if not item.id:
             return self._create(index, item)
@@ -187,7 +192,7 @@ class FileWriter:
             known = Known(relative, _no_stamp(), item.id)
         return self._change(index, item, known)
 
-    def _create(self, index: LiteralIndex, item: MemoryItem) -> Entry:
+    def _create(self, index: FullTextIndex, item: MemoryItem) -> Entry:
         for _ in range(_WRITE_TRIES):
             named = replace(item, id=self._free_id(index))
             relative = canonical_path(named)
@@ -196,14 +201,14 @@ class FileWriter:
                 return self._entry(named, relative, data)
         raise _no_free_id()
 
-    def _free_id(self, index: LiteralIndex) -> str:
+    def _free_id(self, index: FullTextIndex) -> str:
         for _ in range(_WRITE_TRIES):
             if index.file_of(id := codec.new_id()) is None:
                 return id
         raise _no_free_id()
 
-    def _changed(self, index: LiteralIndex, item: MemoryItem, known: Known) -> tuple[MemoryItem, str, bytes, bytes]:
-        """The item with what was edited by hand, where its file goes, its new bytes and the present ones."""
+    def _changed(self, index: FullTextIndex, item: MemoryItem, known: Known) -> tuple[MemoryItem, str, bytes, bytes]:
+        """Return the item merged with manual edits, its file's new path, its new bytes and the current bytes."""
         data, file = self._read(known.path)
         if file.item.id != item.id:
             raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
@@ -212,10 +217,10 @@ class FileWriter:
         relative = self._new_place(file, item, known.path)
         return item, relative, memory_file.update(file, item, str(self._root / relative), relative), data
 
-    def _change(self, index: LiteralIndex, item: MemoryItem, known: Known) -> Entry:
+    def _change(self, index: FullTextIndex, item: MemoryItem, known: Known) -> Entry:
         item, relative, changed, data = self._changed(index, item, known)
         if relative != known.path:
-            # Before the bytes change: a crash between leaves the old memory in its new place, whole.
+            # Move before changing the content: a crash in between leaves the old memory intact at its new path.
             move(self._root / known.path, self._root / relative)
             remove_empty_parents(self._root / known.path, self._root)
         if changed != data:
@@ -223,7 +228,7 @@ class FileWriter:
         return self._entry(item, relative, changed)
 
     def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
-        """Where the file goes. One that somebody filed by hand stays where it was put."""
+        """Return the file's new path; a file that a person placed elsewhere stays there."""
         target = canonical_path(item)
         at_home = relative == canonical_path(file.item)
         return target if at_home and not (self._root / target).exists() else relative
@@ -242,7 +247,7 @@ class FileWriter:
 
     def settle(self, entries: Iterable[Entry]) -> None:
         """Make the names of new files durable."""
-        latest = {entry.item.id: entry.path for entry in entries}  # one that was moved twice has left its folder
+        latest = {entry.item.id: entry.path for entry in entries}  # a file moved twice has left its first folder
         try:
             sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
         except OSError as error:
@@ -250,7 +255,7 @@ class FileWriter:
 
 
 def _no_free_id() -> StoreError:
-    return StoreError("No free memory id was found.", fix="Check the machine's random numbers; try again.")
+    return StoreError("Could not find a free memory id.", fix="Check the system's random number source and try again.")
 
 
 def _no_stamp() -> Stamp:
@@ -258,20 +263,20 @@ def _no_stamp() -> Stamp:
 
 
 def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
-    """The wanted item with what was edited on disk since `base`, except where both changed: then the wanted value."""
+    """Return the wanted item with manual edits since `base` applied, except to fields that both changed."""
     if base is None:
         return wanted
     untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
     return replace(wanted, **{name: getattr(disk, name) for name in untouched})
 
 
-# `inverted_index.json`: keyword to file paths, for people and for other tools. Nothing reads it back.
+# `inverted_index.json`: keyword to file paths, for people and other tools. memoryd never reads it.
 
 NAME = "inverted_index.json"
 
 
 def build(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Sorted keywords, each with its sorted paths, from (path, text) pairs."""
+    """Map sorted keywords to sorted paths, from (path, text) pairs."""
     index: defaultdict[str, list[str]] = defaultdict(list)
     for path, text in texts:
         for word in keywords(text):
@@ -280,7 +285,7 @@ def build(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def fingerprint(folder: Path) -> int:
-    """A number for the file's bytes that fits a column of SQLite, 0 when there is none."""
+    """Return a number identifying the file's bytes that fits an SQLite integer; 0 if there is no file."""
     try:
         with (folder / NAME).open("rb") as stream:
             return int.from_bytes(hashlib.file_digest(stream, "sha256").digest()[:7], "big") + 1
@@ -306,8 +311,8 @@ T = TypeVar("T")
 class MarkdownStore:
     """A MemoryStore over Markdown files. Safe to share between threads and processes.
 
-    The index is opened at the first use; when it is missing, damaged or of another version it is
-    rebuilt from the files, which takes about 0.5 ms for each.
+    The index is opened on first use; a missing, damaged or outdated index is rebuilt from the files, which takes about
+    0.5 ms per file.
     """
 
     def __init__(self, paths: Paths, clock: Clock) -> None:
@@ -316,13 +321,13 @@ class MarkdownStore:
         self._root = paths.memories
         self._writer = FileWriter(paths.memories)
         self._trash = Trash(paths.memories, paths.trash)
-        self._index: LiteralIndex | None = None
+        self._index: FullTextIndex | None = None
         self._backlog: dict[str, str | None] = {}
         self._mutex = threading.RLock()
         self._depth = 0
         self._tidied = False
 
-    # Locking, and the life of the index
+    # Locking and index lifecycle
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -335,7 +340,7 @@ class MarkdownStore:
             finally:
                 self._depth -= 1
 
-    def _open(self) -> LiteralIndex:
+    def _open(self) -> FullTextIndex:
         index = self._index
         if index is not None and index.in_place():
             return index
@@ -347,14 +352,14 @@ class MarkdownStore:
             try:
                 index = self._load()
             except IndexDamagedError as error:
-                log.warning("The literal index is rebuilt: %s", error.message)
+                log.warning("Rebuilding the full-text index: %s", error.message)
                 remove_database(self._paths.index / INDEX_NAME)
                 index = self._load()
             self._index = index
             return index
 
-    def _load(self) -> LiteralIndex:
-        index = LiteralIndex(self._paths.index / INDEX_NAME)
+    def _load(self) -> FullTextIndex:
+        index = FullTextIndex(self._paths.index / INDEX_NAME)
         try:
             if not index.fact("complete"):
                 self._catch_up(index, "")
@@ -364,10 +369,10 @@ class MarkdownStore:
             raise
         return index
 
-    def _use(self, work: Callable[[LiteralIndex], T]) -> T:
-        """Run the work on the index; when the index proves to be damaged, rebuild it and run it again.
+    def _use(self, work: Callable[[FullTextIndex], T]) -> T:
+        """Run `work` on the index; if the index turns out to be damaged, rebuild it and retry.
 
-        It is run again too when another thread has made the index anew meanwhile, which closes the old one.
+        Also retries if another thread replaced the index in the meantime, which closes the old one.
         """
         for _ in range(_TRIES):
             index = self._open()
@@ -379,24 +384,24 @@ class MarkdownStore:
                 if index is self._index:
                     if not _is_damaged(index, error):
                         raise
-                    log.warning("The literal index is rebuilt: %s", error.message)
+                    log.warning("Rebuilding the full-text index: %s", error.message)
                     self.rebuild()
             except ODD_CONTENT as error:
                 if not _has_bad_page(index):
                     raise
-                log.warning("The literal index is rebuilt: %s", type(error).__name__)
+                log.warning("Rebuilding the full-text index: %s", type(error).__name__)
                 self.rebuild()
         return work(self._open())
 
     def rebuild(self) -> None:
-        """Throw the index away and make it anew from the files."""
+        """Discard the index and rebuild it from the files."""
         with self._exclusive():
             self.close()
             remove_database(self._paths.index / INDEX_NAME)
             self._open()
 
     def close(self) -> None:
-        """Close the index; the next use opens it again."""
+        """Close the index; the next use reopens it."""
         with self._mutex:
             index, self._index = self._index, None
             if index is not None:
@@ -407,14 +412,17 @@ class MarkdownStore:
     def write(self, item: MemoryItem) -> str:
         """Store the item and return its id. See MemoryStore.
 
-        When the file was edited by hand since it was indexed, the edit is kept in all fields that this
-        write does not change. Raises InputError for what can't be stored, BrokenFileError when the
-        file at hand can't be parsed, StoreError when the disk refuses.
+        If the file was edited manually since it was indexed, the edit is kept in all fields that this write leaves alone.
+
+        Raises:
+            InputError: The item can't be stored.
+            BrokenFileError: The existing file can't be parsed.
+            StoreError: The file can't be written.
         """
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store items, each durably, with one index transaction per thousand; their ids in order."""
+        """Store items durably, with one index transaction per thousand; return their ids in order."""
         ready = [_checked(item) for item in items]
         ids: list[str] = []
         for start in range(0, len(ready), _CHUNK):
@@ -424,47 +432,47 @@ class MarkdownStore:
         return ids
 
     def get(self, id: str) -> MemoryItem | None:
-        """The item, or None."""
+        """Return the item, or None if there is none."""
         return self._use(lambda index: index.get(id))
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
-        """The items that exist (and pass the query's filters), by id."""
+        """Return the items that exist and pass the query's filters, by id."""
         return self._use(lambda index: index.fetch(ids, query))
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """At most k hits, best first; `parts` hold `bm25` (the score) and `coverage`, see LiteralSearch."""
+        """Return at most k hits, best first; `parts` holds `bm25` (the score) and `coverage`, see FullTextSearch."""
         return self._use(lambda index: index.search(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """BM25 by id of what `search` finds for a text, in its order."""
+        """Return the BM25 scores by id of what `search` would return for a text, in order."""
         return self._use(lambda index: index.scores(query, k))
 
     def holds(self, query: Query) -> bool:
-        """False when no item can pass the query's filters; its text is not looked at."""
+        """Return False if no item can pass the query's filters, whatever its text."""
         return self._use(lambda index: index.holds(query))
 
     def count(self, query: Query) -> int:
-        """How many items pass the query's filters."""
+        """Return the number of items that pass the query's filters."""
         return self._use(lambda index: index.count(query))
 
     def page(self, query: Query, k: int, after: Key | None = None) -> list[MemoryItem]:
-        """The newest items that pass the filters, those behind `after` in that order; the text is ignored."""
+        """Return the newest items that pass the filters, starting after the key `after`; the text is ignored."""
         return self._use(lambda index: page_of(index.db, query, k, after))
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
-        """(kind, status, number) of the items that pass the filters."""
+        """Return (kind, status, count) of the items that pass the filters."""
         return self._use(lambda index: index.tally(query))
 
     def projects(self) -> dict[str, int]:
-        """How many items each project has, whatever their status."""
+        """Return the number of items per project, whatever their status."""
         return self._use(lambda index: projects_of(index.db))
 
     def span(self) -> tuple[datetime | None, datetime | None]:
-        """When the oldest and the newest item were made."""
+        """Return the creation times of the oldest and the newest item."""
         return self._use(lambda index: span_of(index.db))
 
     def fingerprint(self, id: str) -> str:
-        """SHA-256 of the item's file as it is now, edits that were not taken over yet included; empty when there is none."""
+        """Return the SHA-256 of the item's file on disk, including edits not yet indexed; empty if there is no file."""
         path = self.path_of(id)
         try:
             return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
@@ -472,78 +480,81 @@ class MarkdownStore:
             return ""
 
     def document_frequency(self, word: str) -> int:
-        """In how many items the word occurs, by its stem."""
+        """Return the number of items that contain the word's stem."""
         return self._use(lambda index: index.document_frequency(word))
 
     def size(self) -> int:
-        """How many items there are, whatever their status."""
-        return self._use(LiteralIndex.size)
+        """Return the number of items, whatever their status."""
+        return self._use(FullTextIndex.size)
 
     def all(self) -> Iterator[MemoryItem]:
-        """Every item, ordered by id."""
+        """Yield every item, ordered by id."""
         last = ""
         while page := self._use(lambda index, last=last: index.page_after(last)):  # type: ignore[misc]
             yield from page
             last = page[-1].id
 
     def delete(self, id: str) -> None:
-        """Move the item's file to the trash; absent is fine."""
+        """Move the item's file to the trash, if it exists."""
         with self._exclusive():
             self._use(lambda index: self._delete(index, id))
 
     def purge(self, id: str) -> bool:
-        """Delete the item's file and all copies in the trash; whether there were any."""
+        """Delete the item's file and all copies in the trash; return whether there were any."""
         with self._exclusive():
             found = False
-            while self.get(id) is not None:  # a file that was put aside since it holds the same id takes its place
+            while self.get(id) is not None:  # a duplicate that was set aside takes the place of a deleted file
                 self.delete(id)
                 found = True
             return self._trash.erase(id) or found
 
     def scrub(self) -> None:
-        """Overwrite what the index still holds of deleted and replaced texts, and bring `inverted_index.json` up to date."""
+        """Erase the remains of deleted and replaced texts, and update `inverted_index.json`."""
         with self._exclusive():
             self.flush()
-            self._use(LiteralIndex.scrub)
+            self._use(FullTextIndex.scrub)
 
     def restore(self, id: str) -> MemoryItem | None:
-        """Bring the newest trashed copy back. A memory that is still there is left as it is and returned.
+        """Restore the newest trashed copy and return it; a memory that still exists is returned unchanged.
 
-        None when there is no copy; StoreError when another file has taken its place.
+        Returns None if there is no copy.
+
+        Raises:
+            StoreError: Another file has taken its path.
         """
         with self._exclusive():
             return self._use(lambda index: self._restore(index, id)) if codec.is_id(id) else None
 
-    # Beside it
+    # Synchronisation
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
-        """Bring the index in step with the files: all of them, or those under the changed paths.
+        """Synchronise the index with the files: all of them, or those under the changed paths.
 
-        The first report after the index was made anew tells of every item.
+        The first report after a rebuild contains every item.
         """
         targets = [""] if changed is None else relative_paths(self._root, changed)
         return self._use(lambda index: self._sync(index, targets))
 
     def path_of(self, id: str) -> Path | None:
-        """Where the item's file lies."""
+        """Return the path of the item's file."""
         known = self._use(lambda index: index.file_of(id))
         return self._root / known.path if known else None
 
     def digests(self) -> dict[str, str]:
-        """Digest of each item's value by id, to find other indexes that are behind."""
+        """Return the digest of each item by id, for finding outdated entries in other indexes."""
         return self._use(lambda index: index.digests())
 
     def broken(self) -> list[BrokenFileError]:
-        """Files that can't be read, by path, as of the last sync."""
+        """Return the files that can't be read, by path, as of the last sync."""
         return [self._broken_error(*row) for row in self._use(lambda index: index.broken())]
 
     def last_sync(self) -> datetime | None:
-        """When the whole folder was last compared with the index."""
+        """Return when the whole folder was last compared with the index."""
         seconds = self._use(lambda index: index.fact("synced"))
         return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
     def flush(self) -> None:
-        """Write `inverted_index.json` when memories changed since the last time."""
+        """Write `inverted_index.json` if memories changed since the last time."""
         self._use(self._flush)
 
     # Writing
@@ -551,8 +562,8 @@ class MarkdownStore:
     def _write_chunk(self, items: Sequence[MemoryItem]) -> list[str]:
         written: list[Entry] = []
 
-        def work(index: LiteralIndex) -> None:
-            # Files that are written stay so when the index breaks in between: the second run goes on behind them.
+        def work(index: FullTextIndex) -> None:
+            # Files already written remain if the index breaks in between; the retry continues after them.
             named = {entry.item.id for entry in written}
             try:
                 for batch in _batches(items[len(written) :]):
@@ -569,8 +580,8 @@ class MarkdownStore:
         self._use(work)
         return [entry.item.id for entry in written]
 
-    def _find(self, index: LiteralIndex, id: str) -> Known | None:
-        """Where the file is; one that was moved by hand is looked for."""
+    def _find(self, index: FullTextIndex, id: str) -> Known | None:
+        """Return the item's file, searching for it if it was moved manually."""
         known = index.file_of(id) if id else None
         if known is not None and look(self._root / known.path) is None:
             self._catch_up(index, "")
@@ -579,7 +590,7 @@ class MarkdownStore:
 
     # Deleting
 
-    def _delete(self, index: LiteralIndex, id: str) -> None:
+    def _delete(self, index: FullTextIndex, id: str) -> None:
         known = self._find(index, id)
         if known is None:
             return
@@ -587,7 +598,7 @@ class MarkdownStore:
         index.remove([id])
         Synchroniser(self._root, index, self._exclusive).release(id)
 
-    def _restore(self, index: LiteralIndex, id: str) -> MemoryItem | None:
+    def _restore(self, index: FullTextIndex, id: str) -> MemoryItem | None:
         if live := index.get(id):
             return live
         copy = self._trash.newest(id)
@@ -601,9 +612,9 @@ class MarkdownStore:
         self._backlog.pop(id, None)
         return index.get(id)
 
-    # The rest
+    # Internals
 
-    def _sync(self, index: LiteralIndex, targets: Sequence[str]) -> SyncReport:
+    def _sync(self, index: FullTextIndex, targets: Sequence[str]) -> SyncReport:
         run = Synchroniser(self._root, index, self._exclusive)
         run.before, self._backlog = {**self._backlog}, {}
         run.run(targets)
@@ -612,13 +623,13 @@ class MarkdownStore:
             return report
         now = self._clock.now().timestamp()
         index.set_fact("synced", int(now))
-        if not self._tidied:  # once is enough: only a killed process leaves temporaries
+        if not self._tidied:  # once is enough: only killed processes leave temporaries
             remove_stale_temporaries(self._root, now - _STALE_SECONDS)
             self._tidied = True
         return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
 
-    def _catch_up(self, index: LiteralIndex, target: str) -> None:
-        """A sync that nobody asked for; the next report tells of it."""
+    def _catch_up(self, index: FullTextIndex, target: str) -> None:
+        """Synchronise internally; the next report includes the result."""
         run = Synchroniser(self._root, index, self._exclusive)
         run.run([target])
         self._backlog = {**run.before, **self._backlog}
@@ -626,7 +637,7 @@ class MarkdownStore:
     def _broken_error(self, path: str, line: int, problem: str, fix: str) -> BrokenFileError:
         return BrokenFileError(str(self._root / path), line, problem, fix)
 
-    def _flush(self, index: LiteralIndex) -> None:
+    def _flush(self, index: FullTextIndex) -> None:
         revision = index.fact("revision")
         if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._root):
             write(self._root, index.active_texts())
@@ -641,7 +652,7 @@ def _checked(item: MemoryItem) -> MemoryItem:
 
 
 def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
-    """Runs of items that can be written together: none of them twice."""
+    """Split items into batches without duplicate ids, which can be written together."""
     batch: list[MemoryItem] = []
     ids: set[str] = set()
     for item in items:
@@ -654,13 +665,13 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
         yield batch
 
 
-def _unknown(index: LiteralIndex, entries: Sequence[Entry]) -> list[Entry]:
-    """Those that the index does not hold as they are (at most a thousand)."""
+def _unknown(index: FullTextIndex, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that differ from the index (at most a thousand)."""
     known = index.known_of([entry.path for entry in entries])
     return [entry for entry in entries if known.get(entry.path) != Known(entry.path, entry.stamp, entry.item.id, entry.hash)]
 
 
-def _has_bad_page(index: LiteralIndex) -> bool:
+def _has_bad_page(index: FullTextIndex) -> bool:
     try:
         index.db.check()
     except StoreError:
@@ -668,7 +679,7 @@ def _has_bad_page(index: LiteralIndex) -> bool:
     return False
 
 
-def _is_damaged(index: LiteralIndex, error: StoreError) -> bool:
+def _is_damaged(index: FullTextIndex, error: StoreError) -> bool:
     if isinstance(error, IndexDamagedError):
         return True
     try:

@@ -1,4 +1,4 @@
-"""A memory as a file: what it says, and the bytes after a change."""
+"""Reading and writing of memory files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memoryd.stores.front_matter import Document, Moment
 from memoryd.stores.layout import derived_id, scope_of_path
 
 MAX_BYTES = 1_000_000
-_LAST_SECOND = 253_402_300_799  # of the year 9999; a file's time can be anything
+_LAST_SECOND = 253_402_300_799  # end of the year 9999; file times can be arbitrary
 _FIRST = ("id", "kind", "polarity", "scope", "project", "session", "source", "trust", "confidence", "created_at", "status")
 _ALWAYS = frozenset(_FIRST) - {"project"}
 _DEFAULTS = codec.item_to_dict(MemoryItem(content=""))
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]{1,300})")
 _ID_LINE = re.compile(rb"^[\"']?id[\"']?[ \t]*:[ \t]*[\"']?mem_[0-9a-f]{12}\b", re.MULTILINE)
-# No tool writes such a number; reading one costs more than the note is worth.
+# No tool writes such a number, and parsing one is disproportionately slow.
 _ABSURD_NUMBER = re.compile(r"[0-9a-fA-F:_]{1000}")
 _NAME_BREAKS = re.compile(r"[-_.\s]+")
 TITLE_CHARACTERS = 300
@@ -30,9 +30,11 @@ TITLE_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A parsed file. `carries_id` is false for a note that was not written through memoryd: its id comes from the path.
+    """A parsed memory file.
 
-    `warning` says why the front matter of such a note was left out; its text is a memory all the same.
+    Attributes:
+        carries_id: False for a note written without memoryd, whose id is derived from its path.
+        warning: Why the front matter of such a note was ignored; its text is still a memory.
     """
 
     item: MemoryItem
@@ -42,24 +44,27 @@ class MemoryFile:
 
 
 class EmptyNoteError(Exception):
-    """A note of another tool without a text: no memory, and nothing to complain about."""
+    """A note of another tool without text: neither a memory nor an error."""
 
 
 def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     """Parse a memory file.
 
-    A file that carries one of our ids, or is named by one, was written as a memory: its mistakes raise BrokenFileError with
-    path and line. In any other note, keys whose values don't fit are somebody else's and are ignored, as is front matter
-    that is not YAML; the same holds once we had to pin its id. Raises EmptyNoteError for such a note without a text.
+    A file that carries one of our ids, or is named after one, is ours, and mistakes in it are errors. In any other note,
+    even after we pinned its id, unsuitable values and front matter that is not YAML belong to another tool and are ignored.
+
+    Raises:
+        BrokenFileError: The file is ours and invalid; names path and line.
+        EmptyNoteError: The file is a note without text.
     """
     if len(data) > MAX_BYTES:
-        fix = "Divide it into smaller files, or move it out of the folder."
+        fix = "Split it into smaller files, or move it out of the folder."
         raise BrokenFileError(path, 1, f"the file is larger than {MAX_BYTES // 1000} kB", fix)
     named = codec.is_id(_stem(relative))
     document, warning = _parse(data, path, ours=named)
     carries_id = codec.is_id(str(document.values.get("id", "")))
     foreign = not (carries_id or named) or document.values.get("source") == Source.NOTE.value
-    if not document.content.strip() and document.values.get("content") is None:  # with the key, white space is meant
+    if not document.content.strip() and document.values.get("content") is None:  # an explicit key may hold white space
         raise EmptyNoteError(path) if foreign else _without_text(path)
     defaults = _defaults(document, relative, mtime_ns)
     values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
@@ -81,12 +86,12 @@ def _parse(data: bytes, path: str, ours: bool) -> tuple[Document, BrokenFileErro
     except BrokenFileError as error:
         if ours or _ID_LINE.search(data):
             raise
-        warning = BrokenFileError(path, error.line, f"{error.problem}; its text is found, what the front matter says is not used")
+        warning = BrokenFileError(path, error.line, f"{error.problem}; its text is indexed, its front matter is ignored")
         return front_matter.unread(data, path), warning
 
 
 def _without_text(path: str) -> BrokenFileError:
-    return BrokenFileError(path, 1, "the memory has no text", "Write its text below the front matter, or delete the file.")
+    return BrokenFileError(path, 1, "the memory has no text", "Add text below the front matter, or delete the file.")
 
 
 def _stem(relative: str) -> str:
@@ -94,7 +99,7 @@ def _stem(relative: str) -> str:
 
 
 def _names_of(document: Document, relative: str) -> tuple[str, ...]:
-    """A note's title and file name, by which people look for it; searched as keys, since they are not part of its text."""
+    """Return a note's title and file name as search keys, since people look for it by them and they are not in its text."""
     heading = _HEADING.match(document.content)
     title = document.values.get("title") or (heading["title"] if heading else "")
     name = _stem(relative)
@@ -103,11 +108,15 @@ def _names_of(document: Document, relative: str) -> tuple[str, ...]:
 
 
 def _storable(item: MemoryItem, path: str) -> MemoryItem:
-    """The item, unless the index could not hold it. Raises BrokenFileError."""
+    """Return the item if the index can store it.
+
+    Raises:
+        BrokenFileError: A value can't be serialised.
+    """
     try:
         codec.item_to_json(item)
     except (TypeError, ValueError) as error:
-        raise BrokenFileError(path, 1, f"it holds a value that can't be stored: {error}") from error
+        raise BrokenFileError(path, 1, f"a value can't be stored: {error}") from error
     return item
 
 
@@ -134,7 +143,7 @@ def _item(values: dict[str, Any], defaults: MemoryItem, document: Document, path
 
 
 def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
-    """The item of another tool's note: its own keys that happen to have our names count only where their values fit."""
+    """Build the item of another tool's note, ignoring keys that share our names but hold unsuitable values."""
     while True:
         try:
             return codec.item_from_dict(values, defaults)
@@ -146,14 +155,15 @@ def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
 
 
 def storable(item: MemoryItem) -> MemoryItem:
-    """The item as a file gives it back (rounded numbers, times in UTC).
+    """Return the item as it will be read back from a file (rounded numbers, times in UTC).
 
-    Raises InputError for texts that no UTF-8 file can hold (lone surrogates) or that are too long.
+    Raises:
+        InputError: A text is too long or not valid Unicode (lone surrogates).
     """
     try:
         data = codec.item_to_json(item)
     except TypeError as error:
-        raise InputError("The memory holds characters that are not valid Unicode.", fix="Remove lone surrogates.") from error
+        raise InputError("The memory is not valid Unicode.", fix="Remove lone surrogates.") from error
     if len(data) > MAX_BYTES // 2:
         size = len(data) // 1000
         raise InputError(f"The memory is too long ({size} kB).", fix="Split it into statements of one or two sentences.")
@@ -170,7 +180,7 @@ def _yaml_values(item: MemoryItem) -> dict[str, Any]:
 
 
 def render(item: MemoryItem) -> bytes:
-    """A new file: the keys that a reader wants first, defaults left out."""
+    """Render a new file: the most useful keys first, defaults omitted."""
     values = _yaml_values(item)
     keys = [*_FIRST, *(key for key in values if key not in _FIRST)]
     shown = {key: values[key] for key in keys if key in _ALWAYS or values[key] != _DEFAULTS[key]}
@@ -180,10 +190,16 @@ def render(item: MemoryItem) -> bytes:
 
 
 def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> bytes:
-    """The file's bytes after a change from `file.item` to `item`; what is not ours keeps its bytes.
+    """Return the file's bytes after changing `file.item` to `item`; foreign content keeps its bytes.
 
-    `path` and `relative` tell where the bytes will lie. Raises StoreError when the front matter is of a form
-    that can't be edited safely.
+    Args:
+        file: The file as read.
+        item: The new value.
+        path: Path of the result, for messages.
+        relative: The same path relative to the memories folder.
+
+    Raises:
+        StoreError: The front matter can't be edited safely.
     """
     old = file.document
     data = old.to_bytes()
@@ -199,7 +215,7 @@ def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> byte
 
 
 def relative_id_holds(file: MemoryFile, item: MemoryItem, relative: str) -> bool:
-    """Whether the file keeps its id at that place without an edit."""
+    """Return whether the file keeps its id at this path without an edit."""
     return file.carries_id or item.id == derived_id(relative)
 
 
@@ -207,10 +223,10 @@ def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
     before, after = _yaml_values(file.item), _yaml_values(item)
     changes = {key: value for key, value in after.items() if value != before[key]}
     if not file.carries_id and "id" not in file.document.values:
-        # With an id, a file without a source is the user's word, and its keys no longer come from its name.
+        # With an id, a missing source would mean the user, and keys would no longer be derived from the name.
         pinned = {"id": item.id, "source": item.source.value, "asked_as": list(item.asked_as)}
         changes = pinned | changes
-    if "created_at" not in file.document.values:  # so far the file's own time, which this edit moves
+    if "created_at" not in file.document.values:  # so far the file's mtime, which this edit changes
         changes["created_at"] = after["created_at"]
     if file.document.values.get("trust") is None:
         changes.pop("trust", None)
@@ -225,7 +241,7 @@ def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative
     wanted = replace(item, created_at=after.item.created_at) if "created_at" not in after.document.values else item
     try:
         changed = _foreign(after.document.values) != _foreign(file.document.values)
-    except (ValueError, RecursionError) as error:  # e.g. a number of too many digits to be shown
+    except (ValueError, RecursionError) as error:  # e.g. an integer with too many digits to format
         raise _not_editable(path) from error
     if after.item != wanted or changed:
         raise _not_editable(path)
@@ -237,6 +253,6 @@ def _foreign(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _not_editable(path: str) -> StoreError:
     return StoreError(
-        f"The front matter of {path} can't be changed without touching what is not memoryd's.",
-        fix="Write its keys one a line, without anchors, and try again.",
+        f"The front matter of {path} can't be changed without affecting keys that are not memoryd's.",
+        fix="Write its keys one per line, without anchors, and try again.",
     )

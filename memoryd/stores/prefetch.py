@@ -1,6 +1,6 @@
-"""What the models make of a query, kept for the searches that follow, and begun before it is needed; and other work beside.
+"""Cache of recent query encodings with background prefetch, and a single worker thread.
 
-Models, SQLite and numpy run outside the interpreter's lock, so while one thread encodes, another looks up the words.
+Models, SQLite and numpy release the GIL, so one thread can encode a query while another looks up its words.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ R = TypeVar("R")
 KEPT = 32
 
 
-class Ahead(Generic[T]):
-    """The values of `make` for the last 32 texts. Safe to share between threads."""
+class PrefetchCache(Generic[T]):
+    """Caches `make(text)` for the last 32 texts and can compute values ahead of time. Thread-safe."""
 
     def __init__(self, make: Callable[[str], T], name: str) -> None:
-        """`name` is that of the thread."""
+        """Create the cache; `name` is the worker thread's name."""
         self._make = make
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[T]] = OrderedDict()
         self._pool = ThreadPoolExecutor(1, name)
-        # A thread inherits the priority of the one that starts it, which later may be one of the background.
+        # Start the thread now: it inherits the priority of its creator, which may later be a background thread.
         self._pool.submit(int)
         self._closed = False
 
     def prepare(self, text: str) -> None:
-        """Begin now; a failure is told by `get`."""
+        """Start computing the value in the background; `get` raises if that fails."""
         with self._lock:
             if text not in self._known and not self._closed:
                 self._keep(text, self._pool.submit(self._make, text))
 
     def get(self, text: str) -> T:
-        """The value, waiting for what has begun. Raises what `make` raises, and forgets that it did."""
+        """Return the value, waiting for a pending computation. Errors of `make` are raised and not cached."""
         with self._lock:
             future = self._known.get(text)
             if future is not None:
@@ -62,29 +62,29 @@ class Ahead(Generic[T]):
             self._known.popitem(last=False)
 
     def close(self) -> None:
-        """Wait for what has begun and begin nothing more; a second call does nothing."""
+        """Finish pending work and reject new work; safe to call twice."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()
 
 
-class Beside:
-    """One more thread, for a part of a work that takes milliseconds. Safe to share between threads."""
+class WorkerThread:
+    """A worker thread for subtasks that take milliseconds. Thread-safe."""
 
     def __init__(self, name: str) -> None:
-        """`name` is that of the thread."""
+        """Start the thread under this name."""
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, name)
-        self._pool.submit(int)  # for its priority, see Ahead
+        self._pool.submit(int)  # start it now, for its priority; see PrefetchCache
         self._closed = False
 
     def begin(self, work: Callable[[], R]) -> Callable[[], R]:
-        """Begin now; what is returned waits for the result, or raises what the work raised. After `close` it does the work."""
+        """Start the work and return a function that waits for its result. After `close`, that function does the work itself."""
         with self._lock:
             return work if self._closed else self._pool.submit(work).result
 
     def close(self) -> None:
-        """Wait for what has begun; a second call does nothing."""
+        """Finish pending work; safe to call twice."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()

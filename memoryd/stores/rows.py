@@ -1,7 +1,7 @@
-"""Items as rows: one mirror table and one filter, used by every SQLite-backed store.
+"""Items as database rows: the item table and the query filter shared by all SQLite-backed stores.
 
-A store creates the table with `create_table_sql`, writes `to_row`, and filters with `where`.
-The columns beside `payload` exist only so that filters run inside SQLite.
+A store creates its table with `create_table_sql`, writes `to_row` and filters with `where`. The columns besides
+`payload` exist only so that SQLite can evaluate the filters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memoryd.core.errors import IndexDamagedError, InputError
 from memoryd.core.types import MemoryItem, Query, Scope, Status
 
 ITEMS_KEPT = 6_000
-# Those of these that have ended by themselves (`valid_to`) are not current any more.
+# Items with these statuses can expire (`valid_to`) without a status change.
 _CURRENT = frozenset({Status.ACTIVE, Status.CANDIDATE})
 COLUMNS = (
     "id",
@@ -47,19 +47,19 @@ _TYPES = {
 
 
 def create_table_sql(table: str, extra: Sequence[str] = ()) -> str:
-    """DDL of a mirror table with an INTEGER `rowid`; `extra` are further column definitions."""
+    """Return the DDL of an item table with an INTEGER `rowid`; `extra` are additional column definitions."""
     columns = ["rowid INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE"]
     columns += [f"{name} {_TYPES.get(name, 'TEXT NOT NULL')}" for name in COLUMNS[1:]]
     return f"CREATE TABLE {table} ({', '.join([*columns, *extra])})"
 
 
 def create_index_sql(table: str) -> list[str]:
-    """Indexes that the filters use."""
+    """Return the DDL of the indexes used by the filters."""
     return [f"CREATE INDEX {table}_{column} ON {table}({column})" for column in ("project", "session", "created_at", "status")]
 
 
 def upsert_sql(table: str, extra: Sequence[str] = ()) -> str:
-    """INSERT … ON CONFLICT(id) that keeps the rowid; parameters are `to_row(item)` plus the extras."""
+    """Return an upsert that keeps the rowid; its parameters are `to_row(item)` plus the extra columns."""
     names = [*COLUMNS, *extra]
     marks = ", ".join("?" * len(names))
     updates = ", ".join(f"{name}=excluded.{name}" for name in names[1:])
@@ -67,12 +67,12 @@ def upsert_sql(table: str, extra: Sequence[str] = ()) -> str:
 
 
 def seconds(moment: datetime | None) -> float | None:
-    """Seconds since 1970, as stored in rows."""
+    """Convert a time to seconds since 1970, as stored in rows."""
     return None if moment is None else moment.timestamp()
 
 
 def to_row(item: MemoryItem) -> tuple[Any, ...]:
-    """Values in the order of COLUMNS."""
+    """Return the item's values in the order of COLUMNS."""
     values = item_to_dict(item)
     return (
         item.id,
@@ -95,15 +95,16 @@ def to_row(item: MemoryItem) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=ITEMS_KEPT)
 def from_payload(payload: str) -> MemoryItem:
-    """The item of a row's `payload` column. Kept for a while: the stores find the same memory each for itself.
+    """Parse the `payload` column, caching recent items because every store loads the same ones.
 
-    Raises IndexDamagedError for what no store has written.
+    Raises:
+        IndexDamagedError: The payload was not written by a store.
     """
     try:
         return item_from_own_json(payload)
     except (AttributeError, LookupError, TypeError, ValueError, InputError) as error:
-        problem = f"A row of an index holds no memory: {type(error).__name__}."
-        raise IndexDamagedError(problem, fix="It is rebuilt by itself.") from error
+        problem = f"An index row is not a valid memory: {type(error).__name__}."
+        raise IndexDamagedError(problem, fix="The index is rebuilt automatically.") from error
 
 
 class _Where:
@@ -145,7 +146,7 @@ def _add_time(where: _Where, query: Query) -> None:
 
 
 def where(query: Query, alias: str = "") -> tuple[str, list[Any]]:
-    """A WHERE condition (never empty) and its parameters for every filter of the query but its text."""
+    """Return a non-empty WHERE condition and its parameters for all filters of the query except its text."""
     out = _Where(alias)
     if query.project is not None:
         out.add(f"(@project = ? OR @scope = '{Scope.USER}')", query.project)

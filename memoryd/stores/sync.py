@@ -1,4 +1,4 @@
-"""Bringing the literal index in step with the files. The files are never touched."""
+"""Synchronisation of the full-text index with the files, which are never modified."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from memoryd.core.errors import BrokenFileError
 from memoryd.core.files import TEMPORARY_PREFIX, read_regular, temporaries
 from memoryd.core.types import MemoryItem
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import Broken, Entry, Known, LiteralIndex, Stamp
+from memoryd.stores.fulltext import Broken, Entry, FullTextIndex, Known, Stamp
 from memoryd.stores.layout import is_memory_name, is_memory_path
 
-# Looking at the memories folder: which files there are, and how they look.
+# Scanning the memories folder
 
 log = logging.getLogger(__name__)
 _TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{12}")
@@ -28,12 +28,12 @@ _BITS = (1 << 63) - 1  # SQLite's integers are signed
 
 
 def stamp_of(stat: os.stat_result) -> Stamp:
-    """The stamp of a stat result."""
+    """Return the stamp of a stat result."""
     return Stamp(max(-_BITS, min(stat.st_mtime_ns, _BITS)), stat.st_size, stat.st_ino & _BITS)
 
 
 def look(path: Path) -> Stamp | None:
-    """The stamp of a file; None when it is no file, gone, or in a folder that may not be entered."""
+    """Return the stamp of a file; None if it is missing, inaccessible or not a regular file."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -46,17 +46,17 @@ def look(path: Path) -> Stamp | None:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Stamps of what was found, by path relative to the root, and of what may not be read: why."""
+    """Result of a scan: stamps by path relative to the root, and the problems of files that can't be indexed."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
 
 def scan(root: Path, under: str = "") -> Seen:
-    """All memory files below `root`/`under` (a folder or a file).
+    """Scan all memory files below `root`/`under` (a folder or a file).
 
-    Links to folders are not followed, nor are links that lead out of the root. What is no file or lies outside is
-    found with the problem that it is; what can't be looked at is logged and left out.
+    Links to folders and links out of the root are not followed. Entries that are not regular files, or lie outside, are
+    returned with a problem; those that can't be examined are logged and skipped.
     """
     seen = Seen()
     start = root / under if under else root
@@ -99,15 +99,15 @@ def _visit(entry: os.DirEntry[str], prefix: str, seen: Seen, real_root: Path) ->
 
 
 def _note(seen: Seen, path: Path, relative: str, real_root: Path) -> None:
-    """One that may be odd: a link, no file, or of a name that is no text."""
+    """Add an unusual entry: a link, a special file, or a name that is not valid UTF-8."""
     try:
         problem = _problem_of(path, real_root)
         stamp = stamp_of(path.lstat() if problem else path.stat())
-    except (OSError, RuntimeError, ValueError) as error:  # a link to nowhere or in a circle, just deleted
+    except (OSError, RuntimeError, ValueError) as error:  # dangling or circular link, or just deleted
         log.info("Can't look at %s: %s", path, error)
         return
     if path.is_dir() and not problem:
-        return  # a link to a folder of the vault, whose files are found at their own place
+        return  # a link to a folder of the vault, whose files are scanned at their own path
     known_as = relative.encode("utf-8", "backslashreplace").decode("utf-8")
     seen.stamps[known_as] = stamp
     if problem:
@@ -115,19 +115,19 @@ def _note(seen: Seen, path: Path, relative: str, real_root: Path) -> None:
 
 
 def _problem_of(path: Path, real_root: Path) -> str:
-    """Why the path may not be read as a memory, or empty."""
+    """Return why the path can't be indexed, or an empty string."""
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
         return "its name is not valid UTF-8; rename the file to have it indexed"
     if path.is_symlink() and not path.resolve(strict=True).is_relative_to(real_root):
-        return "it is a link that leads out of the memories folder, and is not followed"
+        return "it links to a file outside the memories folder; such links are not followed"
     mode = path.stat().st_mode
-    return "" if S_ISREG(mode) or S_ISDIR(mode) else "it is a pipe, socket or device, and no file"
+    return "" if S_ISREG(mode) or S_ISDIR(mode) else "it is a pipe, socket or device, not a regular file"
 
 
 def remove_stale_temporaries(root: Path, before: float) -> int:
-    """Delete what writers that were killed left behind, older than `before` (seconds since 1970); how many."""
+    """Delete temporaries of killed writers older than `before` (seconds since 1970) and return their number."""
     removed = 0
     for path in temporaries(root):
         try:
@@ -140,7 +140,7 @@ def remove_stale_temporaries(root: Path, before: float) -> int:
 
 
 def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:
-    """The paths relative to the root, `""` for the root itself; those outside and hidden ones are left out."""
+    """Return paths relative to the root (`""` for the root itself), skipping hidden ones and those outside."""
     out = set()
     real = root.resolve()
     for path in changed:
@@ -157,7 +157,7 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a `sync` found: items added or altered, ids that are gone, files that can't be read."""
+    """Result of a `sync`: items added or changed, ids removed, and files that can't be read."""
 
     changed: tuple[MemoryItem, ...] = ()
     removed: tuple[str, ...] = ()
@@ -165,22 +165,22 @@ class SyncReport:
 
 
 def content_hash(data: bytes) -> str:
-    """Identity of a file's bytes."""
+    """Return the SHA-256 of a file's content."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _rank(id: str, path: str) -> tuple[bool, str]:
-    """Of two files with one id the file of that name comes first, then the first path."""
+    """Sort key for files with the same id: the file named after the id first, then by path."""
     return (path.rpartition("/")[2] != f"{id}.md", path)
 
 
 class Synchroniser:
-    """One run. `exclusive` is held while the index is changed, never while folders are read.
+    """One synchronisation. `exclusive` is held while the index changes, but not while folders are scanned.
 
-    `before` holds the digest of each item that was touched as it was at first, None for a new one.
+    `before` maps touched ids to their original digest, or None for new items.
     """
 
-    def __init__(self, root: Path, index: LiteralIndex, exclusive: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, root: Path, index: FullTextIndex, exclusive: Callable[[], AbstractContextManager[None]]) -> None:
         self._root = root
         self._index = index
         self._exclusive = exclusive
@@ -189,7 +189,7 @@ class Synchroniser:
         self._odd: dict[str, tuple[Stamp, str]] = {}
 
     def run(self, targets: Iterable[str]) -> None:
-        """Compare the files and folders of these relative paths with the index and apply the differences."""
+        """Compare these relative files and folders with the index and apply the differences."""
         suspects: set[str] = set()
         for target in targets:
             known, seen = self._index.known(target), scan(self._root, target)
@@ -202,7 +202,7 @@ class Synchroniser:
                 self._apply(chunk)
 
     def report(self) -> SyncReport:
-        """What the runs changed."""
+        """Return what the runs changed."""
         after = {id: self._index.digest_of(id) for id in sorted(self.before)}
         changed = [id for id, digest in after.items() if digest is not None and digest != self.before[id]]
         items = self._index.fetch(changed)
@@ -210,10 +210,10 @@ class Synchroniser:
         return SyncReport(tuple(items[id] for id in changed if id in items), removed, tuple(self._broken))
 
     def release(self, id: str) -> None:
-        """An id became free: a copy that was put aside may take it."""
-        self._apply(self._index.duplicates_of(id), anew=True)
+        """Index a duplicate that had been set aside because of this id."""
+        self._apply(self._index.duplicates_of(id), force=True)
 
-    def _apply(self, paths: Sequence[str], anew: bool = False) -> None:
+    def _apply(self, paths: Sequence[str], force: bool = False) -> None:
         known = self._index.known_of(paths) if paths else {}
         for path in paths:
             if path in self._odd:
@@ -223,7 +223,7 @@ class Synchroniser:
             stamp = look(self._root / path)
             if stamp is None:
                 self._forget(known.get(path))
-            elif anew or path not in known or known[path].stamp != stamp:
+            elif force or path not in known or known[path].stamp != stamp:
                 self._read(path, stamp, known.get(path))
 
     def _note(self, id: str) -> None:
@@ -255,7 +255,7 @@ class Synchroniser:
         except OSError as error:
             self._set_aside(Broken(path, stamp, self._not_readable(path, f"the file can't be read: {error.strerror}")), known)
         except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
-            log.exception("reading %s failed", full)  # whatever one file holds costs that file alone
+            log.exception("reading %s failed", full)  # one bad file must not affect the others
             problem = f"the file can't be read ({type(error).__name__})"
             self._set_aside(Broken(path, stamp, self._not_readable(path, problem)), known)
         else:
@@ -265,7 +265,7 @@ class Synchroniser:
                 self._broken.append(file.warning)
 
     def _not_readable(self, path: str, problem: str) -> BrokenFileError:
-        fix = "Replace it by a plain file that only you may write, or move it out of the folder."
+        fix = "Replace it with a regular file that only you can write, or move it out of the folder."
         return BrokenFileError(str(self._root / path), 1, problem, fix)
 
     def _set_aside(self, broken: Broken, known: Known | None) -> None:
@@ -287,6 +287,6 @@ class Synchroniser:
         self._index.put([entry])
 
     def _duplicate(self, id: str, path: str, stamp: Stamp, holder: str) -> Broken:
-        fix = "Delete the line with the id to make it a memory of its own, or delete the file."
-        error = BrokenFileError(str(self._root / path), 1, f"its id {id} belongs to {holder} already", fix)
+        fix = "Delete its id line to make it a separate memory, or delete the file."
+        error = BrokenFileError(str(self._root / path), 1, f"its id {id} already belongs to {holder}", fix)
         return Broken(path, stamp, error, duplicate=id)

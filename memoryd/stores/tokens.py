@@ -1,7 +1,7 @@
-"""Token vectors of every memory in SQLite, and MaxSim over given candidates (Khattab and Zaharia 2020).
+"""Token vectors in SQLite, and MaxSim scoring of given candidates (Khattab & Zaharia 2020).
 
-A vector is 224 numbers of four bits with one float16 scale: 114 bytes a token. Nothing is kept in memory;
-the vectors of the candidates are read for each query.
+A vector is 224 four-bit numbers with one float16 scale: 114 bytes per token. Nothing is cached in memory; each query
+reads the vectors of its candidates.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from memoryd.core.db import Database, Migrations, Row
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray, TokenEncoder
 from memoryd.core.text import digest
-from memoryd.stores.prefetch import Ahead
+from memoryd.stores.prefetch import PrefetchCache
 
 SCHEMA = Migrations("tokens")
 SCALE_BYTES = 2
 WRITE_BATCH = 64
-# Multiplications of one product. BLAS takes a small product in one thread; from 2^18 on it starts threads that wait for
-# one another, which on busy cores takes up to a hundred times as long.
+# Multiplications per matrix product. From 2^18 on, BLAS uses several threads, which wait for each other on busy cores and
+# can take a hundred times as long.
 PRODUCTS = 180_000
-# Blocks of such a size that are unpacked and multiplied in one call: few calls, and the numbers stay in the cache.
+# Blocks unpacked and multiplied in one call: few calls, while the data still fits the CPU cache.
 AT_ONCE = 8
-# Four bits hold -7 to 7, as 1 to 15.
+# Four bits hold -7 to 7, stored as 1 to 15.
 MOST, MIDDLE = 7, 8
 USUAL = 0.98
 _UPSERT = """
@@ -46,7 +46,7 @@ _USABLE = "model = ? AND typeof(vectors) = 'blob' AND length(vectors) > 0 AND le
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """First version. `source` is the digest of what was encoded, `before` the memory said just before in the session."""
+    """Create the table. `source` is the digest of the encoded text, `before` the preceding memory of the session."""
     db.execute(
         "CREATE TABLE tokens (rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, model TEXT NOT NULL, digest TEXT NOT NULL,"
         " source TEXT NOT NULL, before TEXT NOT NULL, vectors BLOB NOT NULL)"
@@ -56,22 +56,25 @@ def m001_create(db: Database) -> None:
 
 @SCHEMA.step
 def m002_four_bits(db: Database) -> None:
-    """Numbers have four bits instead of eight: what is there is encoded again."""
+    """Switch from eight to four bits: everything is encoded again."""
     db.execute("DELETE FROM tokens")
 
 
 @SCHEMA.step
 def m003_two_turns_before(db: Database) -> None:
-    """Turns are read after the two before them instead of one: those that follow another are encoded again."""
+    """Use two preceding turns as context instead of one: memories with a predecessor are encoded again."""
     db.execute("DELETE FROM tokens WHERE before != ''")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """What is stored of a memory: `digest` is the item's, `before` the memory said just before.
+    """Input for the token vectors of a memory.
 
-    `context` is the text that was said before, which ends with that of `before`. `keys` are read each alone; their tokens are
-    stored behind those of the text, as if they were part of it.
+    Attributes:
+        digest: Digest of the item.
+        before: Id of the preceding memory of the session.
+        context: Preceding text, ending with that of `before`.
+        keys: Encoded separately; their tokens are appended to those of the text.
     """
 
     id: str
@@ -83,38 +86,43 @@ class TokenEntry:
 
     @property
     def source(self) -> str:
-        """Digest of what is encoded."""
+        """Digest of the encoded text."""
         return digest(self.text, self.context, *self.keys)
 
 
 class TokenStore:
-    """Token vectors by memory id. Safe to share between threads; the encoder runs outside the database lock."""
+    """Token vectors by memory id. Thread-safe; the encoder runs outside the database lock."""
 
     def __init__(self, path: Path, encoder: TokenEncoder) -> None:
-        """Open or create the file. Raises IndexDamagedError when it is no usable database."""
+        """Open or create the file.
+
+        Raises:
+            IndexDamagedError: The file is not a usable database.
+        """
         self._encoder = encoder
         self._width = -(-encoder.dimensions // 2) + SCALE_BYTES
-        # Not durable: what a power cut loses is missed at the next start and encoded again.
+        # Not durable: rows lost in a power cut are detected at the next start and encoded again.
         self._db = SCHEMA.open(path, durable=False)
-        self._queries = Ahead(encoder.encode_query, "encode-query")
+        self._queries = PrefetchCache(encoder.encode_query, "encode-query")
 
     def close(self) -> None:
-        """Close the database; a second call does nothing."""
+        """Close the database; safe to call twice."""
         self._queries.close()
         self._db.close()
 
     def check(self) -> None:
-        """Read every page; raises IndexDamagedError when one is bad."""
+        """Read every page and raise IndexDamagedError if one is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
-        """Overwrite what is left of deleted and replaced entries."""
+        """Erase the remains of deleted and replaced entries."""
         self._db.scrub()
 
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
-        """Encode and store, 64 a transaction; what is stored with the same text and context keeps its vectors.
+        """Encode and store entries, 64 per transaction; entries with unchanged text and context keep their vectors.
 
-        Raises EmbeddingError; the batches before stay written.
+        Raises:
+            EmbeddingError: Encoding failed; earlier batches remain stored.
         """
         for start in range(0, len(entries), WRITE_BATCH):
             self._write_batch(entries[start : start + WRITE_BATCH])
@@ -130,7 +138,7 @@ class TokenStore:
         self._db.executemany(_UPSERT, rows)
 
     def _encode(self, entries: Sequence[TokenEntry]) -> list[FloatArray]:
-        """The vectors of each entry's text and keys."""
+        """Encode the text and keys of each entry."""
         keys = [key for entry in entries for key in entry.keys]
         texts = [*(entry.text for entry in entries), *keys]
         encoded = self._encoder.encode(texts, [*(entry.context for entry in entries), *("" for _ in keys)])
@@ -145,44 +153,47 @@ class TokenStore:
         return {id: (source, vectors) for id, source, vectors in rows}
 
     def delete(self, id: str) -> None:
-        """Remove the memory's vectors; absent is fine."""
+        """Remove the memory's vectors, if any."""
         self._db.execute("DELETE FROM tokens WHERE id = ?", (id,))
 
     def clear(self) -> None:
-        """Remove all."""
+        """Remove all entries."""
         self._db.execute("DELETE FROM tokens")
 
     def digests(self) -> dict[str, str]:
-        """Item digest by id; empty for a row that must be encoded again (other model, damaged vectors)."""
+        """Return item digests by id; empty for rows that must be encoded again (other model, damaged vectors)."""
         rows = self._db.execute(f"SELECT id, iif({_USABLE}, digest, '') FROM tokens", (self._encoder.name, self._width))
         return {id: found for id, found in rows}
 
     def count(self) -> int:
-        """Number of memories with token vectors."""
+        """Return the number of memories with token vectors."""
         return int(self._db.value("SELECT count(*) FROM tokens"))
 
     def linked(self) -> bool:
-        """Whether any memory was said after another."""
+        """Return whether any memory has a predecessor."""
         return self._db.value("SELECT 1 FROM tokens WHERE before != '' LIMIT 1") is not None
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """For those that are stored the ids of the memories said just before and just after, empty when there is none."""
+        """Return the ids of the preceding and following memory of each stored memory, empty if there is none."""
         rows = self._db.execute(_NEIGHBOURS, (_json(ids),))
         return {id: (before, after or "") for id, before, after in rows}
 
     def before(self, ids: Sequence[str]) -> dict[str, str]:
-        """For those that are stored the id of the memory said just before, empty when there is none."""
+        """Return the id of the preceding memory of each stored memory, empty if there is none."""
         return dict(self._db.execute("SELECT id, before FROM tokens WHERE id IN (SELECT value FROM json_each(?))", (_json(ids),)))
 
     def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
-        """Weighted MaxSim of the query with each of these memories: the sum of its `matches`."""
+        """Return the weighted MaxSim of the query with each memory: the sum of its `matches`."""
         return {id: float(match.sum()) for id, match in self.matches(text, ids, weight).items()}
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
-        """For each of these memories what each token of the query finds in it; absent and unusable ones are left out.
+        """Return each query token's contribution to the score of each memory, skipping missing and unusable ones.
 
-        weight(word) · the best cosine with any token of the memory, over the sum of the weights: the sum over
-        the tokens is 1 when every token is there. Raises EmbeddingError.
+        A contribution is weight(word) times the best cosine with any token of the memory, divided by the sum of all
+        weights; the contributions sum to 1 if every token is present.
+
+        Raises:
+            EmbeddingError: The query can't be encoded.
         """
         query = self._queries.get(text)
         weights = np.array([max(0.0, weight(word)) for word in query.words], dtype=np.float32)
@@ -197,15 +208,19 @@ class TokenStore:
         return {row[0]: match for row, match, whole in zip(rows, found, usable, strict=True) if whole}
 
     def prepare(self, text: str) -> None:
-        """Begin to encode a query in another thread; a failure is told by `matches`."""
+        """Start encoding a query in the background; `matches` raises if that fails."""
         self._queries.prepare(text)
 
 
 def to_blob(vectors: FloatArray) -> bytes:
-    """Token vectors as bytes: for each token two numbers a byte, then its scale. Raises EmbeddingError for what is no vector."""
+    """Serialise token vectors: per token, two numbers per byte, then the scale.
+
+    Raises:
+        EmbeddingError: A vector is zero or not finite.
+    """
     peaks = np.abs(vectors).max(axis=1, initial=0.0)
     if not len(vectors) or not np.isfinite(peaks).all() or not (peaks > 0).all():
-        raise EmbeddingError("The token model gave no usable vectors.", fix="Run 'memoryd doctor'.")
+        raise EmbeddingError("The token model returned unusable vectors.", fix="Run 'memoryd doctor'.")
     even = np.pad(vectors, ((0, 0), (0, vectors.shape[1] % 2)))
     scales = _scales(even, peaks)
     numbers = _rounded(even, scales).astype(np.uint8) + MIDDLE
@@ -214,7 +229,7 @@ def to_blob(vectors: FloatArray) -> bytes:
 
 
 def _scales(vectors: FloatArray, peaks: FloatArray) -> NDArray[np.float16]:
-    """For each vector the better of two scales: one that holds its largest number, one that cuts the largest 2 %."""
+    """Choose per vector the better of two scales: one that fits the largest number, one that clips the top 2 %."""
     usual = np.quantile(np.abs(vectors), USUAL, axis=1)
     choices = [np.maximum(values / MOST, np.finfo(np.float16).tiny).astype("<f2") for values in (peaks, usual)]
     errors = [((_rounded(vectors, scales) * _wide(scales) - vectors) ** 2).sum(axis=1) for scales in choices]
@@ -230,7 +245,7 @@ def _wide(scales: NDArray[np.float16]) -> FloatArray:
 
 
 def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> FloatArray:
-    """The best product of each query token with any token of each (id, blob) row, shape (rows, query tokens)."""
+    """Return the best product of each query token with any token of each (id, blob) row, shape (rows, query tokens)."""
     if not rows:
         return np.zeros((0, len(query)), dtype=np.float32)
     packed = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.uint8).reshape(-1, width)
@@ -242,12 +257,12 @@ def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> Floa
 
 
 def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
-    """Products of stored numbers, without their scales, with each query token, shape (stored tokens, query tokens).
+    """Return unscaled products of stored tokens with query tokens, shape (stored tokens, query tokens).
 
     A byte b holds a low number l = b mod 16 and a high one (b - l) / 16, so l·e + h·o = l·(e - o/16) + b·o/16.
     """
     tokens = len(query)
-    # BLAS is quicker with a multiple of four query tokens.
+    # BLAS is faster with a multiple of four query tokens.
     even = np.pad(query, ((0, -tokens % 4), (0, query.shape[1] % 2)))
     for_low, for_high = even[:, ::2], even[:, 1::2] / 16
     columns = np.ascontiguousarray(np.concatenate([for_low - for_high, for_high], axis=1).T)
@@ -262,7 +277,7 @@ def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
         first, blocks = start // block, -(-len(part) // block)
         np.matmul(numbers[: blocks * block].reshape(blocks, block, -1), columns, out=products[first : first + blocks])
     flat = products.reshape(-1, len(even))[:stored, :tokens]
-    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # the numbers lie around MIDDLE
+    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # stored numbers are offset by MIDDLE
 
 
 def _json(values: Iterable[str]) -> str:

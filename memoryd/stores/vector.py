@@ -1,13 +1,12 @@
-"""The vector store: memories with their embeddings in one SQLite file, found by cosine.
+"""Vector store: memories with their embeddings in one SQLite file, searched by cosine similarity.
 
-A memory is as near as the nearest of its vectors: that of its statement, or that of a key (`MemoryItem.asked_as`). A key is
-embedded as a query, since it is one: a prompt in other words lies nearer to it than to the statement.
+A memory is as close as the closest of its vectors: that of its statement or that of a key (`MemoryItem.asked_as`). Keys are
+embedded as queries, because a differently worded prompt is closer to a key than to the statement.
 
-Derived from the Markdown and rebuilt from it. Search is exact by one of two ways that give
-the same answers: a matrix of all vectors in memory while it fits, else sqlite-vec inside the
-table (docs/design/vector-index.md has the measurements). Above `ann_threshold` an HNSW
-mirror proposes the candidates when its library is installed. Whatever proposes, every filter
-runs in SQL on the table itself, so a mirror that is behind can't show what must not be seen.
+Derived from the Markdown files. Exact search has two implementations with identical results: an in-memory matrix while the
+vectors fit, else sqlite-vec on the table (measurements in docs/design/vector-index.md). Above `ann_threshold` an HNSW index
+proposes candidates if its library is installed. All filters run in SQL on the table itself, so an outdated cache can't
+return memories that must not be shown.
 """
 
 from __future__ import annotations
@@ -30,35 +29,39 @@ from memoryd.core.db import Database, Migrations
 from memoryd.core.protocols import Embedder, FloatArray
 from memoryd.core.types import Backend, Hit, MemoryItem, Query
 from memoryd.stores.fulltext import keys_of
-from memoryd.stores.prefetch import Ahead
+from memoryd.stores.prefetch import PrefetchCache
 from memoryd.stores.rows import create_table_sql, from_payload, to_row, upsert_sql, where
 from memoryd.stores.vector_cache import (
     MATRIX_BYTES,
     READ_BATCH,
     USABLE,
-    Mirrors,
-    Places,
+    FilterCache,
+    VectorCaches,
     dimensions_key,
     read_dimensions,
     usable_of,
 )
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs, to_blob, unit_vectors
 
-# Nearest-neighbour search over one table of vectors, with every filter checked in SQL on the memory that a vector belongs to.
+# Nearest-neighbour search over one table of vectors; SQL checks every filter on the memory that a vector belongs to.
 #
-# A memory has one vector for its statement (table `memory`) and one for each of its keys (table `key`). Both are searched in
-# the same way; a memory's cosine is the best of its vectors in the table.
+# A memory has one vector for its statement (table `memory`) and one per key (table `key`). Both tables are searched the same
+# way; a memory's cosine is the best of its vectors in the table.
 
-# Candidates asked of a mirror after the first few, in multiples of k, before the filter is taken for narrow.
+# Candidate counts after the first attempt, in multiples of k, before the filter is considered narrow.
 _REACH = (2, 8, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSource:
-    """Where vectors lie: in SQL, `v` is the row with the vector and `m` that of its memory.
+    """A table of vectors. In its SQL, `v` is the vector's row and `m` that of its memory.
 
-    `found` joins from vectors to their memories, `changed` is the same by the version's index, `passing` lets SQLite choose.
-    `spread` is about how many vectors a memory has.
+    Attributes:
+        table: Table name.
+        passing: Join of vectors and memories for which SQLite chooses the plan.
+        found: The same, starting from given vectors.
+        changed: The same, using the index on versions.
+        spread: Approximate number of vectors per memory.
     """
 
     table: str
@@ -71,7 +74,7 @@ class VectorSource:
 STATEMENTS = VectorSource(
     "memory",
     passing="memory AS m",
-    # NOT INDEXED leaves the lookup by rowid as the only plan; SQLite else walks the whole filter index.
+    # NOT INDEXED forces the lookup by rowid; otherwise SQLite scans the whole filter index.
     found="memory AS m NOT INDEXED",
     changed="memory AS m INDEXED BY memory_version",
 )
@@ -85,7 +88,7 @@ KEYS = VectorSource(
 
 
 class VectorTable:
-    """Search over the vectors of one source. Safe to share between threads; `lock` guards the copies in memory."""
+    """Search over the vectors of one source. Thread-safe; `lock` guards the copies in memory."""
 
     def __init__(
         self,
@@ -103,20 +106,20 @@ class VectorTable:
         self._model = model
         self._lock = lock
         self._usable = usable_of(self._row)
-        self._places = Places(db, source.table, source.passing, source.changed, self._row)
-        self.mirrors = Mirrors(db, source.table, model, ann_path, ann_threshold, matrix_bytes)
+        self._positions = FilterCache(db, source.table, source.passing, source.changed, self._row)
+        self.caches = VectorCaches(db, source.table, model, ann_path, ann_threshold, matrix_bytes)
 
     def clear(self) -> None:
-        """Let go of the vectors in memory."""
+        """Free the vectors in memory."""
         with self._lock:
-            self.mirrors.clear()
+            self.caches.clear()
 
     def scores(self, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
-        """Cosine by id of the k nearest memories that pass the filters, best first; ties by id."""
+        """Return the cosines of the k nearest memories that pass the filters, by id, best first; ties by id."""
         with self._lock:
-            if not self.mirrors.count():
+            if not self.caches.count():
                 return {}
-            found = self._by_mirror(vector, query, k)
+            found = self._by_cache(vector, query, k)
         return self._by_table(vector, query, k) if found is None else found
 
     def _by_table(self, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
@@ -129,33 +132,33 @@ class VectorTable:
         )
         return {id: cosine for id, cosine in rows if cosine is not None and cosine > 0}
 
-    def _by_mirror(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
-        """The k best by a mirror, or None when the table must be asked.
+    def _by_cache(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
+        """Return the k best using a cache, or None if the table must be searched.
 
-        k candidates that pass the filter are the answer if the last of them is better than
-        the last candidate; equal ones might continue past it, and ties go by id.
+        k candidates that pass the filter are the answer if the last of them is strictly better than the last candidate;
+        otherwise equal ones might follow, and ties are ordered by id.
         """
-        mirror = self.mirrors.current(len(vector))
-        if mirror is None:
+        cache = self.caches.current(len(vector))
+        if cache is None:
             return None
         sizes = [self._source.spread * (k + k // 4 + 8), *(self._source.spread * reach * k for reach in _REACH)]
-        if isinstance(mirror, VectorMatrix):
-            within = self._within(mirror, query) if _narrows(query) else None
-            size, nearest = len(mirror) if within is None else len(within), mirror.top(vector, sizes, within)
+        if isinstance(cache, VectorMatrix):
+            within = self._within(cache, query) if _narrows(query) else None
+            size, nearest = len(cache) if within is None else len(within), cache.top(vector, sizes, within)
         else:
-            size, nearest = len(mirror), mirror.top(vector, sizes)
+            size, nearest = len(cache), cache.top(vector, sizes)
         if not size:
             return {}
         for rowids, cosines in nearest:
             rounded = [round(cosine, 6) for cosine in cosines.tolist()]
             ranked = self._passing(dict(zip(rowids, rounded, strict=True)), query)
-            whole = mirror.exact and (len(rowids) == size or rounded[-1] <= 0)
+            whole = cache.exact and (len(rowids) == size or rounded[-1] <= 0)
             if whole or (len(ranked) >= k and ranked[k - 1][1] > rounded[-1]):
                 return dict(ranked[:k])
-        return self._by_matrix(mirror, vector, query, k) if isinstance(mirror, VectorMatrix) else None
+        return self._by_matrix(cache, vector, query, k) if isinstance(cache, VectorMatrix) else None
 
     def _within(self, matrix: VectorMatrix, query: Query) -> NDArray[np.intp]:
-        """Places of the rows that can pass the query's lasting filters (not its times); kept until the table changes."""
+        """Return positions of rows that can pass the query's time-independent filters, cached until the table changes."""
         timed = query.as_of is not None or query.valid_at is not None
         lasting = Query(
             project=query.project,
@@ -166,10 +169,10 @@ class VectorTable:
             statuses=() if timed else query.statuses,
         )
         condition, parameters = where(lasting, "m")
-        return self._places.of(matrix, condition, parameters)
+        return self._positions.of(matrix, condition, parameters)
 
     def _by_matrix(self, matrix: VectorMatrix, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
-        """The k best of all rows that pass the filter; the cut is widened over ties, which go by id."""
+        """Rank all rows that pass the filter; the cut-off includes ties, which are ordered by id."""
         condition, parameters = where(query, "m")
         rows = self._db.execute(
             f"SELECT {self._row}.rowid FROM {self._source.passing} WHERE {condition} AND {self._row}.model = ?",
@@ -178,12 +181,12 @@ class VectorTable:
         cosines = {row: round(cosine, 6) for row, cosine in matrix.cosines(vector, [row for (row,) in rows]).items()}
         least = heapq.nlargest(self._source.spread * k, cosines.values())[-1] if cosines else 0.0
         ranked = self._passing({row: cosine for row, cosine in cosines.items() if cosine >= least}, query)
-        if len(ranked) < k and least > 0:  # the best vectors belong to few memories
+        if len(ranked) < k and least > 0:  # the best vectors belong to too few memories
             ranked = self._passing(cosines, query)
         return dict(ranked[:k])
 
     def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
-        """The memories of those rows that are there, usable and pass the filter: (id, best cosine), in rank order."""
+        """Return (id, best cosine) of the existing, usable memories among these rows that pass the filter, in rank order."""
         condition, parameters = where(query, "m")
         rows = self._db.execute(
             f"SELECT {self._row}.rowid, m.id FROM {self._source.found}"
@@ -198,7 +201,7 @@ class VectorTable:
 
 
 def _narrows(query: Query) -> bool:
-    """Whether a filter may leave few rows, so that these are better looked up first."""
+    """Return whether a filter may leave so few rows that looking them up first is faster."""
     return bool(query.project is not None or query.session is not None or query.scopes or query.kinds or query.tags)
 
 
@@ -209,7 +212,7 @@ def _json_list(values: Sequence[int]) -> str:
 SCHEMA = Migrations("vector")
 EXTRA = ("embedding", "model", "version")
 WRITE_BATCH = 256
-# The length of an embedding as a vector, NULL for a blob that is none; parameters: bytes, zero vector. CASE keeps the order.
+# Norm of an embedding, NULL for an unusable blob; parameters: bytes, zero vector. CASE guarantees the evaluation order.
 _NORM = (
     "CASE WHEN typeof(embedding) = 'blob' AND length(embedding) = ? AND length(embedding) > 0"
     " THEN vec_distance_L2(embedding, ?) END"
@@ -220,7 +223,7 @@ INSERT INTO key (owner, text, embedding, model, version) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT(owner, text) DO UPDATE SET embedding = excluded.embedding, model = excluded.model, version = excluded.version
 """
 _OWNED = "SELECT rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))"
-# The cosine of each statement with that of each of its keys; one row without for a memory that has none.
+# Cosines of each statement and each of its keys; one row without a key for a memory that has none.
 _COMPARE = f"""
 SELECT m.id, round(1 - vec_distance_cosine(m.embedding, ?), 6),
 CASE WHEN {usable_of("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END, v.text
@@ -231,7 +234,7 @@ WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """First version. One wide index lets every filter run without touching the rows with their vectors."""
+    """Create the first schema. One wide index serves every filter without reading the rows with their vectors."""
     db.execute(create_table_sql("memory", ["embedding BLOB", "model TEXT NOT NULL", "version INTEGER NOT NULL"]))
     db.execute(
         "CREATE INDEX memory_filter ON memory"
@@ -244,7 +247,7 @@ def m001_create(db: Database) -> None:
 
 @SCHEMA.step
 def m002_keys(db: Database) -> None:
-    """Vectors of the keys. Memories that have some are embedded again."""
+    """Add vectors of keys; memories with keys are embedded again."""
     db.execute(
         "CREATE TABLE key (rowid INTEGER PRIMARY KEY, owner INTEGER NOT NULL, text TEXT NOT NULL, embedding BLOB,"
         " model TEXT NOT NULL, version INTEGER NOT NULL, UNIQUE(owner, text))"
@@ -255,7 +258,7 @@ def m002_keys(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
-    """Cosines of a query with the statement of a memory and with each of its keys, whose `texts` are in the same order."""
+    """Cosines of a query with a memory's statement and with each of its keys; `texts` are the keys in the same order."""
 
     statement: float
     keys: tuple[float, ...] = ()
@@ -263,15 +266,15 @@ class Closeness:
 
     @property
     def best(self) -> float:
-        """That of the nearest."""
+        """The highest of the cosines."""
         return max(self.statement, *self.keys, -1.0)
 
 
 class VectorStore:
-    """A MemoryStore that answers by meaning. Safe to share between threads.
+    """A MemoryStore that searches by meaning. Thread-safe.
 
-    The embedder runs outside the database lock. A change of the embedder leaves the old
-    rows in place, unsearchable, until they are written again (`stale_count`, `digests`).
+    The embedder runs outside the database lock. After a change of embedder, old rows remain but are not searchable until
+    they are written again (see `stale_count` and `digests`).
     """
 
     def __init__(
@@ -283,51 +286,63 @@ class VectorStore:
         matrix_bytes: int = MATRIX_BYTES,
         read_key: Callable[[str], str] = str,
     ) -> None:
-        """Open or create the file. Raises IndexDamagedError when it is no usable database.
+        """Open or create the file.
 
-        `read_key` gives the words by which a key is embedded.
+        Args:
+            path: Database file.
+            embedder: Embeds statements and queries.
+            ann_threshold: Number of memories above which the HNSW index is used.
+            matrix_bytes: Maximum size of the in-memory matrix.
+            read_key: Maps a key to the text that is embedded for it.
+
+        Raises:
+            IndexDamagedError: The file is not a usable database.
         """
         self._read_key = read_key
         self._embedder = embedder
         self._model = embedder.name
         self._lock = threading.RLock()
         extension: Any = sqlite_vec
-        # Not durable: what a power cut loses is missed at the next start and embedded again.
+        # Not durable: rows lost in a power cut are detected at the next start and embedded again.
         self._db = SCHEMA.open(path, extensions=[extension.loadable_path()], durable=False)
-        self._queries = Ahead(self._embed_query, "embed-query")
+        self._queries = PrefetchCache(self._embed_query, "embed-query")
         shared = (self._model, self._lock)
         self._statements = VectorTable(self._db, STATEMENTS, *shared, path.with_suffix(".hnsw"), ann_threshold, matrix_bytes)
         self._keys = VectorTable(self._db, KEYS, *shared, path.with_suffix(".keys.hnsw"), ann_threshold, matrix_bytes)
 
     def close(self) -> None:
-        """Close the database and let go of the vectors in memory; a second call does nothing."""
+        """Close the database and free the vectors in memory; safe to call twice."""
         self._queries.close()
         for table in (self._statements, self._keys):
             table.clear()
         self._db.close()
 
     def check(self) -> None:
-        """Read every page; raises IndexDamagedError when one is bad."""
+        """Read every page and raise IndexDamagedError if one is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
-        """Overwrite what is left of deleted and replaced items; the HNSW file goes, since nothing can be cut out of it."""
+        """Erase the remains of deleted and replaced items. Deletes the HNSW files, from which nothing can be removed."""
         with self._lock:
             for table in (self._statements, self._keys):
-                table.mirrors.drop_ann()
+                table.caches.drop_ann()
         self._db.scrub()
 
     # Writing
 
     def write(self, item: MemoryItem) -> str:
-        """Embed and store the item; returns the id. Raises EmbeddingError, and then nothing was written."""
+        """Embed and store the item; return its id.
+
+        Raises:
+            EmbeddingError: Embedding failed; nothing was written.
+        """
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Embed and store several items, a transaction for each 256; returns their ids in order.
+        """Embed and store items, 256 per transaction; return their ids in order. Unchanged texts keep their vectors.
 
-        What is stored already with the same content, or key, keeps its vector. When the embedder fails
-        (EmbeddingError) the batches before stay written.
+        Raises:
+            EmbeddingError: Embedding failed; earlier batches remain stored.
         """
         ids: list[str] = []
         everything = list(items)
@@ -354,17 +369,17 @@ class VectorStore:
         return id
 
     def _embed_contents(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """The embedding of each different content; those that are stored are not computed again."""
+        """Return the embedding of each distinct content, computing only those that are not stored."""
         wanted = {item.content for item in items}
         known = self._stored_embeddings([item.id for item in items])
         blobs = {content: known[content] for content in wanted & known.keys()}
         fresh = self._embed(sorted(wanted - blobs.keys()))
         if len({len(blob) for blob in (*blobs.values(), *fresh.values())}) > 1:
-            return self._embed(sorted(wanted))  # the model behind the name has changed its dimensions
+            return self._embed(sorted(wanted))  # the model behind this name changed its dimensions
         return blobs | fresh
 
     def _embed_keys(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """The query embedding of each different key; those that are stored are not computed again."""
+        """Return the query embedding of each distinct key, computing only those that are not stored."""
         wanted = {key for item in items for key in keys_of(item)}
         if not wanted:
             return {}
@@ -380,7 +395,7 @@ class VectorStore:
         return blobs | {text: to_blob(vector) for text, vector in zip(fresh, vectors, strict=True)}
 
     def _write_keys(self, items: Sequence[MemoryItem], blobs: Mapping[str, bytes], version: int) -> None:
-        """Make the stored keys of these items those that they have. All get the version: a changed filter is noticed by it."""
+        """Replace the stored keys of these items. All rows get the new version, so that filter caches notice the change."""
         ids = _json([item.id for item in items])
         if blobs:
             found = self._db.execute("SELECT id, rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))", (ids,))
@@ -406,7 +421,7 @@ class VectorStore:
         return {content: blob for content, blob in rows}
 
     def delete(self, id: str) -> None:
-        """Remove the item; absent is fine."""
+        """Remove the item, if present."""
         with self._db.transaction():
             for (rowid,) in self._db.execute("DELETE FROM memory WHERE id = ? RETURNING rowid", (id,)):
                 self._db.execute("DELETE FROM key WHERE owner = ?", (rowid,))
@@ -415,23 +430,23 @@ class VectorStore:
     # Reading
 
     def get(self, id: str) -> MemoryItem | None:
-        """The item, or None."""
+        """Return the item, or None if there is none."""
         rows = self._db.execute("SELECT payload FROM memory WHERE id = ?", (id,))
         return from_payload(rows[0][0]) if rows else None
 
     def all(self) -> Iterator[MemoryItem]:
-        """Every item, ordered by id; read in pages, so writing meanwhile is fine."""
+        """Yield every item, ordered by id; reads pages, so concurrent writes are allowed."""
         last = ""
         while rows := self._db.execute("SELECT id, payload FROM memory WHERE id > ? ORDER BY id LIMIT 500", (last,)):
             yield from (from_payload(payload) for _, payload in rows)
             last = rows[-1][0]
 
     def count(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return int(self._db.value("SELECT count(*) FROM memory"))
 
     def digests(self) -> dict[str, str]:
-        """`item_digest` by id; empty for a row that must be embedded again (other model, damaged vector)."""
+        """Return `item_digest` by id; empty for rows that must be embedded again (other model, damaged vector)."""
         size = self._size()
         rows = self._db.execute(
             f"SELECT id, iif(model = ? AND {_NORM} BETWEEN 0.99 AND 1.01, digest, '') FROM memory",
@@ -445,17 +460,17 @@ class VectorStore:
         return {id: digest for id, digest in rows} | {id: "" for (id,) in broken}
 
     def vectors(self) -> dict[str, FloatArray]:
-        """The vectors of this model's statements by memory id; rows whose vector is damaged are left out.
+        """Return the vectors of this model's statements by memory id, skipping damaged ones.
 
-        Those that are in memory already are not copied; else they are read in pages.
+        Vectors in memory are not copied; others are read in pages.
         """
         size = read_dimensions(self._db, self._model)
         with self._lock:
-            mirror = self._statements.mirrors.current(size) if size else None
-        if isinstance(mirror, VectorMatrix):
+            cache = self._statements.caches.current(size) if size else None
+        if isinstance(cache, VectorMatrix):
             found = self._db.execute(f"SELECT rowid, id FROM memory WHERE {USABLE}", (self._model, size * FLOAT_BYTES))
             with self._lock:
-                return {id: vector for rowid, id in found if (vector := mirror.vector(rowid)) is not None}
+                return {id: vector for rowid, id in found if (vector := cache.vector(rowid)) is not None}
         sql = (
             f"SELECT rowid, embedding, id FROM memory NOT INDEXED WHERE rowid > ? AND {USABLE} ORDER BY rowid LIMIT {READ_BATCH}"
         )
@@ -469,16 +484,18 @@ class VectorStore:
         return out
 
     def stale_count(self) -> int:
-        """Rows that can't be found by meaning until they are written again."""
+        """Return the number of rows that can't be found by meaning until they are written again."""
         return sum(not digest for digest in self.digests().values())
 
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """At most k hits by cosine, which is also the score; ties by id. Raises EmbeddingError.
+        """Return at most k hits, scored by cosine; ties by id. Items with a cosine of 0 or less are not hits.
 
-        What is not nearer than a right angle (cosine 0) is no hit. An empty text gives the
-        newest items that pass the filters, score 0.
+        A query with empty text returns the newest items that pass the filters, with score 0.
+
+        Raises:
+            EmbeddingError: The query can't be embedded.
         """
         if k <= 0:
             return []
@@ -487,7 +504,11 @@ class VectorStore:
         return self._hits(self.scores(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Ids and cosines of what `search` finds for a text, in its order, without the items. Raises EmbeddingError."""
+        """Return ids and cosines of what `search` would return for a text, in order.
+
+        Raises:
+            EmbeddingError: The query can't be embedded.
+        """
         if k <= 0:
             return {}
         vector = self.query_vector(query.text)
@@ -499,11 +520,11 @@ class VectorStore:
         return dict(sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:k])
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
-        """Cosine of the text with each of these memories, the better of `compare`; absent and unusable ones are left out."""
+        """Return the best cosine of the text with each memory (see `compare`), skipping missing and unusable ones."""
         return {id: closeness.best for id, closeness in self.compare(text, ids).items()}
 
     def compare(self, text: str, ids: Sequence[str]) -> dict[str, Closeness]:
-        """Cosines of the text with the statement and the keys of each of these memories; absent, unusable ones are left out."""
+        """Return the cosines of the text with each memory's statement and keys, skipping missing and unusable ones."""
         if not ids or not text.strip():
             return {}
         vector = to_blob(self.query_vector(text))
@@ -521,11 +542,15 @@ class VectorStore:
         return {id: Closeness(statement, tuple(of[id].values()), tuple(of[id])) for id, statement in statements.items()}
 
     def query_vector(self, text: str) -> FloatArray:
-        """The unit vector of a query; the last 32 are kept. Raises EmbeddingError."""
+        """Return the unit vector of a query; the last 32 are cached.
+
+        Raises:
+            EmbeddingError: The query can't be embedded.
+        """
         return self._queries.get(text)
 
     def prepare(self, text: str) -> None:
-        """Begin to embed a query in another thread; a failure is told by the search."""
+        """Start embedding a query in the background; the search raises if that fails."""
         self._queries.prepare(text)
 
     def _embed_query(self, text: str) -> FloatArray:
@@ -549,20 +574,22 @@ class VectorStore:
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
 
-    # Mirrors
+    # HNSW index
 
     def rebuild_ann(self) -> int:
-        """Build the HNSW mirrors anew and write them beside the database; returns the rows of the larger, 0 below the threshold.
+        """Build and save the HNSW indexes; return the rows of the larger one, 0 below the threshold.
 
-        Meant for the background: some 3,000 rows a second, searches go on meanwhile. Raises
-        DependencyError without hnswlib.
+        Meant for the background: about 3,000 rows per second; searches are not blocked.
+
+        Raises:
+            DependencyError: hnswlib is not installed.
         """
-        return max(table.mirrors.rebuild_ann() for table in (self._statements, self._keys))
+        return max(table.caches.rebuild_ann() for table in (self._statements, self._keys))
 
     def ann_missing(self) -> bool:
-        """Whether `rebuild_ann` would help: enough memories, library installed, no usable mirror."""
+        """Return whether `rebuild_ann` would help: enough memories, library installed, no usable index."""
         with self._lock:
-            return any(table.mirrors.ann_missing() for table in (self._statements, self._keys))
+            return any(table.caches.ann_missing() for table in (self._statements, self._keys))
 
     def _size(self) -> int:
         return read_dimensions(self._db, self._model) * FLOAT_BYTES

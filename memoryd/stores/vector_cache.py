@@ -1,9 +1,8 @@
-"""Which copy of the vectors outside the table answers a search, and keeping it up to date.
+"""Vector caches: copies of the vectors outside their table, and their synchronisation with it.
 
-Each write gives its rows a new version number, inside its transaction. A mirror knows the
-version up to which it has seen the table and takes in what is newer before it is used, so
-writes of other threads and processes are seen by the next search. Deletions need no notice:
-every candidate is looked up in the table.
+Every write gives its rows a new version number within its transaction. A cache knows the version that it includes and
+loads newer rows before it is used, so the next search sees writes of other threads and processes. Deletions need no
+synchronisation: every candidate is looked up in the table.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from numpy.typing import NDArray
 
 from memoryd.core.db import Database, Row
 from memoryd.core.protocols import FloatArray
-from memoryd.stores.hnsw import HnswMirror, Identity, hnsw_available, load_mirror, new_mirror, remove_mirror, save_mirror
+from memoryd.stores.hnsw import HnswIndex, Identity, hnsw_available, load_hnsw, new_hnsw, remove_hnsw, save_hnsw
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs
 
-# Which rows of the vectors' matrix can pass a filter: kept for the next search, and brought up to date after a write.
+# Filter cache: the matrix rows that can pass a filter, reused by later searches and updated after writes.
 
 FILTERS_KEPT = 32
-# Changed rows that are looked at for each filter; more of them, and the filter is asked anew.
+# Maximum changed rows applied to a cached filter; above it the filter is evaluated from scratch.
 MOST_CHANGED = 2_000
 
 
@@ -34,17 +33,17 @@ MOST_CHANGED = 2_000
 class _Filter:
     condition: str
     parameters: tuple[Any, ...]
-    places: NDArray[np.intp]
+    positions: NDArray[np.intp]
 
 
-class Places:
-    """Places in one matrix by filter. The caller's lock guards it.
+class FilterCache:
+    """Matrix positions by filter, guarded by the caller's lock.
 
-    Rows that are deleted stay, so whoever asks looks them up in the table.
+    Deleted rows remain, so callers have to look results up in the table.
     """
 
     def __init__(self, db: Database, table: str, passing: str, changed: str, row: str) -> None:
-        """`passing` and `changed` are what SQL selects from, as in VectorSource; `row` is the alias of the vectors' rows."""
+        """Create the cache; `passing` and `changed` are FROM clauses as in VectorSource, `row` is the alias of vector rows."""
         self._db = db
         self._table = table
         self._row = row
@@ -55,18 +54,18 @@ class Places:
         self._known: dict[str, _Filter] = {}
 
     def of(self, matrix: VectorMatrix, condition: str, parameters: Sequence[Any]) -> NDArray[np.intp]:
-        """Places of the rows whose memory (`m` in SQL) passes a condition, in growing order."""
-        self._bring_up(matrix)
+        """Return the positions of rows whose memory (`m` in SQL) satisfies a condition, in ascending order."""
+        self._update(matrix)
         key = orjson.dumps([condition, *parameters]).decode()
         if key not in self._known:
             if len(self._known) >= FILTERS_KEPT:
                 self._known.clear()
-            places = matrix.places(self._rows(f"{self._passing} {condition}", *parameters))
-            self._known[key] = _Filter(condition, tuple(parameters), places)
-        return self._known[key].places
+            positions = matrix.positions(self._rows(f"{self._passing} {condition}", *parameters))
+            self._known[key] = _Filter(condition, tuple(parameters), positions)
+        return self._known[key].positions
 
-    def _bring_up(self, matrix: VectorMatrix) -> None:
-        """Take in what was written since; a matrix that was made anew has other places."""
+    def _update(self, matrix: VectorMatrix) -> None:
+        """Apply writes since the last call; a new matrix has different positions, so it clears the cache."""
         version, self._version = self._version, matrix.version
         if matrix is not self._matrix:
             self._matrix = matrix
@@ -76,14 +75,14 @@ class Places:
             if len(changed) > MOST_CHANGED:
                 self._known.clear()
             else:
-                self._known = {key: self._renewed(one, matrix, changed, version) for key, one in self._known.items()}
+                self._known = {key: self._refresh(entry, matrix, changed, version) for key, entry in self._known.items()}
 
-    def _renewed(self, one: _Filter, matrix: VectorMatrix, changed: Sequence[int], version: int) -> _Filter:
+    def _refresh(self, entry: _Filter, matrix: VectorMatrix, changed: Sequence[int], version: int) -> _Filter:
         if not changed:
-            return one
-        passing = self._rows(f"{self._changed} {one.condition}", version, *one.parameters)
-        others = np.setdiff1d(one.places, matrix.places(changed), assume_unique=True)
-        return _Filter(one.condition, one.parameters, np.union1d(others, matrix.places(passing)))
+            return entry
+        passing = self._rows(f"{self._changed} {entry.condition}", version, *entry.parameters)
+        others = np.setdiff1d(entry.positions, matrix.positions(changed), assume_unique=True)
+        return _Filter(entry.condition, entry.parameters, np.union1d(others, matrix.positions(passing)))
 
     def _rows(self, sql: str, *parameters: Any) -> list[int]:
         return [row for (row,) in self._db.execute(sql, parameters)]
@@ -91,25 +90,25 @@ class Places:
 
 MATRIX_BYTES = 160 * 2**20
 READ_BATCH = 4_096
-# Changed rows that an HNSW mirror takes in at a search; more is left to `rebuild_ann`.
+# Maximum changed rows that a search adds to the HNSW index; more are left to `rebuild_ann`.
 MOST_BEHIND = 1_000
-# A row can be compared when it is of this model and its blob has the right length; parameters: model, bytes.
+# Rows that can be compared: written by this model, with a blob of the right length. Parameters: model, bytes.
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
 
 
 def usable_of(row: str) -> str:
-    """USABLE for the row of that alias."""
+    """Return USABLE for rows with this alias."""
     return f"{row}.model = ? AND typeof({row}.embedding) = 'blob' AND length({row}.embedding) = ?"
 
 
-class Mirror(Protocol):
-    """Vectors outside the table that propose candidates."""
+class VectorCache(Protocol):
+    """A copy of the vectors outside the table that proposes candidates."""
 
     version: int
 
     @property
     def exact(self) -> bool:
-        """Whether `top` misses nothing."""
+        """Whether `top` is exhaustive."""
         ...
 
     def __len__(self) -> int: ...
@@ -119,13 +118,13 @@ class Mirror(Protocol):
         ...
 
     def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each size n, growing: rowids and cosines of the n nearest, best first."""
+        """For each of the increasing sizes n, yield rowids and cosines of the n nearest rows, best first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What the table holds: its last change, its rows, and the length of this model's vectors (0: none yet)."""
+class TableState:
+    """TableState of the table: last change, number of rows, and dimensions of this model's vectors (0 if there are none)."""
 
     version: int
     count: int
@@ -133,17 +132,17 @@ class State:
 
 
 def dimensions_key(model: str) -> str:
-    """Name of the counter that holds the length of a model's vectors."""
+    """Return the name of the counter that holds the dimensions of a model's vectors."""
     return f"dimensions:{model}"
 
 
 def read_dimensions(db: Database, model: str) -> int:
-    """Length of the model's vectors in this table, 0 before the first was written."""
+    """Return the dimensions of the model's vectors in this table; 0 before the first write."""
     return int(db.value("SELECT value FROM counter WHERE name = ?", (dimensions_key(model),)) or 0)
 
 
-class Mirrors:
-    """The matrix and the HNSW mirror of one table. The caller's lock guards all but `rebuild_ann`."""
+class VectorCaches:
+    """The matrix and the HNSW index of one table. The caller's lock guards everything but `rebuild_ann`."""
 
     def __init__(self, db: Database, table: str, model: str, ann_path: Path, ann_threshold: int, matrix_bytes: int) -> None:
         self._db = db
@@ -153,29 +152,29 @@ class Mirrors:
         self._ann_threshold = ann_threshold
         self._matrix_bytes = matrix_bytes
         self._matrix: VectorMatrix | None = None
-        self._ann: HnswMirror | None = None
+        self._ann: HnswIndex | None = None
         self._ann_tried = not hnsw_available()
-        self._last = State(-1, 0, 0)
+        self._last = TableState(-1, 0, 0)
         self._building = threading.Lock()
 
-    def _state(self) -> State:
-        """The table's state; rows are counted once for each version, which deletions raise too."""
+    def _state(self) -> TableState:
+        """Return the table's state; rows are counted once per version, which deletions increase too."""
         version = int(self._db.value("SELECT value FROM counter WHERE name = 'version'"))
         if version != self._last.version:
             count = int(self._db.value(f"SELECT count(*) FROM {self._table}"))
-            self._last = State(version, count, read_dimensions(self._db, self._model))
+            self._last = TableState(version, count, read_dimensions(self._db, self._model))
         return self._last
 
     def count(self) -> int:
-        """Rows of the table."""
+        """Return the number of rows in the table."""
         return self._state().count
 
     def clear(self) -> None:
-        """Let go of the vectors in memory."""
+        """Free the vectors in memory."""
         self._matrix = self._ann = None
 
-    def current(self, dimensions: int) -> Mirror | None:
-        """The mirror that suits the number of memories, up to date; None when the table itself must be asked."""
+    def current(self, dimensions: int) -> VectorCache | None:
+        """Return an up-to-date cache suited to the number of memories; None if the table itself must be searched."""
         state = self._state()
         if state.dimensions != dimensions:
             return None
@@ -186,38 +185,38 @@ class Mirrors:
             return None
         if self._matrix is None or self._matrix.dimensions != dimensions or _is_bloated(self._matrix, state):
             self._matrix = VectorMatrix(dimensions)
-        self._bring_up(self._matrix, state)
+        self._update(self._matrix, state)
         return self._matrix
 
     def rebuild_ann(self) -> int:
-        """See VectorStore.rebuild_ann."""
+        """Build and save the HNSW index; see VectorStore.rebuild_ann."""
         with self._building:
             state = self._state()
             if not self._wants_ann(state):
                 return 0
-            mirror = new_mirror(self._identity(state), state.count)
-            self._bring_up(mirror, state)
-            save_mirror(mirror, self._ann_path, self._identity(state))
-            self._ann, self._matrix, self._ann_tried = mirror, None, True
-            return len(mirror)
+            cache = new_hnsw(self._identity(state), state.count)
+            self._update(cache, state)
+            save_hnsw(cache, self._ann_path, self._identity(state))
+            self._ann, self._matrix, self._ann_tried = cache, None, True
+            return len(cache)
 
     def drop_ann(self) -> None:
-        """Delete the HNSW file and let go of all vectors in memory; `rebuild_ann` makes the file again."""
+        """Delete the HNSW file and free all vectors in memory; `rebuild_ann` recreates the file."""
         self.clear()
-        remove_mirror(self._ann_path)
+        remove_hnsw(self._ann_path)
 
     def ann_missing(self) -> bool:
-        """See VectorStore.ann_missing."""
+        """Return whether a rebuild would help; see VectorStore.ann_missing."""
         state = self._state()
         return self._wants_ann(state) and hnsw_available() and self._current_ann(state) is None
 
-    def _wants_ann(self, state: State) -> bool:
+    def _wants_ann(self, state: TableState) -> bool:
         return state.count > self._ann_threshold and state.dimensions > 0
 
-    def _current_ann(self, state: State) -> HnswMirror | None:
+    def _current_ann(self, state: TableState) -> HnswIndex | None:
         if not self._ann_tried:
             self._ann_tried = True
-            self._ann = load_mirror(self._ann_path, self._identity(state))
+            self._ann = load_hnsw(self._ann_path, self._identity(state))
         ann = self._ann
         if ann is None:
             return None
@@ -225,19 +224,19 @@ class Mirrors:
         if behind > MOST_BEHIND or ann.dimensions != state.dimensions or _is_bloated(ann, state):
             self._ann = None
             return None
-        self._bring_up(ann, state)
+        self._update(ann, state)
         return ann
 
-    def _bring_up(self, mirror: Mirror, state: State) -> None:
-        """Take in the rows that changed since the mirror's version."""
-        if mirror.version >= state.version:
+    def _update(self, cache: VectorCache, state: TableState) -> None:
+        """Load rows that changed since the cache's version."""
+        if cache.version >= state.version:
             return
-        for rows in self._changed(mirror.version, state):
+        for rows in self._changed(cache.version, state):
             rowids, vectors = from_blobs(rows, state.dimensions)
-            mirror.put(rowids, vectors)
-        mirror.version = state.version
+            cache.put(rowids, vectors)
+        cache.version = state.version
 
-    def _changed(self, version: int, state: State) -> Iterator[list[Row]]:
+    def _changed(self, version: int, state: TableState) -> Iterator[list[Row]]:
         rowid = 2**62
         while True:
             rows = self._db.execute(
@@ -250,10 +249,10 @@ class Mirrors:
             yield [row[:2] for row in rows]
             version, rowid = rows[-1][2], rows[-1][0]
 
-    def _identity(self, state: State) -> Identity:
+    def _identity(self, state: TableState) -> Identity:
         return Identity(self._db.value("SELECT value FROM counter WHERE name = 'table'"), self._model, state.dimensions)
 
 
-def _is_bloated(mirror: Mirror, state: State) -> bool:
-    """Whether more than half of the mirror are rows that were deleted since."""
-    return len(mirror) > 2 * state.count + READ_BATCH
+def _is_bloated(cache: VectorCache, state: TableState) -> bool:
+    """Return whether more than half of the cached rows were deleted from the table."""
+    return len(cache) > 2 * state.count + READ_BATCH

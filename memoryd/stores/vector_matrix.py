@@ -1,4 +1,4 @@
-"""All vectors in one array: exact search by a matrix product, many times faster than row by row in SQLite."""
+"""All vectors in one array: exact search by matrix product, much faster than row by row in SQLite."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from memoryd.core.db import Row
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray
 
-# Vectors to and from the bytes that a row holds: little-endian float32.
+# Vectors are stored as little-endian float32.
 
 TOLERANCE = 0.01
 
 
 def to_blob(vector: FloatArray) -> bytes:
-    """The bytes of one vector."""
+    """Serialise one vector."""
     return vector.astype("<f4").tobytes()
 
 
 def from_blobs(rows: Sequence[Row], dimensions: int) -> tuple[list[int], FloatArray]:
-    """Rowids and vectors of (rowid, blob) rows; blobs that hold no unit vector (NaN, zeros) are left out."""
+    """Parse (rowid, blob) rows into rowids and vectors, skipping blobs that are not unit vectors (NaN, zeros)."""
     array = np.frombuffer(b"".join(blob for _, blob in rows), dtype="<f4").reshape(len(rows), dimensions)
     with np.errstate(all="ignore"):
         norms = np.einsum("ij,ij->i", array, array)
@@ -31,23 +31,27 @@ def from_blobs(rows: Sequence[Row], dimensions: int) -> tuple[list[int], FloatAr
 
 
 def unit_vectors(vectors: FloatArray, rows: int, model: str) -> FloatArray:
-    """The embedder's answer, if it keeps the contract; raises EmbeddingError else: a bad vector is never stored."""
+    """Validate an embedder's result so that no bad vector is ever stored.
+
+    Raises:
+        EmbeddingError: The array has the wrong shape or a row is not of length 1.
+    """
     array = np.asarray(vectors, dtype=np.float32)
     if array.ndim != 2 or array.shape[0] != rows or array.shape[1] == 0:
-        raise EmbeddingError(f"{model} gave an array of shape {array.shape} for {rows} texts.", fix="Check the embedder.")
+        raise EmbeddingError(f"{model} returned an array of shape {array.shape} for {rows} texts.", fix="Check the embedder.")
     if not (np.abs(np.linalg.norm(array, axis=1) - 1) < TOLERANCE).all():
-        raise EmbeddingError(f"{model} gave a vector that has not length 1.", fix="Check the embedder.")
+        raise EmbeddingError(f"{model} returned a vector whose length is not 1.", fix="Check the embedder.")
     return array
 
 
 GROWTH = 1.25
 FLOAT_BYTES = 4
-# Rows that are gathered at a time: they stay in the cache.
+# Rows gathered at a time; small enough to stay in the CPU cache.
 BLOCK = 256
 
 
 class VectorMatrix:
-    """Unit vectors by rowid, exact. `version` is the last change of the table that it has seen. Not thread-safe."""
+    """Exact unit vectors by rowid. `version` is the last table change that it includes. Not thread-safe."""
 
     exact = True
 
@@ -62,44 +66,44 @@ class VectorMatrix:
         return len(self._positions)
 
     def put(self, rowids: Sequence[int], vectors: FloatArray) -> None:
-        """Add rows, or replace those that are known; vectors of shape (n, dimensions)."""
+        """Add or replace rows; `vectors` has shape (n, dimensions)."""
         self._reserve(len(self) + len(rowids))
         for rowid in rowids:
             self._positions.setdefault(rowid, len(self._positions))
-        places = [self._positions[rowid] for rowid in rowids]
-        self._vectors[places] = vectors
-        self._rowids[places] = rowids
+        positions = [self._positions[rowid] for rowid in rowids]
+        self._vectors[positions] = vectors
+        self._rowids[positions] = rowids
 
     def top(
         self, vector: FloatArray, sizes: Sequence[int], within: NDArray[np.intp] | None = None
     ) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each size n, growing: rowids and cosines of the n nearest (fewer when there are fewer), best first.
+        """For each of the increasing sizes n, yield rowids and cosines of the (at most) n nearest rows, best first.
 
-        `within` limits them to these places (see `places`).
+        `within` restricts the search to these positions (see `positions`).
         """
         cosines = self._cosines(slice(len(self)) if within is None else within, vector)
         rowids = self._rowids if within is None else self._rowids[within]
         far = -cosines
-        for n in sizes:  # most often the first is enough
+        for n in sizes:  # usually the first size suffices
             chosen = np.argpartition(far, n - 1)[:n] if n < len(far) else np.arange(len(far))
             chosen = chosen[np.argsort(far[chosen], kind="stable")]
             yield rowids[chosen].tolist(), cosines[chosen]
 
     def vector(self, rowid: int) -> FloatArray | None:
-        """A row as it lies in memory; None for one that is not known."""
+        """Return a row without copying it; None if unknown."""
         place = self._positions.get(rowid)
         return None if place is None else self._vectors[place]
 
-    def places(self, rowids: Iterable[int]) -> NDArray[np.intp]:
-        """Where the rows that are known lie, as they lie; that stays so when others are added."""
+    def positions(self, rowids: Iterable[int]) -> NDArray[np.intp]:
+        """Return the positions of the known rows in memory order; adding rows does not change them."""
         known = (self._positions.get(rowid, -1) for rowid in rowids)
         return np.sort(np.array([place for place in known if place >= 0], dtype=np.intp))
 
     def cosines(self, vector: FloatArray, rowids: Sequence[int]) -> dict[int, float]:
-        """Cosine of each row that is known."""
+        """Return the cosine of each known row."""
         known = [rowid for rowid in rowids if rowid in self._positions]
-        places = np.array([self._positions[rowid] for rowid in known], dtype=np.intp)
-        return dict(zip(known, self._cosines(places, vector).tolist(), strict=True))
+        positions = np.array([self._positions[rowid] for rowid in known], dtype=np.intp)
+        return dict(zip(known, self._cosines(positions, vector).tolist(), strict=True))
 
     def _cosines(self, rows: slice | NDArray[np.intp], vector: FloatArray) -> FloatArray:
         if isinstance(rows, slice):
@@ -108,7 +112,7 @@ class VectorMatrix:
         gathered = np.empty((BLOCK, self.dimensions), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
-            np.take(self._vectors, part, axis=0, out=gathered[: len(part)], mode="clip")  # other modes copy once more
+            np.take(self._vectors, part, axis=0, out=gathered[: len(part)], mode="clip")  # other modes copy twice
             out[start : start + len(part)] = _products(gathered[: len(part)], vector)
         return out
 
@@ -123,6 +127,6 @@ class VectorMatrix:
 
 
 def _products(rows: FloatArray, vector: FloatArray) -> FloatArray:
-    # Not the product `@`: BLAS starts threads for it that wait for one another when the cores are busy (25 ms
-    # instead of 0.5 for 10,000 rows), and one thread is nearly as fast because memory is the limit.
+    # Not `@`: BLAS starts threads that wait for each other when the cores are busy (25 ms instead of 0.5 for 10,000
+    # rows), and a single thread is nearly as fast because memory bandwidth is the limit.
     return np.asarray(np.einsum("ij,j->i", rows, vector), dtype=np.float32)

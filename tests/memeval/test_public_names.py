@@ -17,7 +17,7 @@ def test_every_public_name_can_be_imported_and_is_listed() -> None:
 
 
 def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
-    assert not hasattr(memeval, "Surroundings")
+    assert not hasattr(memeval, "Subgraph")
 
 
 def test_importing_the_package_loads_none_of_its_parts() -> None:

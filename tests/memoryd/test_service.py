@@ -94,11 +94,11 @@ def test_a_kill_between_file_and_index_loses_nothing(settings: Settings, clock: 
         "import os, sys\n"
         "from memoryd.core.config import load_settings\n"
         "from memoryd.service import Orchestrator\n"
-        "from memoryd.stores.fulltext import LiteralIndex\n"
+        "from memoryd.stores.fulltext import FullTextIndex\n"
         "from memoryd.testing import FakeClock, HashEmbedder\n"
         "from memoryd.core.types import MemoryItem\n"
         "service = Orchestrator(load_settings({}, home=sys.argv[1], embedder='hash'), FakeClock(), HashEmbedder())\n"
-        "LiteralIndex.put = lambda *a: os.kill(os.getpid(), 9)\n"
+        "FullTextIndex.put = lambda *a: os.kill(os.getpid(), 9)\n"
         "service.write(MemoryItem(content='The build needs 8 GB.', project='shop'))\n"
     )
     done = subprocess.run([sys.executable, "-c", script, str(settings.home)], check=False)

@@ -8,7 +8,7 @@ from memoryd.core import state as state_module
 from memoryd.core.clock import to_iso
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
-from memoryd.core.ledger import How
+from memoryd.core.ledger import UseKind
 from memoryd.core.state import MAX_BACKOFF_SECONDS, Cursor, Run, State
 from memoryd.core.types import Usage
 from memoryd.daydream.readers import reader_line, spending
@@ -122,7 +122,7 @@ def test_a_database_of_the_first_version_gets_the_ledger_and_keeps_what_was_inje
     db.execute("INSERT INTO injection VALUES ('s1', 'mem_000000000001', '2026-01-01T00:00:00Z', 'SessionStart')")
     db.close()
     state = State(path, FakeClock())
-    assert [(use.session, use.how) for use in state.ledger.uses("mem_000000000001")] == [("s1", How.INJECTED)]
+    assert [(use.session, use.how) for use in state.ledger.uses("mem_000000000001")] == [("s1", UseKind.INJECTED)]
     assert state.injected("s1") == {"mem_000000000001"}
     state.close()
 

@@ -10,7 +10,7 @@ import pytest
 from memoryd.core import decision_log
 from memoryd.core.db import Database
 from memoryd.core.decision_log import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, Verdict
-from memoryd.core.ledger import How
+from memoryd.core.ledger import UseKind
 from memoryd.core.state import Cursor, Run, State
 from memoryd.core.types import Refused, Source, Turn, TurnKind
 from memoryd.daydream.reconcile import decided, shown_text
@@ -94,6 +94,6 @@ def test_nothing_of_a_purged_memory_stays(state: State) -> None:
 
 
 def test_uses_are_found_by_session(state: State) -> None:
-    state.ledger.record_use(["mem_000000000001"], "s1", How.CITED)
-    state.ledger.record_use(["mem_000000000002"], "s2", How.CITED)
+    state.ledger.record_use(["mem_000000000001"], "s1", UseKind.CITED)
+    state.ledger.record_use(["mem_000000000002"], "s2", UseKind.CITED)
     assert [use.memory for use in state.ledger.uses_in("s1")] == ["mem_000000000001"]

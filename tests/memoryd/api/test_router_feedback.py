@@ -11,7 +11,7 @@ import pytest
 from memoryd.api.dispatch import Api
 from memoryd.api.router_feedback import feedback
 from memoryd.core.config import Settings
-from memoryd.core.ledger import How
+from memoryd.core.ledger import UseKind
 from memoryd.core.types import Backend, Hit, MemoryItem, Query
 from memoryd.retrieval.training import Labelled
 from memoryd.testing import FakeClock
@@ -47,7 +47,7 @@ def used(desk: Desk, clock: FakeClock, *memories: str, event: str = "UserPromptS
     state.touch_session("s1", "shop", str(desk.folder), str(desk.folder / "s1.jsonl"))
     state.record_injection("s1", memories, event)
     if cited:
-        state.ledger.record_use(memories, "s1", How.CITED)
+        state.ledger.record_use(memories, "s1", UseKind.CITED)
     return clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -87,7 +87,7 @@ def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedb
     at = used(desk, clock, "mem_00000000000a", cited=False)
     used(desk, clock, "mem_00000000000b", event="SessionStart")
     used(desk, clock, "mem_00000000000c")
-    desk.api._state.ledger.record_use(["mem_00000000000c"], "s1", How.CONTRADICTED)
+    desk.api._state.ledger.record_use(["mem_00000000000c"], "s1", UseKind.CONTRADICTED)
     told(desk, (at, PROMPT))
     search = ranking()
     assert found(desk, clock, search).rows == [] and search.asked == []

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memoryd.core.config import Settings
-from memoryd.core.ledger import How
+from memoryd.core.ledger import UseKind
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.state import Run, State
 from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status, Usage
@@ -168,7 +168,7 @@ def fill(settings: Settings, folder: Path, count: int = 5_000, hostile: bool = T
         state.touch_session(session, project, str(maker.folders[project]), str(path))
         theirs = [item.id for item in items if item.session == session]
         state.record_injection(session, theirs[:3], "SessionStart")
-        state.ledger.record_use(theirs[3:5], session, How.RETURNED)
+        state.ledger.record_use(theirs[3:5], session, UseKind.RETURNED)
         skipped = {"small talk": 9, "no statement": 14}
         run = Run(session, str(path), project, start.isoformat(), 0, 9_000, 30, len(theirs), 2, skipped, "", "heuristic")
         state.record_run(replace(run, usage=Usage(1, 900, 80, 0.0004)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.config import Settings
-from memoryd.core.ledger import How
+from memoryd.core.ledger import UseKind
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Extraction, Kind, MemoryItem, Passage, Turn, TurnKind
 from memoryd.daydream.pipeline import DayDream, cited
@@ -51,7 +51,7 @@ def test_a_memory_that_the_assistant_names_was_used_once_in_the_session(world: W
     log = Log()
     read(world, log.user("Which port is it?"), log.assistant(f"It is 5544 [{id}], and mem_ffffffffffff is unknown."))
     read(world, log.user("Sure?"), log.assistant(f"Yes: {id}."))
-    assert [(use.session, use.how) for use in state.ledger.uses(id)] == [(SESSION, How.CITED)]
+    assert [(use.session, use.how) for use in state.ledger.uses(id)] == [(SESSION, UseKind.CITED)]
     assert state.ledger.uses("mem_ffffffffffff") == []
 
 
@@ -69,7 +69,7 @@ def test_a_memory_that_the_user_replaces_was_wrong(world: World) -> None:
     (old,) = (item.id for item in service.all())
     clock.advance(days=100)
     read(world, log.user("The staging database listens on port 5544."), log.assistant("Understood."))
-    assert [use.how for use in state.ledger.uses(old)] == [How.CONTRADICTED]
+    assert [use.how for use in state.ledger.uses(old)] == [UseKind.CONTRADICTED]
 
 
 def test_what_was_injected_stays_on_record_after_a_compaction(world: World) -> None:
@@ -77,5 +77,5 @@ def test_what_was_injected_stays_on_record_after_a_compaction(world: World) -> N
     state.record_injection("s1", ["mem_0123456789ab"], "SessionStart")
     state.forget_injections("s1")
     state.record_injection("s1", ["mem_0123456789ab"], "SessionStart")
-    assert [use.how for use in state.ledger.uses("mem_0123456789ab")] == [How.INJECTED]
+    assert [use.how for use in state.ledger.uses("mem_0123456789ab")] == [UseKind.INJECTED]
     assert state.injected("s1") == {"mem_0123456789ab"}

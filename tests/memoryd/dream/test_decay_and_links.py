@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.core.ledger import How, Use
+from memoryd.core.ledger import Use, UseKind
 from memoryd.core.types import Kind, LinkType, MemoryItem, Source, Status
 from memoryd.dream.plan import Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
@@ -109,7 +109,10 @@ def test_worth_counts_importance_confidence_usage_and_freshness() -> None:
 
 def test_being_shown_is_no_use() -> None:
     at = "2026-05-01T00:00:00Z"
-    uses = [Use("m", f"s{n}", how, at) for n, how in enumerate([How.INJECTED, How.CITED, How.RETURNED, How.CONTRADICTED])]
+    uses = [
+        Use("m", f"s{n}", how, at)
+        for n, how in enumerate([UseKind.INJECTED, UseKind.CITED, UseKind.RETURNED, UseKind.CONTRADICTED])
+    ]
     assert (count_uses(uses).used, count_uses(uses).contradicted) == (2, 1)
     assert count_uses(uses[:1]) == UNUSED
 

@@ -188,7 +188,7 @@ def test_closing_ends_the_run_and_refuses_further_ones(tmp_path: Path) -> None:
     assert not thread.is_alive()
     assert failed[0].transient
     wait_for_the_end_of(pids)
-    with pytest.raises(ModelError, match="stopping"):
+    with pytest.raises(ModelError, match="shutting down"):
         llm.complete(ASK)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memoryd.core.errors import ConfigError
 from memoryd.core.types import USER_TAG, Evidence, Kind, MemoryItem, Query, Source
 from memoryd.language.times import asked_span
-from memoryd.retrieval import AskedTime, LateWeights, late_features, late_scores, load_late_weights
+from memoryd.retrieval import LateWeights, QueryTime, late_features, late_scores, load_late_weights
 from memoryd.retrieval.late_interaction import FEATURES, Z_FEATURES, question_share
 
 AT = datetime(2025, 3, 1, tzinfo=UTC)
@@ -76,7 +76,7 @@ def test_a_time_of_which_most_candidates_are_tells_less_than_one_of_few():
     by_share = [
         max(
             row.get("date", 0.0)
-            for row in late_features(Query("x"), found, {id: {} for id in found}, {}, {}, AskedTime(span)).values()
+            for row in late_features(Query("x"), found, {id: {} for id in found}, {}, {}, QueryTime(span)).values()
         )
         for found in ({item.id: item for item in items} for items in (few, many))
     ]
@@ -92,7 +92,7 @@ def test_a_time_with_one_end_tells_more_of_a_statement_than_of_a_turn():
         MemoryItem("x", "c", created_at=AT + timedelta(days=90)),
     ]
     found = {item.id: item for item in items}
-    rows = late_features(Query("x"), found, {id: {} for id in found}, {}, {}, AskedTime(span))
+    rows = late_features(Query("x"), found, {id: {} for id in found}, {}, {}, QueryTime(span))
     assert rows["b"]["date"] == 4 * rows["a"]["date"] > 0
 
 

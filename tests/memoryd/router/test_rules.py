@@ -68,7 +68,7 @@ def test_every_rule_is_described_with_its_backend_in_the_design_notes() -> None:
 
 
 def test_the_choice_is_explained_in_a_sentence() -> None:
-    assert explain(route(Query("retry policy"))) == "markdown, because a few keywords are looked up literally (rule few_words)."
+    assert explain(route(Query("retry policy"))) == "markdown, because a few keywords are searched literally (rule few_words)."
 
 
 @given(st.text(max_size=300))

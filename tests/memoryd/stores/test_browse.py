@@ -6,7 +6,7 @@ import pytest
 
 from memoryd.core.db import Database
 from memoryd.core.types import Kind, Query, Scope, Source, Status
-from memoryd.stores.fulltext import LiteralIndex
+from memoryd.stores.fulltext import FullTextIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = [
@@ -22,7 +22,7 @@ QUERIES = [
 def test_no_filter_reads_the_rows(tmp_path, query):
     from memoryd.stores import rows
 
-    index = LiteralIndex(tmp_path / "literal.db")
+    index = FullTextIndex(tmp_path / "literal.db")
     condition, parameters = rows.where(query)
     plan = index.db.execute(
         f"EXPLAIN QUERY PLAN SELECT count(*) FROM memory INDEXED BY memory_browse WHERE {condition}", parameters
@@ -33,10 +33,10 @@ def test_no_filter_reads_the_rows(tmp_path, query):
 
 def test_an_index_file_of_before_gets_it_when_it_is_opened(tmp_path):
     path = tmp_path / "literal.db"
-    LiteralIndex(path).close()
+    FullTextIndex(path).close()
     with_out = Database(path, durable=False)
     with_out.execute("DROP INDEX memory_browse")
     with_out.close()
-    index = LiteralIndex(path)
+    index = FullTextIndex(path)
     assert index.count(Query()) == 0
     index.close()

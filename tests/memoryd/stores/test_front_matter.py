@@ -193,7 +193,7 @@ def test_a_form_that_can_not_be_edited_safely_is_refused_not_damaged() -> None:
         (f"---\nid: {ID}\nlinks:\n  - {{type: LIKES, target: x}}\n---\nx", 3, "LIKES"),
         (f"---\nid: {ID}\ncreated_at: 2026-13-45\n---\nx", 3, "created_at|impossible"),
         ("---\n- a\n- b\n---\nx", 2, "list"),
-        (f"---\nid: {ID}\nno end", 1, "not closed"),
+        (f"---\nid: {ID}\nno end", 1, "no closing"),
         ("---\nkind: banana\n---\nno id, but meant as a memory", 2, "banana"),
         ("---\na: &a [x]\nb: [" + "*a, " * 99 + "]\n---\n", 1, "aliases"),
         ("---\na: " + "[" * 5_000 + "\n---\n", 2, "not YAML|impossible"),

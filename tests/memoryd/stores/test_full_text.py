@@ -10,7 +10,7 @@ import pytest
 from memoryd.core.db import Database
 from memoryd.core.text import words
 from memoryd.core.types import MemoryItem, Query, Scope
-from memoryd.stores.fulltext import CREATE_FULL_TEXT, ROW, TABLES, UNSHELVED, LiteralIndex, index_text, searchable
+from memoryd.stores.fulltext import CREATE_FULL_TEXT, ROW, TABLES, UNSHELVED, FullTextIndex, index_text, searchable
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.rows import from_payload
 from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
@@ -134,7 +134,7 @@ def test_an_index_of_before_is_taken_over_with_the_same_answers(tmp_path: Path) 
     unshelve(tmp_path / "index" / "literal.db")
     for path in (tmp_path / "memories").rglob("*.md"):
         path.unlink()  # the files are not asked
-    opened = LiteralIndex(tmp_path / "index" / "literal.db")
+    opened = FullTextIndex(tmp_path / "index" / "literal.db")
     assert [opened.scores(query, 200) for query in queries] == before
     assert all(before[:2]) and opened.size() == 120
     opened.close()

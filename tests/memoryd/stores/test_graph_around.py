@@ -30,38 +30,38 @@ def related(*numbers):
 
 
 def keys(found):
-    return [spot.key for spot in found.spots]
+    return [spot.key for spot in found.nodes]
 
 
 def test_a_picture_never_holds_more_than_it_may_and_every_branch_gets_a_share(store):
     store.write_many([make(1, links=related(2, 3))])
     store.write_many([make(2, links=related(*range(100, 150))), make(3, links=related(*range(200, 203)))])
     store.write_many([make(number) for number in (*range(100, 150), *range(200, 203))])
-    found = store.around(make(1).id, depth=2, most=12)
-    assert len(found.spots) == 12 and keys(found)[0] == make(1).id
+    found = store.subgraph(make(1).id, depth=2, most=12)
+    assert len(found.nodes) == 12 and keys(found)[0] == make(1).id
     assert {make(number).id for number in (200, 201, 202)} <= set(keys(found))
-    assert {tie.source for tie in found.ties} | {tie.target for tie in found.ties} == set(keys(found))
-    assert next(spot.links for spot in found.spots if spot.key == make(2).id) == 51
+    assert {tie.source for tie in found.edges} | {tie.target for tie in found.edges} == set(keys(found))
+    assert next(spot.links for spot in found.nodes if spot.key == make(2).id) == 51
 
 
 def test_the_first_level_leaves_room_for_the_second(store):
     store.write_many([make(number, "uses redis.py", links=related(500 + number)) for number in range(1, 41)])
     store.write_many([make(500 + number) for number in range(1, 41)])
-    distances = [spot.distance for spot in store.around("redis.py", depth=2, most=20).spots]
+    distances = [spot.distance for spot in store.subgraph("redis.py", depth=2, most=20).nodes]
     assert distances.count(2) >= 5 and len(distances) == 20
 
 
 def test_types_and_filters_leave_out_edges_and_nodes(store):
     store.write_many([make(1, "main.py", links=related(2, 3)), make(2), make(3, status=Status.BLACKLISTED)])
-    assert set(keys(store.around(make(1).id))) == {make(1).id, make(2).id, "main.py"}
-    assert keys(store.around(make(1).id, types=[LinkType.MENTIONS])) == [make(1).id, "main.py"]
-    assert keys(store.around("MAIN.py", Query(project="other"))) == ["main.py"]
+    assert set(keys(store.subgraph(make(1).id))) == {make(1).id, make(2).id, "main.py"}
+    assert keys(store.subgraph(make(1).id, types=[LinkType.MENTIONS])) == [make(1).id, "main.py"]
+    assert keys(store.subgraph("MAIN.py", Query(project="other"))) == ["main.py"]
 
 
 def test_an_unknown_centre_is_refused_with_near_names(store):
     store.write(make(1, "main.py"))
     with pytest.raises(NotFoundError) as caught:
-        store.around("main")
+        store.subgraph("main")
     assert "main.py" in caught.value.fix
     with pytest.raises(NotFoundError):
-        store.around("mem_ffffffffffff")
+        store.subgraph("mem_ffffffffffff")

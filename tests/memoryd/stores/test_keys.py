@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.core.types import MemoryItem, Query, Status
-from memoryd.stores.fulltext import MAX_KEYS, LiteralIndex, keys_of
+from memoryd.stores.fulltext import MAX_KEYS, FullTextIndex, keys_of
 from memoryd.stores.vector import VectorStore
 from memoryd.testing import HashEmbedder
 from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
@@ -48,7 +48,7 @@ def test_an_index_without_a_column_for_keys_is_taken_over(tmp_path: Path) -> Non
     index.db.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)")
     index.db.execute("PRAGMA user_version=4")
     store.close()
-    opened = LiteralIndex(tmp_path / "index" / "literal.db")
+    opened = FullTextIndex(tmp_path / "index" / "literal.db")
     assert list(opened.scores(Query("slideshow"), 3)) == [an_id(1)]
     opened.close()
 

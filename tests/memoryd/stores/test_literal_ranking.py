@@ -10,7 +10,7 @@ import pytest
 
 from memoryd.core.types import Kind, MemoryItem, Query, Scope, Status
 from memoryd.stores import fulltext, rows
-from memoryd.stores.fulltext import LiteralIndex, key_of
+from memoryd.stores.fulltext import FullTextIndex, key_of
 from memoryd.stores.markdown import MarkdownStore
 from tests.memoryd.stores.markdown_samples import NOW, an_id, an_item, open_store
 
@@ -53,7 +53,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> MarkdownStore:
     return store
 
 
-def plain_ranking(index: LiteralIndex, query: Query, words: list[str], k: int) -> list[tuple[str, float]]:
+def plain_ranking(index: FullTextIndex, query: Query, words: list[str], k: int) -> list[tuple[str, float]]:
     condition, parameters = rows.where(query, "m")
     found = index.db.execute(
         "SELECT m.id, -words.rank FROM words JOIN memory AS m ON m.rowid = words.rowid & 0xffffffff"
@@ -66,7 +66,7 @@ def plain_ranking(index: LiteralIndex, query: Query, words: list[str], k: int) -
 @pytest.mark.parametrize("query", FILTERS)
 @pytest.mark.parametrize("k", [1, 7, 120])
 def test_the_best_by_words_are_those_of_a_ranking_of_everything(store: MarkdownStore, query: Query, k: int) -> None:
-    index = LiteralIndex(store._paths.index / "literal.db")
+    index = FullTextIndex(store._paths.index / "literal.db")
     for words in (["friday"], ["redis", "pnpm"], ["docker", "cache", "login", "worker"], WORDS):
         text = Query(**{name: getattr(query, name) for name in Query.__slots__} | {"text": " ".join(words)})
         found = store.scores(text, k)
@@ -83,7 +83,7 @@ def test_the_newest_are_the_same_whether_few_rows_or_all_are_walked_through(
     store: MarkdownStore, query: Query, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fulltext, "FEW", few)
-    index = LiteralIndex(store._paths.index / "literal.db")
+    index = FullTextIndex(store._paths.index / "literal.db")
     condition, parameters = rows.where(query)
     plain = index.db.execute(f"SELECT id FROM memory WHERE {condition} ORDER BY created_at DESC, id", parameters)
     index.close()

@@ -14,7 +14,7 @@ import pytest
 from memoryd.core.db import Database, remove_database
 from memoryd.core.errors import IndexDamagedError, MemorydError, StoreError
 from memoryd.stores import markdown
-from memoryd.stores.fulltext import LiteralIndex
+from memoryd.stores.fulltext import FullTextIndex
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, ids, open_store, put_file
@@ -97,16 +97,16 @@ def test_an_index_that_is_harmed_while_in_use_is_rebuilt(tmp_path: Path, harm: C
 
 def test_damage_found_in_the_middle_of_a_batch_writes_no_memory_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(tmp_path)
-    put = LiteralIndex.put
+    put = FullTextIndex.put
     failed: list[bool] = []
 
-    def fail_once(self: LiteralIndex, entries: object) -> None:
+    def fail_once(self: FullTextIndex, entries: object) -> None:
         if not failed:
             failed.append(True)
             raise IndexDamagedError("damaged")
         put(self, entries)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(LiteralIndex, "put", fail_once)
+    monkeypatch.setattr(FullTextIndex, "put", fail_once)
     found = store.write_many([an_item(0, "one"), an_item(0, "two")])
     assert failed
     assert {item.id for item in store.all()} == {an_id(number) for number in range(1, 40)} | set(found)
@@ -118,7 +118,7 @@ def test_an_error_that_is_no_damage_is_raised(tmp_path: Path, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise StoreError("disk full")
 
-    monkeypatch.setattr(LiteralIndex, "search", fail)
+    monkeypatch.setattr(FullTextIndex, "search", fail)
     with pytest.raises(StoreError, match="disk full"):
         ids(store, "redis")
 
@@ -153,7 +153,7 @@ def killed(*_: object, **__: object) -> None:
 def test_a_crash_between_file_and_index_is_healed_by_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(LiteralIndex, "put", killed)
+        patch.setattr(FullTextIndex, "put", killed)
         with pytest.raises(Killed):
             store.write(an_item(50, "written but not indexed"))
     again = open_store(tmp_path)
@@ -180,7 +180,7 @@ def test_a_crash_in_the_middle_of_a_move_leaves_one_whole_file(tmp_path: Path, m
 def test_a_crash_after_the_move_to_the_trash_is_healed_by_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(LiteralIndex, "remove", killed)
+        patch.setattr(FullTextIndex, "remove", killed)
         with pytest.raises(Killed):
             store.delete(an_id(1))
     again = open_store(tmp_path)

@@ -150,7 +150,7 @@ def test_a_foreign_note_whose_front_matter_is_not_yaml_is_found_and_named(tmp_pa
     note.write_text("---\ntitle: a: b\n---\nA note of another tool.\n")
     (warning,) = store.sync().broken
     assert contents(store) == ["A note of another tool."]
-    assert "note.md:2: the front matter is not YAML" in warning.message and "its text is found" in warning.message
+    assert "note.md:2: the front matter is not YAML" in warning.message and "its text is indexed" in warning.message
     assert [error.message for error in store.sync().broken] == [warning.message]
     note.write_text("---\ntitle: b\n---\nA note of another tool.\n")
     assert store.sync().broken == ()

@@ -405,7 +405,7 @@ def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path, monkeyp
     for n in range(90):
         store.delete(item(n).id)
     assert len(store.search(Query(text="1"), 50)) == 10
-    assert len(store._statements.mirrors._matrix) == 10
+    assert len(store._statements.caches._matrix) == 10
     store.close()
 
 

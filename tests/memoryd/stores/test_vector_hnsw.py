@@ -6,7 +6,7 @@ import pytest
 from memoryd.core.errors import DependencyError
 from memoryd.core.types import Query
 from memoryd.stores import vector_cache
-from memoryd.stores.hnsw import hnsw_available, remove_mirror
+from memoryd.stores.hnsw import hnsw_available, remove_hnsw
 from memoryd.stores.vector import VectorStore
 
 from .vector_samples import ClusterEmbedder, item
@@ -41,7 +41,7 @@ def hnswlib():
 
 
 def uses_ann(store):
-    return type(store._statements.mirrors.current(16)).__name__ == "HnswMirror"
+    return type(store._statements.caches.current(16)).__name__ == "HnswIndex"
 
 
 def recall(store, k=10):
@@ -183,6 +183,6 @@ def test_the_file_stays_bounded_when_memories_come_and_go(hnswlib, store, path, 
 
 def test_removing_the_mirror_removes_both_files(hnswlib, store, path):
     store.rebuild_ann()
-    remove_mirror(path.with_suffix(".hnsw"))
+    remove_hnsw(path.with_suffix(".hnsw"))
     assert [file.name for file in path.parent.glob("*.hnsw*")] == []
-    remove_mirror(path.with_suffix(".hnsw"))
+    remove_hnsw(path.with_suffix(".hnsw"))

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from memoryd.core.errors import EmbeddingError
-from memoryd.stores.prefetch import KEPT, Ahead, Beside
+from memoryd.stores.prefetch import KEPT, PrefetchCache, WorkerThread
 
 
 def test_what_was_begun_is_waited_for_and_made_once() -> None:
@@ -17,7 +17,7 @@ def test_what_was_begun_is_waited_for_and_made_once() -> None:
         made.append(text)
         return text.upper()
 
-    ahead = Ahead(make, "test")
+    ahead = PrefetchCache(make, "test")
     ahead.prepare("a")
     ahead.prepare("a")
     go.set()
@@ -35,7 +35,7 @@ def test_a_failure_is_told_to_the_one_who_asks_and_tried_again() -> None:
             raise answer
         return answer
 
-    ahead = Ahead(make, "test")
+    ahead = PrefetchCache(make, "test")
     ahead.prepare("a")
     with pytest.raises(EmbeddingError):
         ahead.get("a")
@@ -45,7 +45,7 @@ def test_a_failure_is_told_to_the_one_who_asks_and_tried_again() -> None:
 
 def test_only_the_last_texts_are_kept_also_when_nobody_asks_for_them() -> None:
     made: list[str] = []
-    ahead = Ahead(lambda text: made.append(text), "test")
+    ahead = PrefetchCache(lambda text: made.append(text), "test")
     for number in range(KEPT + 1):
         ahead.prepare(str(number))
     ahead.get(str(KEPT))  # behind all others
@@ -57,7 +57,7 @@ def test_only_the_last_texts_are_kept_also_when_nobody_asks_for_them() -> None:
 
 
 def test_after_closing_nothing_begins_but_who_asks_is_answered() -> None:
-    ahead = Ahead(str.upper, "test")
+    ahead = PrefetchCache(str.upper, "test")
     ahead.close()
     ahead.close()
     ahead.prepare("a")
@@ -65,7 +65,7 @@ def test_after_closing_nothing_begins_but_who_asks_is_answered() -> None:
 
 
 def test_two_works_are_done_at_once_and_a_failure_is_told_to_the_one_who_waits() -> None:
-    beside, here, there = Beside("test"), threading.Event(), threading.Event()
+    beside, here, there = WorkerThread("test"), threading.Event(), threading.Event()
 
     def work() -> bool:
         there.set()
@@ -82,7 +82,7 @@ def test_two_works_are_done_at_once_and_a_failure_is_told_to_the_one_who_waits()
 
 
 def test_after_the_end_the_one_who_asks_does_the_work() -> None:
-    beside = Beside("test")
+    beside = WorkerThread("test")
     beside.close()
     beside.close()
     assert beside.begin(threading.get_ident)() == threading.get_ident()
