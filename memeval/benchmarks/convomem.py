@@ -58,7 +58,7 @@ class ConvoMem(FileBenchmark):
             evidence_sessions=homes,
             evidence_turns=turns,
             category=category,
-            metadata={"unresolved_evidence": unresolved} if unresolved else {},
+            metadata={"evidence_texts": _texts(item), **({"unresolved_evidence": unresolved} if unresolved else {})},
         )
 
     def _prefix(self, path: Path) -> str:
@@ -109,6 +109,12 @@ def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tupl
         else:
             found.append(place)
     return tuple(found), tuple(unresolved)
+
+
+def _texts(item: Field) -> tuple[str, ...]:
+    """The evidence messages in words, which the official judge of facts is shown."""
+    evidences = item["message_evidences"]
+    return tuple(message["text"].text() for message in evidences.items()) if evidences.present else ()
 
 
 def _plain(text: str) -> str:

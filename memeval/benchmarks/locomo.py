@@ -7,6 +7,7 @@ as the official script reads them, letter by letter, are kept beside (`evidence_
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,6 +23,16 @@ Spot = tuple[int, int]
 """Number of a session and of a turn in it."""
 
 
+@dataclasses.dataclass(slots=True)
+class _Talk:
+    """A conversation, and where its sessions and turns are: by number, by numbers, and as their ids are written."""
+
+    case: Case
+    homes: dict[int, str] = dataclasses.field(default_factory=dict)
+    turns: dict[Spot, str] = dataclasses.field(default_factory=dict)
+    named: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
 @registry.benchmark_loader("locomo")
 class Locomo(FileBenchmark):
     """`locomo10.json`. Option `captions`: put the caption of a shared photo into the turn, as the official code does."""
@@ -33,26 +44,33 @@ class Locomo(FileBenchmark):
             for record in file_records(path, "sample_id"):
                 yield self._case(record)
 
+    def talks(self) -> Iterator[Case]:
+        """The conversations without their questions."""
+        for path in self.files():
+            for record in file_records(path, "sample_id"):
+                yield self._talk(record).case
+
     def _case(self, record: Field) -> Case:
-        name = record["sample_id"].filled()
-        conversation = record["conversation"]
-        first = conversation["speaker_a"].filled()
-        sessions: list[Session] = []
-        turns: dict[Spot, str] = {}
-        named: dict[str, str] = {}
-        homes: dict[int, str] = {}
-        for number, field in _sessions(conversation):
-            session = self._session(len(sessions) + 1, number, field, conversation, first)
-            sessions.append(session)
-            homes[number] = session.id
-            spots, ids = _spots(number, field, session)
-            turns |= spots
-            named |= ids
+        talk = self._talk(record)
         questions = tuple(
-            self._question(f"{name}:q{index}", field, homes, turns, named)
-            for index, field in enumerate(record["qa"].items(), start=1)
+            self._question(f"{talk.case.id}:q{index}", field, talk) for index, field in enumerate(record["qa"].items(), start=1)
         )
-        return Case(name, tuple(sessions), questions, {"speakers": (first, conversation["speaker_b"].filled())})
+        return dataclasses.replace(talk.case, questions=questions)
+
+    def _talk(self, record: Field) -> _Talk:
+        conversation = record["conversation"]
+        speakers = (conversation["speaker_a"].filled(), conversation["speaker_b"].filled())
+        sessions: list[Session] = []
+        talk = _Talk(Case(record["sample_id"].filled(), (), (), {"speakers": speakers}))
+        for number, field in _sessions(conversation):
+            session = self._session(len(sessions) + 1, number, field, conversation, speakers[0])
+            sessions.append(session)
+            talk.homes[number] = session.id
+            spots, ids = _spots(number, field, session)
+            talk.turns.update(spots)
+            talk.named.update(ids)
+        talk.case = dataclasses.replace(talk.case, sessions=tuple(sessions))
+        return talk
 
     def _session(self, index: int, number: int, field: Field, conversation: Field, first: str) -> Session:
         date = conversation[f"session_{number}_date_time"]
@@ -67,12 +85,11 @@ class Locomo(FileBenchmark):
             text = f"{text} [shares a photo: {caption.text().strip()}]".strip()
         return Said("user" if speaker == first else "assistant", text, speaker)
 
-    def _question(
-        self, name: str, field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str], named: Mapping[str, str]
-    ) -> Question:
+    def _question(self, name: str, field: Field, talk: _Talk) -> Question:
+        homes, turns = talk.homes, talk.turns
         category = field["category"]
         spots, unresolved = _evidence(field["evidence"], homes, turns)
-        metadata: dict[str, Any] = {"evidence_entries": _entries(field["evidence"], homes, named)}
+        metadata: dict[str, Any] = {"evidence_entries": _entries(field["evidence"], homes, talk.named)}
         if unresolved:
             metadata["unresolved_evidence"] = tuple(unresolved)
         if field["adversarial_answer"].present:

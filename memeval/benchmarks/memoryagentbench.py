@@ -39,7 +39,8 @@ class MemoryAgentBench(FileBenchmark):
         if len(questions) != len(answers):
             raise record["answers"].error(f"{len(questions)} answers, as there are questions")
         extra = record["metadata"].decoded() if record["metadata"].present else Field({}, record.file, record.record)
-        kinds = _listed(extra, "question_types")
+        lists = {key: _listed(extra, f"{key}s") for key in ("question_type", "question_id")}
+        points = _listed(extra, "keypoints")
         source = extra["source"].scalar() if extra["source"].present else ""
         built = tuple(
             Question(
@@ -48,7 +49,11 @@ class MemoryAgentBench(FileBenchmark):
                 type=self.type_of(record, split),
                 answers=_answers(answer),
                 category=split,
-                metadata={"sub_dataset": source, **({"question_type": kinds[index]} if index < len(kinds) else {})},
+                metadata={
+                    "sub_dataset": source,
+                    **{key: values[index] for key, values in lists.items() if index < len(values)},
+                    **({"keypoints": tuple(points)} if points else {}),
+                },
             )
             for index, (question, answer) in enumerate(zip(questions, answers, strict=True))
         )

@@ -40,14 +40,61 @@ def right_or_wrong(reply: str) -> bool | None:
     return None if "right" not in low and "wrong" not in low else "wrong" not in low
 
 
+def _object(reply: str) -> Mapping[str, Any]:
+    """The JSON object of a reply, which may be fenced or among words; empty when there is none."""
+    start, end = reply.find("{"), reply.rfind("}")
+    try:
+        found = json.loads(reply[start : end + 1])
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_FLAT = re.compile(r"\{[^{}]*\}")
+
+
+def last_object(reply: str) -> Mapping[str, Any]:
+    """The last JSON object of a reply that holds no other one, as MemoryAgentBench reads scores; empty when there is none."""
+    found = _FLAT.findall(reply)
+    return _object(found[-1]) if found else {}
+
+
+def correct_or_wrong(reply: str) -> float | None:
+    """The vendors' label for LoCoMo: 1 for exactly CORRECT, else 0; None without a JSON object that has a label.
+
+    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails where this is None.
+    """
+    label = _object(reply).get("label")
+    return None if label is None else float(label == "CORRECT")
+
+
+_LABELLED = re.compile(r"""\{[^{}]{0,2000}"label"\s{0,9}:\s{0,9}["']([^"']{1,200})["']""")
+
+
+def labelled(reply: str) -> float | None:
+    """LoCoMo-Plus's label: correct 1, partial 1/2, wrong and anything else 0; None for an empty reply, which is 0 there.
+
+    It is the label of the reply's JSON object or, where that can't be read, the first of the words correct, wrong and partial
+    that occurs, so that "incorrect" counts as correct, as it does there.
+
+    Source: _parse_judge_response and label_to_score in evaluation_framework/task_eval/llm_as_judge.py of Locomo-Plus (2026).
+    """
+    if not reply.strip():
+        return None
+    match = _LABELLED.search(reply)
+    label = match[1] if match else _object(reply).get("label")
+    if label is None:
+        label = next((word for word in ("correct", "wrong", "partial") if word in reply.lower()), "")
+    return {"correct": 1.0, "partial": 0.5}.get(str(label).strip().lower(), 0.0)
+
+
 def json_score(reply: str) -> float | None:
     """The `score` of BEAM's reply, a JSON object that may be fenced or among words; None when there is none.
 
     Source: parse_json_response in src/evaluation/compute_metrics.py of BEAM (Tavakoli et al. 2025).
     """
-    start, end = reply.find("{"), reply.rfind("}")
     try:
-        score = float(json.loads(reply[start : end + 1])["score"])
+        score = float(_object(reply)["score"])
     except (ValueError, KeyError, TypeError):
         return None
     return score if math.isfinite(score) else None

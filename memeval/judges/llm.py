@@ -1,9 +1,14 @@
-"""Judges that ask a model: yes or no with the prompt of the question's type, or each point of a rubric."""
+"""Judges that ask a model: yes or no with the prompt of the question's type, or each point of a rubric.
+
+With the official prompts of a benchmark a reply is read as its own code reads it; with the pinned model, too, the score has
+the benchmark's name. Anything else is called `llm_accuracy`, or `rubric`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,24 +18,69 @@ from memeval.core import overlap
 from memeval.core.errors import ConfigError
 from memeval.core.protocols import Model
 from memeval.core.types import Answer, Question, QuestionType, Score
-from memeval.judges.base import NO_GOLD, check_names, grade, json_score, protocol_of, yes_or_no
+from memeval.judges.base import (
+    NO_GOLD,
+    check_names,
+    correct_or_wrong,
+    grade,
+    json_score,
+    labelled,
+    protocol_of,
+    right_or_wrong,
+    yes_or_no,
+)
 from memeval.prompts import Prompt, find_prompt
+from memeval.prompts.official import Official
 from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
-_METRICS = {"locomo": "locomo_llm_accuracy"}
-_OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official", "official_model"})
-_OFFICIAL_TOKENS = 10
-"""Output tokens of LongMemEval's own judge."""
+_OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official"})
 _SHOWN = 500  # characters of the reply that are kept as the reason
+_KEPT_TYPES = {"user_evidence": "user", "abstention_evidence": "abstention"}
+_RUBRICS = ("preference_evidence", "implicit_connection_evidence")
+
+
+def _convomem_key(question: Question) -> str:
+    """The judge of a category; facts of the user have one for a single message and one for several."""
+    if question.category in _RUBRICS:
+        return "rubric"
+    kind = _KEPT_TYPES.get(question.category, "default")
+    several = len(question.metadata.get("evidence_texts", ())) != 1
+    return f"user_{'n' if several else '1'}" if kind == "user" else kind
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How official code names its score, reads a reply, and chooses the prompt of a question."""
+
+    metric: str
+    read: Callable[[str], float | None]
+    key: Callable[[Question], str]
+
+
+def _label(reply: str) -> float:
+    return float("yes" in reply.lower())
+
+
+def _verdict(reply: str) -> float | None:
+    value = right_or_wrong(reply)
+    return None if value is None else float(value)
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "longmemeval": Protocol("longmemeval_accuracy", _label, lambda question: question.type.value),
+    "locomo": Protocol("locomo_llm_accuracy", correct_or_wrong, lambda question: "accuracy"),
+    "locomo-plus": Protocol("locomo_plus_score", labelled, lambda question: "Cognitive"),
+    "convomem": Protocol("convomem_accuracy", _verdict, _convomem_key),
+}
 
 
 class PromptedJudge:
     """A model with prompts by question type.
 
     Options: `prompt` (a name, file or text that replaces the benchmark's), `prompt_by_type` (the same by unified
-    type), `base` (folder of relative files), `max_tokens`. `official`: the benchmark's own prompts by question type and
-    `official_model` the model that its paper judges with; with both a result has the benchmark's name.
+    type), `base` (folder of relative files), `max_tokens`. `official`: the benchmark's own prompts with the model that its
+    code or paper judges with.
     """
 
     kind = ""
@@ -45,11 +95,11 @@ class PromptedJudge:
         self._override = str(options.get("prompt") or "")
         self._by_type = {str(key): str(value) for key, value in (options.get("prompt_by_type") or {}).items()}
         self._base = Path(options["base"]) if options.get("base") else None
-        self._official: Mapping[QuestionType, Prompt] = options.get("official") or {}
-        self._official_model = str(options.get("official_model") or "")
-        self._limit = int(options.get("max_tokens", _OFFICIAL_TOKENS if self._official else MAX_TOKENS))
+        self._official: Official | None = options.get("official")
+        own = self._official.max_tokens if self._official else MAX_TOKENS
+        self._limit = int(options["max_tokens"]) if "max_tokens" in options else own
         self._prompt = lru_cache(maxsize=None)(self._find)
-        self._prompt(QuestionType.FACT_RECALL)  # a prompt that can't be read is told before the run
+        self._prompt(QuestionType.FACT_RECALL)  # a prompt that can't be read is reported before the run
 
     @property
     def name(self) -> str:
@@ -57,20 +107,27 @@ class PromptedJudge:
         return f"{self.kind}({self._model.name})"
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Hash of the prompt by question type, for the record of the run."""
+        """Hash of the prompt by question type, or by the official code's own key, for the record of the run."""
+        if self._official:
+            return {str(key): prompt.hash for key, prompt in self._official.prompts.items()}
         return {kind.value: self._prompt(kind).hash for kind in QuestionType}
 
-    def ask(self, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
+    def ask(self, prompt: Prompt, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
         """The model's reply, and how it is recorded: the judge, the model that answered (a dated snapshot), the prompt's hash."""
-        prompt = self._prompt(question.type)
-        messages = prompt.render({"question": question.text, "answer": gold, "response": answer.text})
-        reply = self._model.complete(messages, max_tokens=self._limit)
+        values = {"question": question.text, "answer": gold, "response": answer.text, "evidence": evidence_text(question)}
+        reply = self._model.complete(prompt.render(values), max_tokens=self._limit)
         return reply, f"{self.name} {reply.model} {prompt.hash}"
 
     def _find(self, kind: QuestionType) -> Prompt:
-        if kind in self._official:
-            return self._official[kind]
         return find_prompt("judge", self._protocol, kind.value, override=self._override, by_type=self._by_type, base=self._base)
+
+
+def evidence_text(question: Question) -> str:
+    """What the gold follows from, in words; several texts are numbered, as ConvoMem's code does."""
+    texts = [str(text) for text in question.metadata.get("evidence_texts", ())]
+    if len(texts) <= 1:
+        return "".join(texts)
+    return "\n".join(f"Evidence Message {number}: {text}" for number, text in enumerate(texts, start=1))
 
 
 @registry.judge("llm")
@@ -81,21 +138,41 @@ class LLMJudge(PromptedJudge):
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """The accuracy of the benchmark's protocol; for LongMemEval also with the official label, from the same reply."""
-        metric = _METRICS.get(self._protocol, "llm_accuracy")
-        if self._protocol == "locomo" and question.is_abstention:
-            return [Score(metric, None, "skipped: category 5 is not part of this accuracy", self.name)]
-        if not question.answers and not question.is_abstention:
-            return [Score(metric, None, NO_GOLD, self.name)]
+        skipped = self._skipped(question)
+        if skipped:
+            return [Score("llm_accuracy", None, skipped, self.name)]
+        rules = PROTOCOLS.get(self._protocol)
         gold = " | ".join(question.answers) or "The information was never given."
-        reply, judge = self.ask(question, gold, answer)
-        verdict = yes_or_no(reply.text)
-        scores = [Score(metric, None if verdict is None else float(verdict), reply.text[:_SHOWN], judge, reply.usage)]
         if self._protocol == "longmemeval":
-            label = float("yes" in reply.text.lower())
-            named = self._official and self._official_model and self._official_model in reply.model
-            name = "longmemeval_accuracy" if named else f"{metric}_label"
-            scores.append(Score(name, label, "", judge))  # the usage is counted once
-        return scores
+            return self._with_label(question, gold, answer)
+        if rules is None or self._official is None:
+            reply, judge = self.ask(self._prompt(question.type), question, gold, answer)
+            verdict = yes_or_no(reply.text)
+            return [self._scored("llm_accuracy", None if verdict is None else float(verdict), reply, judge)]
+        reply, judge = self.ask(self._official.prompts[rules.key(question)], question, gold, answer)
+        name = rules.metric if self._official.is_model(reply.model) else "llm_accuracy"
+        return [self._scored(name, rules.read(reply.text), reply, judge)]
+
+    def _skipped(self, question: Question) -> str:
+        if self._protocol == "locomo" and question.is_abstention:
+            return "skipped: category 5 is not part of this accuracy"
+        has_gold = question.answers or question.is_abstention or question.metadata.get("evidence_texts")
+        return "" if has_gold else NO_GOLD
+
+    def _with_label(self, question: Question, gold: str, answer: Answer) -> list[Score]:
+        """The strict verdict and LongMemEval's label, which is named after it if prompts and model are the paper's."""
+        rules = PROTOCOLS["longmemeval"]
+        prompt = self._official.prompts[rules.key(question)] if self._official else self._prompt(question.type)
+        reply, judge = self.ask(prompt, question, gold, answer)
+        verdict = yes_or_no(reply.text)
+        named = self._official is not None and self._official.is_model(reply.model)
+        return [
+            self._scored("llm_accuracy", None if verdict is None else float(verdict), reply, judge),
+            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # usage is counted once
+        ]
+
+    def _scored(self, metric: str, value: float | None, reply: Completion, judge: str) -> Score:
+        return Score(metric, value, reply.text[:_SHOWN], judge, reply.usage)
 
 
 ORDERED = "event_ordering"
@@ -115,13 +192,16 @@ class RubricJudge(PromptedJudge):
         points = [str(point) for point in question.metadata.get("rubric", ())] or list(question.answers)
         if not points:
             return [Score("rubric", None, NO_GOLD, self.name)]
-        replies = [self.ask(question, point, answer) for point in points]
+        prompt = self._official.prompts["rubric"] if self._official else self._prompt(question.type)
+        replies = [self.ask(prompt, question, point, answer) for point in points]
         usage = sum((reply.usage for reply, _ in replies), Usage())
         judge = replies[0][1]
         kept, cut = means([reply.text for reply, _ in replies])
         told = "; ".join(reply.text[:60] for reply, _ in replies)
         scores = [Score("rubric", kept, told, judge, usage), Score("rubric_cut", cut, told, judge)]
-        return [*scores, *(self._order(points, answer) if question.category == ORDERED else ())]
+        order = self._order(points, answer) if question.category == ORDERED else []
+        named = self._official is not None and self._official.is_model(replies[0][0].model)
+        return [*([_beam_score(cut, order, judge)] if named else []), *scores, *order]
 
     def _order(self, points: Sequence[str], answer: Answer) -> list[Score]:
         lines = answer.text.split("\n")[:MOST_LINES]
@@ -154,11 +234,20 @@ class RubricJudge(PromptedJudge):
         return None, usage
 
     def _same(self) -> Prompt:
+        if self._official:
+            return self._official.prompts["same"]
         return find_prompt("same", "beam", base=self._base)
 
     def _find(self, kind: QuestionType) -> Prompt:
         given = self._by_type.get(kind.value) or self._override
         return find_prompt("judge", "beam", override=given, base=self._base)
+
+
+def _beam_score(cut: float | None, order: Sequence[Score], judge: str) -> Score:
+    """BEAM's number of a question: the order of events by Kendall's tau, all else by the grades as its code cuts them."""
+    if order:
+        return Score("beam_score", order[0].value, order[0].reason, judge)
+    return Score("beam_score", cut, "", judge)
 
 
 def means(replies: Sequence[str]) -> tuple[float | None, float | None]:

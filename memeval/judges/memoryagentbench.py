@@ -2,24 +2,46 @@
 
 The main one, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. Option `entities`: the
 file `entity2id.json` of Recsys_Redial; without it recommendations are unscored.
+
+Summaries (InfBench) and the part of LongMemEval are judged by a model, with the official prompts:
+
+    summary F1 = fluency · 2 · recall · precision / (recall + precision)
+
+recall: key points in the summary / key points; precision: sentences of it that the expert's summary supports / sentences.
+Source: llm_based_eval/summarization_evaluate.py and longmem_qa_evaluate.py of MemoryAgentBench (Hu et al. 2025). It is the
+main score only with the models that these pin, else `summary_f1` or `llm_accuracy`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from memeval import registry
 from memeval.core import overlap as official
 from memeval.core.errors import ConfigError
+from memeval.core.protocols import Model
 from memeval.core.types import Answer, Question, Score
-from memeval.judges.base import NO_GOLD, TextJudge
+from memeval.judges.base import NO_GOLD, TextJudge, last_object
+from memeval.prompts.official import Official
+from memoryd.core.types import Usage
 
 MAIN = "memoryagentbench_score"
 NO_TITLES = "skipped: needs entity2id.json (benchmark option entities)"
-BY_MODEL = "skipped: this sub-dataset is judged by a model"
+BY_MODEL = "skipped: this sub-dataset is judged by a model, with the official prompts"
+OTHER_MODEL = "skipped: the judge is not the model that the benchmark pins"
+SUMMARY_MODEL, SUMMARY_TOKENS = "gpt-4o-2024-05-13", 4096
+ANSWER_MODEL, ANSWER_TOKENS = "gpt-4o", 10
+TYPES = {
+    "temporal-reasoning": "temporal",
+    "knowledge-update": "knowledge_update",
+    "single-session-preference": "preference",
+}
+"""LongMemEval's types that have a prompt of their own."""
 
 
 @registry.judge("memoryagentbench")
@@ -27,7 +49,17 @@ class MemoryAgentBenchJudge(TextJudge):
     """A score for each metric of the sub-dataset, the reported one first."""
 
     name = "memoryagentbench"
-    options = frozenset({"entities"})
+    options = frozenset({"entities", "official", "summary_model"})
+
+    def __init__(self, model: Model | None = None, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(model, options)
+        self._model = model
+        self._official: Official | None = self._options.get("official")
+        self._summary_model: Model | None = self._options.get("summary_model") or model
+
+    def prompt_hashes(self) -> dict[str, str]:
+        """Hashes of the official prompts, where they are used."""
+        return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """The main score, then all."""
@@ -38,8 +70,46 @@ class MemoryAgentBenchJudge(TextJudge):
             return [Score(MAIN, None, NO_TITLES, self.name)]
         found = official.scores(kind, answer.text, question.answers, self._titles)
         main = official.primary(kind)
-        first = Score(MAIN, found[main], main, self.name) if main else Score(MAIN, None, BY_MODEL, self.name)
-        return [first, *(Score(name, value, "", self.name) for name, value in found.items())]
+        first = [Score(MAIN, found[main], main, self.name)] if main else self._by_model(kind, question, answer)
+        return [*first, *(Score(name, value, "", self.name) for name, value in found.items())]
+
+    def _by_model(self, kind: str, question: Question, answer: Answer) -> list[Score]:
+        """Main score first, and under a name of its own where the model is not the pinned one. Raises ModelError."""
+        if self._official is None or self._model is None or self._summary_model is None:
+            return [Score(MAIN, None, BY_MODEL, self.name)]
+        if "infbench" in kind:
+            return self._summary(self._official, self._summary_model, question, answer)
+        if "longmemeval" in kind:
+            return self._answer(self._official, self._model, question, answer)
+        return [Score(MAIN, None, BY_MODEL, self.name)]
+
+    def _summary(self, own: Official, model: Model, question: Question, answer: Answer) -> list[Score]:
+        points = [str(point) for point in question.metadata.get("keypoints", ())]
+        listed = "\n".join(f"{number}. {point}" for number, point in enumerate(points, start=1))
+        values = {"response": answer.text.strip(), "evidence": listed, "answer": question.answers[0]}
+        replies = {
+            name: model.complete(own.prompts[name].render(values), max_tokens=SUMMARY_TOKENS)
+            for name in ("fluency", "recall", "precision")
+        }
+        usage = sum((reply.usage for reply in replies.values()), Usage())
+        judge = f"{self.name}({model.name}) {replies['fluency'].model}"
+        value = summary_f1({name: reply.text for name, reply in replies.items()}, len(points))
+        told = " | ".join(reply.text[-120:] for reply in replies.values())
+        named = replace(own, model=SUMMARY_MODEL).is_model(replies["fluency"].model)
+        scores = [Score("summary_f1", value, told, judge, usage)]
+        return [Score(MAIN, value, "summary_f1", judge), *scores] if named else [Score(MAIN, None, OTHER_MODEL, judge), *scores]
+
+    def _answer(self, own: Official, model: Model, question: Question, answer: Answer) -> list[Score]:
+        kind = str(question.metadata.get("question_type", ""))
+        unanswerable = "_abs" in str(question.metadata.get("question_id", ""))
+        prompt = own.prompts[f"answer.{'abstention' if unanswerable else TYPES.get(kind, 'fact_recall')}"]
+        values = {"question": question.text, "answer": question.answers[0], "response": answer.text}
+        reply = model.complete(prompt.render(values), max_tokens=ANSWER_TOKENS)
+        judge = f"{self.name}({model.name}) {reply.model} {prompt.hash}"
+        value = float("yes" in reply.text.lower())
+        named = replace(own, model=ANSWER_MODEL).is_model(reply.model)
+        scores = [Score("llm_accuracy", value, reply.text[:500], judge, reply.usage)]
+        return [Score(MAIN, value, "llm_accuracy", judge), *scores] if named else [Score(MAIN, None, OTHER_MODEL, judge), *scores]
 
     @cached_property
     def _titles(self) -> Mapping[str, str]:
@@ -52,3 +122,17 @@ class MemoryAgentBenchJudge(TextJudge):
             return {str(number): official.title_of(name) for name, number in table.items()}
         except (OSError, ValueError, AttributeError) as error:
             raise ConfigError(f"{named} is no table of entities: {error}", fix="Give entity2id.json of the data set.") from error
+
+
+def summary_f1(replies: Mapping[str, str], points: int) -> float | None:
+    """Fluency times the F1 of key points and sentences; None when a reply can't be read."""
+    try:
+        read = {name: last_object(text) for name, text in replies.items()}
+        fluency = float(read["fluency"]["fluency"])
+        found, supported = float(read["recall"]["recall"]), float(read["precision"]["precision"])
+        sentences = float(read["precision"]["sentence_count"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    recall = found / points if points else 0.0
+    precision = supported / sentences if sentences > 0 else 0.0
+    return fluency * 2 * recall * precision / (recall + precision) if recall + precision > 0 else 0.0

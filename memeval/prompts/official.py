@@ -1,39 +1,219 @@
-"""Judge prompts of an official script, read from the user's copy of it. No word of them is part of this project.
+"""Judge prompts of official code, read from the user's copy of it. No word of them is part of this project.
 
-A benchmark's file names the script at a commit with its SHA-256 (`judge.options.official`); it is fetched into the cache like
-data. Only where it is there, and the model is the one that the paper judges with, has a result the benchmark's name.
+A benchmark's file names the code at a commit with its SHA-256 (`judge.options.official`); it is fetched into the cache like
+data. Only where it is there, and the model is the one that the paper or the code judges with, has a result the benchmark's name.
+Each reader turns the files of one protocol into prompts by key; a judge knows the key of a question.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from memeval.core.errors import DataError
 from memeval.core.types import QuestionType
 from memeval.prompts.files import Prompt
 
-_ORDER = ("general", "temporal", "knowledge_update", "preference", "abstention")
-_VALUES = ("{question}", "{answer}", "{response}")
+Prompts = Mapping[str, Prompt]
+_AGAIN = "Remove it, so that it is fetched again."
 
 
-def longmemeval_prompts(script: Path) -> Mapping[QuestionType, Prompt]:
+@dataclass(frozen=True, slots=True)
+class Official:
+    """Prompts of official code by key, the model that it judges with, and the tokens that a reply may have (None: any)."""
+
+    prompts: Prompts
+    model: str = ""
+    max_tokens: int | None = None
+
+    def is_model(self, answered: str) -> bool:
+        """Whether the model that answered is the pinned one, or a dated snapshot of it."""
+        name = answered.rpartition("/")[2]
+        return bool(self.model) and (name == self.model or bool(re.fullmatch(re.escape(self.model) + r"-\d{4}-\d\d-\d\d", name)))
+
+
+def official_prompts(protocol: str, files: Sequence[Path]) -> Prompts:
+    """The prompts of a protocol's code. Raises DataError when a file is not what is expected; KeyError: no such protocol."""
+    return READERS[protocol](files)
+
+
+def longmemeval_prompts(script: Path) -> Prompts:
     """The five prompts of evaluate_qa.py by question type; types without one of their own have the general one. DataError."""
-    try:
-        tree = ast.parse(script.read_text("utf-8"))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{script} can't be read: {error}", fix="Remove it, so that it is fetched again.") from error
-    assigned = (node.value for node in ast.walk(tree) if isinstance(node, ast.Assign))
+    order = ("general", "temporal", "knowledge_update", "preference", "abstention")
+    assigned = [node.value for node in ast.walk(_parsed(script)) if isinstance(node, ast.Assign)]
     constants = [node for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     texts = [str(node.value) for node in sorted(constants, key=lambda node: node.lineno) if str(node.value).count("{}") == 3]
-    if len(texts) != len(_ORDER):
-        raise DataError(f"{script} holds {len(texts)} prompts, not {len(_ORDER)}.", fix="Remove it, so that it is fetched again.")
-    ordered = dict(zip(_ORDER, texts, strict=True))
-    return {kind: _prompt(ordered.get(kind.value, ordered["general"]), kind.value) for kind in QuestionType}
+    ordered = dict(zip(order, _expected(script, texts, len(order)), strict=True))
+    filled = {key: _in_order(text, ("{question}", "{answer}", "{response}")) for key, text in ordered.items()}
+    made = {
+        kind: _prompt("longmemeval", kind, filled.get(kind, filled["general"]), script, "MIT")
+        for kind in (one.value for one in QuestionType)
+    }
+    return {QuestionType(kind): prompt for kind, prompt in made.items()}
 
 
-def _prompt(text: str, kind: str) -> Prompt:
-    for value in _VALUES:
+def _locomo(files: Sequence[Path]) -> Prompts:
+    """The vendors' judge of mem0's llm_judge.py."""
+    (script,) = files
+    text = _assigned(script, "ACCURACY_PROMPT")
+    names = {"gold_answer": "answer", "generated_answer": "response"}
+    return {"accuracy": _prompt("locomo", "accuracy", _formatted(text, names), script, "Apache 2.0")}
+
+
+def _locomo_plus(files: Sequence[Path]) -> Prompts:
+    """The table PROMPT_TEMPLATES of prompt.py by category."""
+    (script,) = files
+    table = _value(script, "PROMPT_TEMPLATES")
+    if not isinstance(table, dict) or "Cognitive" not in table:
+        raise DataError(f"{script} has no prompt Cognitive.", fix=_AGAIN)
+    names = {"gold": "answer", "pred": "response"}
+    return {str(key): _prompt("locomo-plus", str(key), _formatted(str(text), names), script) for key, text in table.items()}
+
+
+def _beam(files: Sequence[Path]) -> Prompts:
+    """The judge of prompts.py, whose `<question>` is never filled in there, and how compute_metrics.py compares events."""
+    texts, metrics = files
+    judge = _assigned(texts, "unified_llm_judge_base_prompt")
+    judge = judge.replace("<rubric_item>", "{answer}").replace("<llm_response>", "{response}")
+    system, user = _same_event(metrics)
+    same = Prompt("beam/official.same", "same", user, system, source="compute_metrics.py of BEAM")
+    return {"rubric": _prompt("beam", "rubric", judge, texts), "same": same}
+
+
+def _same_event(script: Path) -> tuple[str, str]:
+    """System and user text of `llm_equivalence`."""
+    found = next(
+        (node for node in ast.walk(_parsed(script)) if isinstance(node, ast.FunctionDef) and node.name == "llm_equivalence"), None
+    )
+    tables = [node for node in ast.walk(found) if isinstance(node, ast.Dict)] if found else []
+    texts = [
+        _template(value) for table in tables for key, value in zip(table.keys, table.values, strict=True) if _is_content(key)
+    ]
+    system, user = _expected(script, texts, 2)
+    return system, user.replace("{first_paragraph}", "{answer}").replace("{second_paragraph}", "{response}")
+
+
+def _is_content(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "content"
+
+
+def _template(node: ast.expr) -> str:
+    """The text of a literal; the names in an f-string stay as placeholders."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_template(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return f"{{{ast.unparse(node.value)}}}"
+    return str(node.value) if isinstance(node, ast.Constant) else ""
+
+
+_SCALA = re.compile(r'\bs"""(.*?)"""|"""(.*?)"""', re.DOTALL)
+_CONVOMEM = ("default", "rubric", "temporal", "user_1", "user_n", "abstention")
+
+
+def _convomem(files: Sequence[Path]) -> Prompts:
+    """The judges of AnsweringEvaluation.scala, in the order in which they stand there, with their guidelines."""
+    (script,) = files
+    texts: list[str] = []
+    guidelines = ""
+    for match in _SCALA.finditer(_text(script)):
+        if match[1] is None:
+            guidelines = match[2]
+        else:
+            texts.append(match[1].replace("$guidelines", guidelines))
+    names = {
+        "$question": "{question}", "$correctAnswer": "{answer}", "$modelAnswer": "{response}",
+        "$evidenceMessagesText": "{evidence}", "$evidenceMessageText": "{evidence}",
+    }  # fmt: skip
+    made = {}
+    for key, text in zip(_CONVOMEM, _expected(script, texts, len(_CONVOMEM)), strict=True):
+        for old, new in names.items():
+            text = text.replace(old, new)
+        made[key] = _prompt("convomem", key, text, script, "Apache 2.0")
+    return made
+
+
+_SUMMARY = {"fluency": "fluency_prompt_book", "recall": "recall_prompt_book", "precision": "precision_prompt_book"}
+
+
+def _memoryagentbench(files: Sequence[Path]) -> Prompts:
+    """The three prompts for summaries of novels of summarization_evaluate.py, and the five of longmem_qa_evaluate.py by type."""
+    summaries, answers = files
+    names = {"text": "response", "summary": "response", "keypoints": "evidence", "expert_summary": "answer"}
+    made = {
+        key: _prompt("memoryagentbench", key, _formatted(_assigned(summaries, name), names), summaries, "MIT")
+        for key, name in _SUMMARY.items()
+    }
+    return {**made, **{f"answer.{kind}": prompt for kind, prompt in longmemeval_prompts(answers).items()}}
+
+
+READERS: Mapping[str, Callable[[Sequence[Path]], Prompts]] = {
+    "longmemeval": lambda files: longmemeval_prompts(files[0]),
+    "locomo": _locomo,
+    "locomo-plus": _locomo_plus,
+    "beam": _beam,
+    "convomem": _convomem,
+    "memoryagentbench": _memoryagentbench,
+}
+
+
+def _text(script: Path) -> str:
+    try:
+        return script.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{script} can't be read: {error}", fix=_AGAIN) from error
+
+
+def _parsed(script: Path) -> ast.Module:
+    try:
+        return ast.parse(_text(script))
+    except (SyntaxError, ValueError) as error:
+        raise DataError(f"{script} can't be read: {error}", fix=_AGAIN) from error
+
+
+def _value(script: Path, name: str) -> object:
+    """The literal that a name of the module is set to; the last one counts, as when the module runs."""
+    found = None
+    for node in _parsed(script).body:
+        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
+            found = node.value
+    try:
+        return ast.literal_eval(found) if found is not None else None
+    except ValueError as error:
+        raise DataError(f"{script}: {name} is no plain text.", fix=_AGAIN) from error
+
+
+def _assigned(script: Path, name: str) -> str:
+    found = _value(script, name)
+    if not isinstance(found, str):
+        raise DataError(f"{script} has no text {name}.", fix=_AGAIN)
+    return found
+
+
+def _expected(script: Path, texts: Sequence[str], count: int) -> Sequence[str]:
+    if len(texts) != count:
+        raise DataError(f"{script} holds {len(texts)} prompts, not {count}.", fix=_AGAIN)
+    return texts
+
+
+def _in_order(text: str, values: Sequence[str]) -> str:
+    for value in values:
         text = text.replace("{}", value, 1)
-    return Prompt(f"longmemeval/official.{kind}", "judge", text, source="evaluate_qa.py of LongMemEval", licence="MIT")
+    return text
+
+
+def _formatted(text: str, names: Mapping[str, str]) -> str:
+    """A text for `str.format` with our names; doubled braces are single ones there."""
+
+    def one(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0][0]
+        return f"{{{names.get(match[1], match[1])}}}"
+
+    return re.sub(r"\{\{|\}\}|\{(\w+)\}", one, text)
+
+
+def _prompt(protocol: str, key: str, text: str, script: Path, licence: str = "") -> Prompt:
+    return Prompt(f"{protocol}/official.{key}", "judge", text, source=f"{script.name} (official)", licence=licence)

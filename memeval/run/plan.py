@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from memeval import registry
 from memeval.benchmarks.opening import open_benchmark
+from memeval.benchmarks.reading import file_sha256
 from memeval.benchmarks.source import Download, Sources
 from memeval.core import embedding
 from memeval.core.calls import Budget, Stop
@@ -25,7 +26,7 @@ from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
 from memeval.models.guarded import GuardedModel, ModelCache
 from memeval.prompts import Prompt, find_prompt
-from memeval.prompts.official import longmemeval_prompts
+from memeval.prompts.official import Official, official_prompts
 from memeval.registry import Catalog
 from memeval.results.codec import question_to_json
 from memeval.results.store import QuestionRow
@@ -154,26 +155,53 @@ def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
     """The judges in order. Raises ConfigError, also when one needs a model and none is named."""
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.judge_model_options, context) if name else None
-    return [open_judge(judge, model, _judge_options(plan, judge) | _official(plan, context, judge)) for judge in plan.judges]
+    made = []
+    for judge in plan.judges:
+        options = _judge_options(plan, judge)
+        if model is not None and (official := _official(plan, context, judge)) is not None:
+            options["official"] = official
+        if judge == "memoryagentbench" and name.startswith(TABLED):
+            options["summary_model"] = make_model(name, SUMMARIES | dict(plan.settings.judge_model_options), context)
+        made.append(open_judge(judge, model, options))
+    return made
 
 
-def _official(plan: Plan, context: RunContext, judge: str) -> dict[str, Any]:
-    """The official prompts of the benchmark's judge, if its script is in the cache or can be fetched; the user's own go first."""
-    named = plan.benchmark.judge.options.get("official")
-    if judge != plan.benchmark.judge.name or not isinstance(named, Mapping):
-        return {}
-    if plan.settings.judge_prompt:
-        return {"official": None}
-    target = context.sources.cache.expanduser() / "official" / str(named["sha256"])[:16] / "evaluate_qa.py"
-    if not target.exists():
-        if context.sources.offline:
-            return {"official": None}
-        try:
-            once = replace(context.sources.downloader, attempts=1)
-            once.fetch(Download(str(named["url"]), target, str(named["sha256"])))
-        except DataError:
-            return {"official": None}  # the result is then called llm_accuracy
-    return {"official": longmemeval_prompts(target), "official_model": str(named.get("model", ""))}
+SUMMARIES = {"temperature": 0.1}
+"""Options of the model that judges MemoryAgentBench's summaries, as its code has them; the other official judges have 0."""
+
+
+TABLED = ("openai/", "anthropic/", "compatible/", "http://", "https://")
+"""Beginnings of the names of models whose cost comes from the price table alone; the replies of others tell it."""
+
+
+def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
+    """The official prompts of the benchmark's judge, if their files can be had; the user's own prompt goes first."""
+    options = plan.benchmark.judge.options
+    named = options.get("official")
+    if not isinstance(named, Mapping) or judge != named.get("judge", plan.benchmark.judge.name) or plan.settings.judge_prompt:
+        return None
+    listed = named.get("files") or [named]
+    found = [file for one in listed if (file := _official_file(str(one["url"]), str(one["sha256"]), context)) is not None]
+    if len(found) < len(listed):
+        return None  # the result is then called llm_accuracy or rubric
+    protocol = str(options.get("protocol") or plan.benchmark.effective_loader)
+    limit = named.get("maxTokens")
+    return Official(official_prompts(protocol, found), str(named.get("model", "")), int(limit) if limit else None)
+
+
+def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
+    """A file of official code; None where it can't be had. Raises DataError for another file in its place."""
+    target = context.sources.cache.expanduser() / "official" / sha256[:16] / url.rpartition("/")[2]
+    if target.exists():
+        if file_sha256(target) != sha256:
+            raise DataError(f"{target} is not the official file: its SHA-256 is another.", fix=f"Remove it, or put {url} there.")
+        return target
+    if context.sources.offline:
+        return None
+    try:
+        return replace(context.sources.downloader, attempts=1).fetch(Download(url, target, sha256))
+    except DataError:
+        return None
 
 
 def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:
@@ -194,10 +222,6 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
         make_judges(plan, context)
         for kind in QuestionType:
             answer_prompt(plan, Question("", "", kind))
-
-
-TABLED = ("openai/", "anthropic/", "compatible/", "http://", "https://")
-"""Beginnings of the names of models whose cost comes from the price table alone; the replies of others tell it."""
 
 
 def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
@@ -224,7 +248,7 @@ def make_embedder(name: str) -> RememberingEmbedder:
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
     """The benchmark's own options are for its own judge; prompts for those that have some."""
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
-    options = dict(spec.options) if judge == spec.name else {}
+    options = {key: value for key, value in spec.options.items() if key != "official"} if judge == spec.name else {}
     options["benchmark"] = _prompt_folder(plan.benchmark)
     if judge == "memoryagentbench":
         options["entities"] = {**plan.benchmark.options, **plan.settings.benchmark_options}.get("entities", "")

@@ -8,8 +8,9 @@ import pytest
 
 from memeval.core import overlap
 from memeval.core.overlap import event_order, locomo_f1, substring
-from memeval.judges.base import right_or_wrong
+from memeval.judges.base import labelled, right_or_wrong
 from memeval.judges.llm import means
+from memeval.judges.memoryagentbench import summary_f1
 from memeval.metrics.context import context_values, line_sets
 from tests.memeval.golden.conftest import table
 
@@ -96,3 +97,17 @@ def test_contextbench_files_and_lines_equal_the_script(row: Any) -> None:
         expected = row["scores"][level]
         assert found[f"context_{level}_recall"] == pytest.approx(expected["coverage"])
         assert found[f"context_{level}_precision"] == pytest.approx(expected["precision"])
+
+
+JUDGES = table("judges")
+
+
+@pytest.mark.parametrize("row", JUDGES["locomo_plus"], ids=lambda row: row["reply"][:20] or "empty")
+def test_locomo_plus_reads_a_label_as_the_script_does(row: Any) -> None:
+    """An empty reply is no verdict here, and 0 there."""
+    assert (labelled(row["reply"]) or 0.0) == row["score"]
+
+
+@pytest.mark.parametrize("row", JUDGES["memoryagentbench"], ids=lambda row: str(row["score"]))
+def test_memoryagentbench_scores_a_summary_as_the_script_does(row: Any) -> None:
+    assert summary_f1(row["replies"], row["points"]) == pytest.approx(row["score"])

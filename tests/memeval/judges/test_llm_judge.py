@@ -16,7 +16,7 @@ from memeval.judges.llm import LLMJudge
 from memeval.models import open_model
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import load_prompt
-from memeval.prompts.official import longmemeval_prompts
+from memeval.prompts.official import Official, longmemeval_prompts
 from memoryd.core.types import Usage
 from tests.memeval.model_server import ModelServer, Reply
 
@@ -90,7 +90,7 @@ def test_the_official_label_is_yes_somewhere_in_the_reply(
 
 def test_the_vendors_accuracy_of_locomo_leaves_category_5_out(server: ModelServer) -> None:
     (score,) = judged(server, question(QuestionType.TEMPORAL), protocol="locomo")
-    assert (score.metric, score.value) == ("locomo_llm_accuracy", 1.0)
+    assert (score.metric, score.value) == ("llm_accuracy", 1.0)
     assert "Be generous" in server.seen[0]["messages"][0]["content"]
     (left_out,) = judged(server, question(QuestionType.ABSTENTION), protocol="locomo")
     assert left_out.value is None
@@ -193,10 +193,10 @@ def test_only_official_prompts_and_the_papers_model_give_a_result_the_benchmarks
     assert official[QuestionType.MULTI_HOP].user == "General. Q {question} A {answer} R {response}"
     assert official[QuestionType.ABSTENTION].user.startswith("Abstention.")
     model = ScriptedModel([Rule(("Temporal. Q the question A the gold R the hypothesis",), "Yes, it is")], default="no")
-    options = {"protocol": "longmemeval", "official": official, "official_model": "scripted"}
+    options = {"protocol": "longmemeval", "official": Official(official, "scripted", 10)}
     strict, named = open_judge("llm", model, options).score(question(QuestionType.TEMPORAL), ANSWER)
     assert (strict.value, named.metric, named.value) == (None, "longmemeval_accuracy", 1.0)
-    other = open_judge("llm", model, {**options, "official_model": "gpt-4o-2024-08-06"}).score(question(), ANSWER)
+    other = open_judge("llm", model, {**options, "official": Official(official, "gpt-4o-2024-08-06")}).score(question(), ANSWER)
     own = open_judge("llm", model, {"protocol": "longmemeval"}).score(question(), ANSWER)
     assert [scores[1].metric for scores in (other, own)] == ["llm_accuracy_label"] * 2
 
