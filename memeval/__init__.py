@@ -1,6 +1,7 @@
 """Benchmarks for memory systems: any provider on any benchmark, in phases that can be resumed, with numbers that can be trusted.
 
     memeval eval --benchmarks sample --providers memoryd bm25      a run of each; see `memeval --help`
+    memeval.evaluate(MyMemory, "sample")                           the same for a Python object
     python -m memeval.claudecode.run_bench                         whether memory helps Claude Code
 
 To add a system, a benchmark, a judge, a metric or a model, register it in `registry` and implement the protocol of its kind;
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
         RunError,
         StoppedError,
     )
-    from memeval.core.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
+    from memeval.core.protocols import Benchmark, Capabilities, Judge, Memory, Model, Provider, RetrievalMetric
     from memeval.core.types import Answer, Case, Phase, Question, QuestionType, Retrieved, Score, SearchRequest, Session, Turn
     from memeval.registry import Catalog
     from memeval.report.runs import RunResult, load_run
     from memeval.results.files import ResultsDir
     from memeval.run.engine import Subject, Work
+    from memeval.run.evaluate import evaluate
     from memeval.run.plan import RunContext
     from memeval.run.settings import Selection, Settings
     from memeval.specs import BenchmarkSpec, ProviderSpec
@@ -40,12 +42,13 @@ _PLACES = {
     "memeval.core.errors": (
         "BudgetError ConfigError DataError DependencyError MemevalError ModelError ProviderError RunError StoppedError"
     ),
-    "memeval.core.protocols": "Benchmark Capabilities Judge Model Provider RetrievalMetric",
+    "memeval.core.protocols": "Benchmark Capabilities Judge Memory Model Provider RetrievalMetric",
     "memeval.core.types": "Answer Case Phase Question QuestionType Retrieved Score SearchRequest Session Turn",
     "memeval.registry": "Catalog",
     "memeval.report.runs": "RunResult load_run",
     "memeval.results.files": "ResultsDir",
     "memeval.run.engine": "Subject Work",
+    "memeval.run.evaluate": "evaluate",
     "memeval.run.plan": "RunContext",
     "memeval.run.settings": "Selection Settings",
     "memeval.specs": "BenchmarkSpec ProviderSpec",
@@ -67,6 +70,7 @@ __all__ = [
     "DependencyError",
     "Judge",
     "MemevalError",
+    "Memory",
     "Message",
     "Model",
     "ModelError",
@@ -92,6 +96,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Work",
+    "evaluate",
     "load_run",
 ]
 

@@ -23,7 +23,7 @@ import importlib.util
 import os
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
@@ -129,10 +129,11 @@ Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec)
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Finds specs. `environ` gives the variables that files use."""
+    """Finds specs. `environ` gives the variables that files use; `own` are providers that have no file."""
 
     folders: tuple[Path, ...]
     environ: Mapping[str, str]
+    own: Mapping[str, ProviderSpec] = field(default_factory=dict)
 
     @classmethod
     def default(cls, extra: Sequence[Path] = (), environ: Mapping[str, str] | None = None) -> Catalog:
@@ -155,6 +156,8 @@ class Catalog:
 
     def provider(self, name: str) -> ProviderSpec:
         """The provider of that name, or in that file. Raises ConfigError."""
+        if name in self.own:
+            return self.own[name]
         return self._load("provider", name, self.providers(), load_provider_spec)
 
     def benchmark(self, name: str) -> BenchmarkSpec:

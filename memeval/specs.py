@@ -513,6 +513,16 @@ class JudgeSpec:
 
 
 @spec
+class ModelsSpec:
+    """Models that a run takes when no flag names others, with their options."""
+
+    answering: str = ""
+    answering_options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+    judge: str = ""
+    judge_options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+
+
+@spec
 class RetrievalSpec:
     """Cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round, turn)."""
 
@@ -524,7 +534,10 @@ class RetrievalSpec:
 
 @spec
 class BenchmarkSpec:
-    """A benchmark. `question_types` maps its own categories to the unified types. `loader` or `schema`, not both."""
+    """A benchmark. `question_types` maps its own categories to the unified types. `loader` or `schema`, not both.
+
+    `custom_evaluator` is a judge of your own: `./file.py:name`, relative to the YAML file.
+    """
 
     name: str
     source: SourceSpec
@@ -538,6 +551,8 @@ class BenchmarkSpec:
     ingestion: IngestionMode = IngestionMode.BULK
     prompts: PromptsSpec = field(default_factory=PromptsSpec)
     judge: JudgeSpec = field(default_factory=JudgeSpec)
+    custom_evaluator: str = ""
+    models: ModelsSpec = field(default_factory=ModelsSpec)
     metrics: tuple[str, ...] = ()
     retrieval: RetrievalSpec = RetrievalSpec()
     metadata: Frozen[Plain] = field(default_factory=lambda: EMPTY)

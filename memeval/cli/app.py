@@ -7,13 +7,13 @@ import sys
 
 import click
 
-from memeval.cli import looking, reports, running
+from memeval.cli import looking, reports, running, starting
 from memeval.cli.root import cli
 
 
 def build() -> click.Group:
     """The root with all commands."""
-    for module in (running, looking, reports):
+    for module in (running, looking, reports, starting):
         for command in module.COMMANDS:
             cli.add_command(command)
     return cli

@@ -22,7 +22,7 @@ from memeval.run import engine, hypotheses
 from memeval.run.checkpoint import ORDER, Run, new_group
 from memeval.run.engine import Work
 from memeval.run.merge import merge
-from memeval.run.plan import RunContext
+from memeval.run.plan import RunContext, with_defaults
 from memeval.run.progress import make_progress
 from memeval.run.provider_subject import ProviderSubject, check, refuse_client_run, subject_of
 from memeval.run.reuse import Source, inherited
@@ -216,7 +216,8 @@ def _start(
 ) -> None:
     """All cells; wrong settings of any are reported before the first begins."""
     group = values["run_id"] or new_group()
-    wanted = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
+    named = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
+    wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
     subjects = [check(told, context) for told in wanted]
     single = len(cells) == 1 and values["run_id"]
     with _each_on_its_own() as alone:

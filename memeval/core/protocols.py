@@ -38,6 +38,7 @@ class Capabilities:
     """
 
     model: bool = False
+    memory: bool = False
     gold: bool = False
     stop: bool = False
     check: bool = False
@@ -55,7 +56,7 @@ class Provider(Protocol):
 
     `ingest` may be called several times for a scope (batches, in time order) and must be idempotent for
     a session that it has seen. It never gets `source_id`s or gold. `search` returns at most k pieces, best first.
-    Raises ProviderError; `transient` ones are retried by the engine. Its class declares `capabilities`; the last five
+    Raises ProviderError; `transient` ones are retried by the engine. Its class declares `capabilities`; the last six
     methods are called only when they say so.
     """
 
@@ -99,12 +100,33 @@ class Provider(Protocol):
     def use_model(self, model: Model) -> None:
         """Take the model that the option `model` names. Called before `open`."""
 
+    def use_memory(self, memory: Any) -> None:
+        """Take the Python object of the caller. Called before `open`."""
+
     def use_gold(self, scope: str, case: Case) -> None:
         """Take the gold of a scope's questions (the oracle does). Called before its first search."""
 
     def provenance(self) -> Mapping[str, Any]:
         """What a result should say of the provider, such as the index that it uses in fact."""
         return EMPTY
+
+
+class Memory(Protocol):
+    """A memory system as a Python object, for `memeval.evaluate` and `adapter:`. It needs these two methods and no base class.
+
+    They may also take any of `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or `user_id`), or call `k` `limit`
+    or `top_k`: what they name they get. A hit is a text, (text, score), or a mapping or object with `text`, `content` or
+    `memory`, and `score`, `id` and `metadata` where there are such. It is traced to its source by the metadata that `add` got,
+    by the id that `add` returned, or by its text. Methods `clear`, `settle` and `close` are called where they exist.
+    """
+
+    def add(self, text: str) -> Any:
+        """Remember a text; what it returns may be an id."""
+        ...
+
+    def search(self, query: str, k: int) -> Any:
+        """At most k hits, best first."""
+        ...
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@
     choice    the letter of an option                                           PersonaMem
     rouge_l   ROUGE-L
     semantic  cosine of embeddings
+    custom    a function or class of the benchmark's own, by path
 
 A judge gives a score for each metric that it knows, the main one first; None is unscored, which is not wrong.
 A model that fails raises ModelError: the question is then failed, and a resumed run tries it again.

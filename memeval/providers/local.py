@@ -73,6 +73,16 @@ class Options:
             raise self.wrong(key, value, "a mapping")
         return dict(value)
 
+    def rest(self) -> dict[str, Any]:
+        """All that nobody asked for yet, for code that takes options of its own."""
+        found = {key: value for key, value in self._values.items() if key not in self._known}
+        self._known |= found.keys()
+        return found
+
+    def where(self, key: str) -> str:
+        """The file and line of a key of the spec."""
+        return self._spec.origin.where(key)
+
     def wrong(self, key: str, value: Any, wanted: str) -> ConfigError:
         """The error for a value that is not what it should be."""
         where = self._spec.origin.where(f"options.{key}")

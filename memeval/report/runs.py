@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -125,10 +125,38 @@ class RunResult:
     run_id: str
     benchmark: str
     provider: str
-    metrics: Mapping[str, Cell]
-    questions: tuple[QuestionResult, ...]
-    data: Mapping[str, Any]
+    metrics: Mapping[str, Cell] = field(repr=False)
+    questions: tuple[QuestionResult, ...] = field(repr=False)
+    data: Mapping[str, Any] = field(repr=False)
     path: Path | None = None
+
+    def __getitem__(self, metric: str) -> float | None:
+        """The value of a metric, from 0 to 1. Raises RunError for an unknown one."""
+        self.require(metric)
+        return self.metrics[metric].value
+
+    @property
+    def score(self) -> float | None:
+        """The value of the metric that stands for the run."""
+        return None if self.primary is None else self[self.primary]
+
+    @property
+    def main_metrics(self) -> list[str]:
+        """Metrics of answers, the one that stands for the run, and of rankings the best known cut-offs, those with a value."""
+        ends = ("_any@5", "_all@5", "_fraction@10")
+        shown = [name for name in self.metrics if "." not in name or name == self.primary or name.endswith(ends)]
+        return [name for name in shown if self.metrics[name].total > self.metrics[name].skipped]
+
+    def summary(self) -> str:
+        """The run and its main metrics, a line each, with intervals in percent."""
+        lines = [f"{self.benchmark} × {self.provider}: {len(self.questions)} questions (run {self.run_id})"]
+        for name in self.main_metrics:
+            cell = self.metrics[name]
+            if cell.value is not None:
+                known = cell.low is not None and cell.high is not None
+                spread = f" [{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]" if known else ""
+                lines.append(f"{'*' if name == self.primary else ' '} {name}: {100 * cell.value:.1f}{spread}")
+        return "\n".join(lines)
 
     @property
     def metric_names(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ haystack is not at hand then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +17,11 @@ from memeval.benchmarks.reading import file_sha256
 from memeval.benchmarks.source import Download, Sources
 from memeval.core import embedding
 from memeval.core.calls import Budget, Stop
+from memeval.core.code import load_object
 from memeval.core.embedding import RememberingEmbedder
 from memeval.core.errors import ConfigError, DataError, ProviderError
 from memeval.core.protocols import Benchmark, Capabilities, Judge, Model, Provider, RetrievalMetric
-from memeval.core.types import Case, Question, QuestionType
+from memeval.core.types import EMPTY, Case, Question, QuestionType
 from memeval.judges import open_judge
 from memeval.metrics import VARIANTS, targets
 from memeval.models import open_model
@@ -49,6 +50,8 @@ class RunContext:
     budget: Budget
     stop: Stop
     sources: Sources
+    memories: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Objects of the caller by the name of their provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ class Plan:
     @property
     def judges(self) -> tuple[str, ...]:
         """Names of the judges; none without answers."""
-        return tuple(part.strip() for part in (self.settings.judge or self.benchmark.judge.name).split(",") if part.strip())
+        own = "custom" if self.benchmark.custom_evaluator else self.benchmark.judge.name
+        return tuple(part.strip() for part in (self.settings.judge or own).split(",") if part.strip())
 
     def benchmark_json(self) -> dict[str, Any]:
         """The resolved file of the benchmark."""
@@ -92,6 +96,25 @@ class Plan:
         if self.provider.mcp is not None:
             told["mcp"]["environment"] = dict.fromkeys(self.provider.mcp.environment, "***")
         return told
+
+
+NO_MODEL = "none"
+"""As the name of an answering model: measure retrieval only, whatever the benchmark's file names."""
+
+
+def with_defaults(settings: Settings, catalog: Catalog) -> Settings:
+    """Settings with the models that the benchmark's file names where no flag does. Raises ConfigError."""
+    models = catalog.benchmark(settings.benchmark).models
+    if settings.answering_model == NO_MODEL:
+        return replace(settings, answering_model="")
+    changes: dict[str, Any] = {}
+    if models.answering and not settings.answering_model:
+        changes |= {"answering_model": models.answering}
+        changes |= {"model_options": {**models.answering_options, **settings.model_options}}
+    if models.judge and not settings.judge_model and not settings.judge:
+        changes |= {"judge_model": models.judge}
+        changes |= {"judge_model_options": {**models.judge_options, **settings.judge_model_options}}
+    return replace(settings, **changes)
 
 
 def make_plan(settings: Settings, catalog: Catalog) -> Plan:
@@ -123,22 +146,33 @@ def open_data(plan: Plan, context: RunContext) -> Benchmark:
 
 def make_provider(plan: Plan, context: RunContext) -> Provider:
     """The provider, not yet opened; with the model that its option `model` names, if it uses one."""
-    kind = registry.provider.get(plan.provider.effective_implementation)
+    kind = _kind(plan.provider)
     can = capabilities_of(plan)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
     if can.stop:
         provider.use_stop(context.stop)
+    if can.memory and plan.provider.name in context.memories:
+        provider.use_memory(context.memories[plan.provider.name])
     name = {**plan.provider.options, **plan.settings.provider_options}.get("model")
     if can.model and isinstance(name, str) and name:
         provider.use_model(make_model(name, plan.settings.model_options, context))
     return provider
 
 
+def _kind(spec: ProviderSpec) -> Any:
+    """The class that does the work: an adapter that has `ingest` is a provider itself, another one is a memory inside of one."""
+    if spec.adapter:
+        own = load_object(spec.adapter, spec.origin.path.parent, spec.origin.where("adapter"))
+        if hasattr(own, "ingest"):
+            return own
+    return registry.provider.get(spec.effective_implementation)
+
+
 def capabilities_of(plan: Plan) -> Capabilities:
     """What the provider's class declares. Raises ConfigError when it declares nothing."""
-    name = plan.provider.effective_implementation
+    name = plan.provider.adapter or plan.provider.effective_implementation
     try:
-        return cast(Capabilities, registry.provider.get(name).capabilities)
+        return cast(Capabilities, _kind(plan.provider).capabilities)
     except AttributeError:
         raise ConfigError(
             f"The class of provider {name!r} declares no capabilities.",
@@ -250,6 +284,9 @@ def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = {key: value for key, value in spec.options.items() if key != "official"} if judge == spec.name else {}
     options["benchmark"] = _prompt_folder(plan.benchmark)
+    if judge == "custom":
+        reference, origin = plan.benchmark.custom_evaluator, plan.benchmark.origin
+        return {"reference": reference, "base": str(origin.path.parent), "where": origin.where("customEvaluator")}
     if judge == "memoryagentbench":
         options["entities"] = {**plan.benchmark.options, **plan.settings.benchmark_options}.get("entities", "")
     if judge == "semantic":

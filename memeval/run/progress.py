@@ -90,6 +90,25 @@ class Tally:
         return ", ".join(parts)
 
 
+class QuietProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> QuietProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def begin(self, label: str, total: int, done: int) -> None:
+        """A phase begins."""
+
+    def advance(self, label: str, ended: Ended) -> None:
+        """One item ended."""
+
+    def end(self, label: str) -> None:
+        """A phase ended."""
+
+
 class LiveProgress:
     """Bars with time left, what was scored, and cost."""
 

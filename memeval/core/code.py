@@ -1,0 +1,70 @@
+"""Code of the user's own, named by a YAML file as `./file.py:Name`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memeval.core.errors import ConfigError, MemevalError, ProviderError
+
+Result = TypeVar("Result")
+
+
+def load_object(reference: str, base: Path, where: str) -> Any:
+    """The object that `./file.py:Name` names, relative to the folder `base`. Raises ConfigError that begins with `where`."""
+    file, colon, name = reference.rpartition(":")
+    if not colon or not file.endswith(".py") or not name.isidentifier():
+        raise ConfigError(f"{where} is {reference!r}.", fix="Write ./file.py:Name.")
+    path = (base / Path(file).expanduser()).resolve()
+    if not path.is_file():
+        raise ConfigError(f"{where}: there is no file {path}.", fix="Paths are relative to the YAML file.")
+    module = _module(path, where)
+    if not hasattr(module, name):
+        known = [one for one in vars(module) if not one.startswith("_")]
+        raise ConfigError(f"{where}: {path.name} has no {name}.", fix=f"It has: {', '.join(known) or 'nothing'}.")
+    return getattr(module, name)
+
+
+def _module(path: Path, where: str) -> Any:
+    """The file as a module: once for each state of it, under a name that nothing else has."""
+    digest = hashlib.sha256(f"{path}\0{path.stat().st_mtime_ns}".encode()).hexdigest()[:16]
+    name = f"memeval_own_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    sys.path.insert(0, str(path.parent))  # it may import what lies beside it, as a script may
+    try:
+        found.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception):
+            raise
+        raise ConfigError(f"{where}: {path.name} can't be loaded: {place_of_fault(error)}.", fix="Correct that file.") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def place_of_fault(error: BaseException) -> str:
+    """What an exception says, with the file and line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{said.rstrip('.')} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else said
+
+
+def guarded(name: str, what: str, call: Callable[[], Result]) -> Result:
+    """The result of the user's code. Whatever it raises is a ProviderError that names the place; memeval's own errors pass."""
+    try:
+        return call()
+    except MemevalError:
+        raise
+    except Exception as error:  # noqa: BLE001 - code of the user may raise anything
+        raise ProviderError(f"{name}: {what} failed: {place_of_fault(error)}.", fix="Correct that code.") from error

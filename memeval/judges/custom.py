@@ -1,0 +1,73 @@
+"""A judge of the user's own: `customEvaluator: ./file.py:name` in a benchmark's file.
+
+A function gets the question and the answer's text, and returns a number, a truth value, None (not scored) or a mapping of metric
+to number. A class is made without arguments, or with `model` if it takes one, and has `score(question, answer)`, which may
+also return a list of `Score`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from memeval import registry
+from memeval.core.code import guarded, load_object
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.protocols import Judge, Model
+from memeval.core.types import Answer, Question, Score
+
+METRIC = "accuracy"
+"""What a single number is called."""
+
+
+@registry.judge("custom")
+class CustomJudge(Judge):
+    """Options, set by the run: `reference`, `base` (the folder of the YAML file) and `where` (its line)."""
+
+    def __init__(self, model: Model | None, options: Mapping[str, Any]) -> None:
+        where = str(options.get("where") or "customEvaluator")
+        if not options.get("reference"):
+            raise ConfigError(
+                "The benchmark has no evaluator of its own.", fix="Add customEvaluator: ./file.py:name to its file."
+            )
+        self._name = str(options["reference"])
+        part = load_object(self._name, Path(str(options["base"])), where)
+        if inspect.isclass(part):
+            given = {"model": model} if "model" in inspect.signature(part).parameters else {}
+            self._whole = guarded(self._name, "making it", lambda: part(**given))
+            self._call = getattr(self._whole, "score", None)
+        else:
+            self._whole, self._call = None, part
+        if not callable(self._call):
+            raise ConfigError(f"{where}: {self._name} is no function and has no method score.", fix="Write one of them.")
+
+    @property
+    def name(self) -> str:
+        """The reference of the file."""
+        return f"custom({self._name})"
+
+    def score(self, question: Question, answer: Answer) -> list[Score]:
+        """What the user's code says of an answer."""
+        given = answer if self._whole is not None else answer.text
+        call = self._call
+        assert call is not None
+        told = guarded(self._name, "the evaluator", lambda: call(question, given))
+        if isinstance(told, Score):
+            return [told]
+        if isinstance(told, list | tuple) and all(isinstance(one, Score) for one in told):
+            return list(told)
+        values = told if isinstance(told, Mapping) else {METRIC: told}
+        return [Score(str(metric), self._number(metric, value), "", self.name) for metric, value in values.items()]
+
+    def _number(self, metric: object, value: Any) -> float | None:
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            raise ProviderError(
+                f"{self._name} gave {value!r:.80} for {metric}.",
+                fix="Return a finite number, a truth value, None or a mapping of those.",
+            )
+        return float(value)

@@ -1,0 +1,353 @@
+"""Memory systems that are Python objects: `adapter: ./file.py:Class` in a YAML file, or an object given to `memeval.evaluate`.
+
+A class or function makes an object for each case. One object for all cases must keep them apart by an argument `scope`
+(or `user_id`), or have `clear`: it then holds one case at a time, and is filled again when another one is asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memeval import registry
+from memeval.core.code import guarded, load_object
+from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.protocols import Capabilities
+from memeval.core.types import Retrieved, SearchRequest, Session
+from memeval.providers.local import LocalProvider, Options, sqlite_notes
+from memeval.providers.retrieval import Piece, cut
+from memeval.specs import ProviderSpec
+
+OBJECTS_KEPT = 4
+SCOPES = ("scope", "user_id")
+LIMITS = ("k", "limit", "top_k", "n_results", "n")
+TEXTS = ("text", "content", "memory", "page_content")
+SCORES = ("score", "similarity", "relevance", "relevancy")
+
+
+class Holder:
+    """The objects of a run by scope, and what each of them holds. One of `memeval.evaluate` outlives the phases of its run."""
+
+    def __init__(self, made_of: Any, settings: Mapping[str, Any] | None = None) -> None:
+        self._made_of = made_of
+        self._settings = dict(settings or {})
+        self._each = inspect.isclass(made_of) or (callable(made_of) and not hasattr(made_of, "search"))
+        self._objects: OrderedDict[str, Any] = OrderedDict()
+        self._filled: set[str] = set()
+        self.lock = threading.RLock()
+
+    @property
+    def persistent(self) -> bool:
+        """Whether each object gets a folder, so that its state is there for the next process."""
+        return self._each and "folder" in _parameters(self._made_of)
+
+    def check(self, name: str, where: str) -> None:
+        """Raises ConfigError when options don't fit the class, or what it makes is no memory."""
+        if self._each:
+            given = {**self._settings, **({"folder": Path()} if self.persistent else {})}
+            try:
+                inspect.signature(self._made_of).bind(**given)
+            except TypeError as error:
+                known = ", ".join(_parameters(self._made_of)) or "nothing"
+                raise ConfigError(f"{where}: {name} can't be made: {error}.", fix=f"It takes: {known}.") from None
+            except ValueError:
+                return  # a builtin without a signature
+        elif self._settings:
+            raise ConfigError(f"{where}: an object that is there takes no options.", fix="Give its class instead.")
+        if inspect.isclass(self._made_of) or not self._each:
+            _check_methods(self._made_of, name, where)
+
+    def get(self, name: str, scope: str, folder: Path) -> tuple[Any, bool]:
+        """The object for a scope, and whether it holds what the scope has. Raises ProviderError."""
+        if not self._each:
+            return self._made_of, self._holds(name, scope)
+        if scope not in self._objects:
+            more = {"folder": folder} if self.persistent else {}
+            if self.persistent:
+                folder.mkdir(parents=True, exist_ok=True)
+            made = guarded(name, "making it", lambda: self._made_of(**self._settings, **more))
+            _check_methods(made, name, name)
+            self._objects[scope] = made
+            if self.persistent:
+                self._filled.add(scope)
+            while len(self._objects) > OBJECTS_KEPT:
+                self.drop(name, next(iter(self._objects)))
+        self._objects.move_to_end(scope)
+        return self._objects[scope], scope in self._filled
+
+    def _holds(self, name: str, scope: str) -> bool:
+        """Whether the one object holds this case; one that can't keep cases apart is emptied for it."""
+        if scope in self._filled or self.scoped:
+            return scope in self._filled
+        if self._filled:
+            clear = getattr(self._made_of, "clear", None)
+            if clear is None:
+                raise ProviderError(
+                    f"{name} holds a case already, and has neither clear() nor an argument scope.",
+                    fix="Give its class (or a function that makes one) instead of an object, or add one of them.",
+                )
+            guarded(name, "clear", clear)
+            self._filled.clear()
+        return False
+
+    @property
+    def scoped(self) -> bool:
+        """Whether the one object keeps cases apart by itself."""
+        return not self._each and bool(_named(self._made_of.add, SCOPES)) and bool(_named(self._made_of.search, SCOPES))
+
+    def filled(self, scope: str) -> None:
+        """The object holds what the scope has."""
+        self._filled.add(scope)
+
+    def forget(self, name: str, scope: str) -> None:
+        """Empty what holds a scope."""
+        if self._each:
+            self.drop(name, scope)
+        elif scope in self._filled and (clear := getattr(self._made_of, "clear", None)) is not None:
+            given = {key: scope for key in _named(clear, SCOPES)}
+            if given or not self.scoped:
+                guarded(name, "clear", lambda: clear(**given))
+        self._filled.discard(scope)
+
+    def drop(self, name: str, scope: str) -> None:
+        """Let go of the object of a scope."""
+        made = self._objects.pop(scope, None)
+        self._filled.discard(scope)
+        if (close := getattr(made, "close", None)) is not None:
+            guarded(name, "close", close)
+
+    def close(self, name: str) -> None:
+        """Let go of all objects."""
+        for scope in list(self._objects):
+            self.drop(name, scope)
+
+
+@registry.provider("python")
+class PythonProvider(LocalProvider):
+    """A Python object with `add` and `search`; options are arguments of its class."""
+
+    capabilities = Capabilities(memory=True, check=True)
+
+    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
+        self._spec = spec
+        self._holder: Holder | None = None
+        self._own = True
+        self._see: Callable[[str, bytes], None] | None = None
+        super().__init__(spec, options)
+
+    def configure(self, options: Options) -> None:
+        """Load the class of an adapter. Raises ConfigError."""
+        settings = options.rest()
+        if self._spec.adapter:
+            where = options.where("adapter")
+            self._holder = Holder(load_object(self._spec.adapter, self._spec.origin.path.parent, where), settings)
+
+    def use_memory(self, memory: Any) -> None:
+        """Take the object of `memeval.evaluate`."""
+        self._holder = memory if isinstance(memory, Holder) else Holder(memory)
+        self._own = False
+
+    @property
+    def _held(self) -> Holder:
+        if self._holder is None:
+            raise ProviderError(
+                f"{self.name} has no object.", fix="Name one by adapter: ./file.py:Class, or use memeval.evaluate."
+            )
+        return self._holder
+
+    def check(self) -> None:
+        """Raises ConfigError when the class does not fit."""
+        self._held.check(self.name, self.options.where("adapter") if self._spec.adapter else self.name)
+
+    def watch(self, see: Callable[[str, bytes], None]) -> None:
+        """Show what the object returns."""
+        self._see = see
+
+    def open(self, workdir: Path) -> None:
+        """Keep sessions and ids under the folder."""
+        self.check()
+        super().open(workdir)
+        self._notes = sqlite_notes(lambda scope: self.store.folder(scope))
+
+    def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
+        """Hand over the turns of sessions that the scope does not have yet, one by one."""
+        with self._held.lock:
+            earlier = self.store.all(scope)
+            known = {session.id for session in earlier}
+            new = [session for session in sessions if session.id not in known]
+            memory, holds = self._memory(scope)
+            if not holds and earlier:
+                self._fill(scope, memory, earlier)
+            self._fill(scope, memory, new)
+            self.store.add(scope, new)
+        return {"sessions": len(sessions), "new": len(new)}
+
+    def await_indexed(self, scope: str, timeout_seconds: float) -> None:
+        """Call `settle` if the object has it."""
+        with self._held.lock:
+            memory, _ = self._memory(scope)
+            if (settle := getattr(memory, "settle", None)) is not None:
+                guarded(self.name, "settle", settle)
+
+    def _memory(self, scope: str) -> tuple[Any, bool]:
+        return self._held.get(self.name, scope, self.store.folder(scope) / "own")
+
+    def _fill(self, scope: str, memory: Any, sessions: Sequence[Session]) -> None:
+        ids: dict[str, Any] = {}
+        for session in sessions:
+            turns = {turn.id: turn for turn in session.turns}
+            for piece in cut([session], "turn"):
+                turn = turns[piece.turns[0]]
+                values = {
+                    "id": turn.id,
+                    "session": session.id,
+                    "role": turn.role,
+                    "speaker": turn.speaker or turn.role,
+                    "at": piece.at,
+                    "metadata": {"session": session.id, "turn": turn.id, "role": turn.role, "at": str(piece.at or "")},
+                    **dict.fromkeys(SCOPES, scope),
+                }
+                told = self._call("add", memory.add, piece.text, values)
+                ids |= dict.fromkeys(_ids(told), [session.id, turn.id])
+        self._notes.put(scope, ids)
+        self._held.filled(scope)
+
+    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """What the object finds, each hit with where it comes from as far as that can be seen."""
+        with self._held.lock:
+            sessions = self.store.all(scope)
+            memory, holds = self._memory(scope)
+            if not holds:
+                self._fill(scope, memory, sessions)
+            values = {"at": request.at, **dict.fromkeys(LIMITS, request.k), **dict.fromkeys(SCOPES, scope)}
+            found = self._call("search", memory.search, request.text, values, last=request.k)
+        pieces = cut(sessions, "turn")
+        return list(self._read(scope, found, pieces))
+
+    def _call(self, what: str, method: Callable[..., Any], text: str, values: Mapping[str, Any], last: Any = None) -> Any:
+        """Call a method with the text and those values that it names."""
+        names = _parameters(method)
+        given = {name: values[name] for name in names[1:] if name in values}
+        more = [last] if last is not None and not any(name in LIMITS for name in given) and len(names) > 1 else []
+        given = {name: value for name, value in given.items() if not more or name != names[1]}
+        told = guarded(self.name, what, lambda: method(text, *more, **given))
+        if inspect.isawaitable(told):
+            raise ProviderError(
+                f"{self.name}: {what} is async.", fix="Give a class whose methods wait for it, e.g. by asyncio.run."
+            )
+        if self._see is not None:
+            self._see(what, repr(told).encode())
+        return told
+
+    def _read(self, scope: str, found: Any, pieces: Sequence[Piece]) -> Iterator[Retrieved]:
+        by_turn = {piece.turns[0]: piece for piece in pieces}
+        by_text = {piece.text: piece for piece in pieces}
+        if isinstance(found, Mapping):
+            found = found.get("results", found.get("memories"))
+        if found is None or isinstance(found, str | bytes) or not hasattr(found, "__iter__"):
+            raise ProviderError(f"{self.name}: search returned {found!r:.120}.", fix="Return a list of hits.")
+        hits = list(found)
+        notes = self._notes.get(scope, [str(id) for hit in hits if (id := _value(hit, ("id",))) is not None])
+        for hit in hits:
+            text = _text(hit)
+            if text is None:
+                raise ProviderError(
+                    f"{self.name}: search returned the hit {hit!r:.120}, which has no text.",
+                    fix="A hit is a text, (text, score), or has text, content or memory.",
+                )
+            piece = self._source(hit, text, notes, by_turn, by_text)
+            score = self._score(hit)
+            if piece is None:
+                yield Retrieved(text, score)
+            else:
+                yield Retrieved(text, score, (piece.session,), piece.turns, piece.at)
+
+    def _source(
+        self, hit: Any, text: str, notes: Mapping[str, Any], by_turn: Mapping[str, Piece], by_text: Mapping[str, Piece]
+    ) -> Piece | None:
+        metadata = _value(hit, ("metadata",))
+        turn = metadata.get("turn") if isinstance(metadata, Mapping) else None
+        id = _value(hit, ("id",))
+        noted = notes.get(str(id), [None, None])[1] if id is not None else None
+        for name in (turn, noted, id):
+            if name is not None and (piece := by_turn.get(str(name))) is not None:
+                return piece
+        return by_text.get(text)
+
+    def _score(self, hit: Any) -> float:
+        value = hit[1] if isinstance(hit, tuple) and len(hit) > 1 else _value(hit, SCORES)
+        if value is None:
+            return 0.0
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise ProviderError(f"{self.name}: search returned the score {value!r:.60}.", fix="A score is a finite number.")
+        return number
+
+    def clear(self, scope: str) -> None:
+        """Forget the scope, there and here."""
+        with self._held.lock:
+            self._held.forget(self.name, scope)
+        super().clear(scope)
+
+    def close(self) -> None:
+        """Let go of the objects, unless they are the caller's."""
+        if self._holder is not None and self._own:
+            with self._holder.lock:
+                self._holder.close(self.name)
+        super().close()
+
+
+def _parameters(call: Any) -> list[str]:
+    """Names of the arguments that a call takes by name, without those behind stars."""
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [one.name for one in parameters if one.kind in kinds]
+
+
+def _named(call: Any, names: Sequence[str]) -> list[str]:
+    return [name for name in _parameters(call) if name in names]
+
+
+def _check_methods(memory: Any, name: str, where: str) -> None:
+    if missing := [method for method in ("add", "search") if not callable(getattr(memory, method, None))]:
+        shown = memory.__name__ if inspect.isclass(memory) else type(memory).__name__
+        prefix = "" if where == name else f"{where}: "
+        raise ConfigError(f"{prefix}{shown} has no method {missing[0]}.", fix="A memory has add(text) and search(query, k).")
+
+
+def _value(hit: Any, names: Sequence[str]) -> Any:
+    if isinstance(hit, Mapping):
+        return next((hit[name] for name in names if hit.get(name) is not None), None)
+    if isinstance(hit, str | tuple):
+        return None
+    return next((value for name in names if (value := getattr(hit, name, None)) is not None), None)
+
+
+def _text(hit: Any) -> str | None:
+    if isinstance(hit, str):
+        return hit
+    text = hit[0] if isinstance(hit, tuple) and hit else _value(hit, TEXTS)
+    return text if isinstance(text, str) else None
+
+
+def _ids(told: Any) -> list[str]:
+    """The ids in what `add` returned: an id, a mapping or object with one, or a list of those."""
+    if isinstance(told, str | int) and not isinstance(told, bool):
+        return [str(told)]
+    if isinstance(told, Mapping) and isinstance(told.get("results"), list):
+        told = told["results"]
+    if isinstance(told, list | tuple):
+        return [id for one in told for id in _ids(one)]
+    found = _value(told, ("id",)) if told is not None else None
+    return [str(found)] if isinstance(found, str | int) and not isinstance(found, bool) else []

@@ -1,0 +1,112 @@
+"""A Python object on a benchmark, in one call: `memeval.evaluate(memory, "sample")`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memeval.benchmarks.source import CACHE, Downloader, DownloadLines, Sources
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import ConfigError, RunError
+from memeval.core.types import EMPTY
+from memeval.models.guarded import ModelCache
+from memeval.providers.python import Holder
+from memeval.registry import Catalog
+from memeval.report.runs import RunResult, load_run
+from memeval.results.files import ResultsDir
+from memeval.run import engine
+from memeval.run.checkpoint import new_group
+from memeval.run.engine import Work
+from memeval.run.hypotheses import as_id
+from memeval.run.plan import RunContext, with_defaults
+from memeval.run.progress import QuietProgress, make_progress
+from memeval.run.provider_subject import check
+from memeval.run.settings import Selection, Settings
+from memeval.specs import Origin, ProviderSpec, ProviderType
+
+
+def evaluate(
+    memory: Any,
+    benchmark: str = "sample",
+    *,
+    name: str = "",
+    limit: int | None = None,
+    question_types: Sequence[str] = (),
+    data: str | Path | None = None,
+    answering_model: str = "",
+    judge: str = "",
+    judge_model: str = "",
+    top_k: int = 10,
+    options: Mapping[str, Any] = EMPTY,
+    results_dir: str | Path | None = None,
+    cache_dir: str | Path | None = None,
+    config_dirs: Sequence[str | Path] = (),
+    offline: bool = False,
+    concurrency: int | None = None,
+    budget_usd: float | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> RunResult:
+    """Run a benchmark on a memory system that is a Python object, and return the result.
+
+    `memory` is a class or function that makes an object for each case (`options` are its arguments), or one object; see
+    `memeval.Memory` for what it needs. Without an `answering_model` the run measures retrieval. `benchmark` is a name or the path
+    of a YAML file. Further `settings` are those of `memeval.Settings`, such as `granularity` or `variant`.
+
+    The run is kept in `results_dir` (else `MEMEVAL_RESULTS`, else `results`), so that `memeval compare` and `memeval html`
+    know it. Raises MemevalError: ConfigError before any work for what is wrong, RunError for a run that measures nothing.
+    """
+    name = as_id(name or _name_of(memory))
+    spec = ProviderSpec(
+        name, ProviderType.LOCAL, description="A Python object.", implementation="python", origin=Origin(Path(f"<{name}>"))
+    )
+    catalog = replace(Catalog.default([Path(folder) for folder in config_dirs]), own={name: spec})
+    holder = Holder(memory, options)
+    context = _context(catalog, cache_dir, offline=offline, budget=budget_usd, memories={name: holder})
+    try:
+        wanted = Settings(
+            benchmark=str(Path(benchmark).resolve()) if benchmark.endswith((".yaml", ".yml")) else benchmark,
+            provider=name,
+            answering_model=answering_model,
+            judge=judge,
+            judge_model=judge_model,
+            top_k=top_k,
+            data=str(Path(data).resolve()) if data is not None else "",
+            selection=Selection(limit=limit, types=tuple(question_types)),
+            **settings,
+        )
+    except TypeError as error:
+        raise ConfigError(f"There is no such setting: {error}.", fix="See the fields of memeval.Settings.") from None
+    wanted = with_defaults(wanted, catalog)
+    results = ResultsDir(Path(results_dir or os.environ.get("MEMEVAL_RESULTS") or "results").expanduser())
+    subject = check(wanted, context)
+    run_id = f"{new_group()}.{Path(benchmark).stem}.{name}"
+    try:
+        with (
+            engine.start(results, run_id, wanted, subject) as run,
+            make_progress() if progress else QuietProgress() as shown,
+        ):
+            engine.perform(run, subject, context.stop, shown, Work(concurrency))
+    finally:
+        holder.close(name)
+    result = load_run(results, run_id)
+    if result.fault:
+        first = next((question.error for question in result.questions if question.error), "")
+        raise RunError(f"Run {run_id} is not finished: {result.fault}. {first}".strip(), fix="Correct that and run it again.")
+    return result
+
+
+def _name_of(memory: Any) -> str:
+    return str(getattr(memory, "__name__", "") or type(memory).__name__).strip("<>")
+
+
+def _context(
+    catalog: Catalog, cache_dir: str | Path | None, *, offline: bool, budget: float | None, memories: Mapping[str, Any]
+) -> RunContext:
+    cache = Path(cache_dir or os.environ.get("MEMEVAL_CACHE") or "~/.cache/memeval").expanduser()
+    datasets = cache / "datasets" if cache_dir or "MEMEVAL_CACHE" in os.environ else CACHE
+    sources = Sources(datasets, Downloader(DownloadLines(lambda line: None)), offline)
+    return RunContext(catalog, ModelCache(cache / "models"), Budget(budget), Stop(), sources, memories)
