@@ -208,7 +208,7 @@ def reindexing(settings: Settings, _size: int) -> Figures:
 
 
 def dreaming(_settings: Settings, size: int) -> Figures:
-    """Planning a dream, in a process of its own for its peak of memory."""
+    """Planner a dream, in a process of its own for its peak of memory."""
     command = [sys.executable, "-m", "benchmarks.dream", "--sizes", str(size), "--json", "--no-labelled"]
     done = subprocess.run(command, capture_output=True, check=True, cwd=Path(__file__).parents[1])
     row = json.loads(done.stdout)["plans"][0]

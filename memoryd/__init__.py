@@ -1,3 +1,3 @@
-"""Long-term memory for Claude Code: Markdown files are the truth, everything else is an index."""
+"""Long-term memory for Claude Code, stored in Markdown files."""
 
 __version__ = "0.1.0"

@@ -1,10 +1,10 @@
-"""`python -m memoryd`. The bare daemon skips the command line, whose imports would delay it by half a second."""
+"""Entry point of `python -m memoryd`. A bare `daemon` bypasses the CLI, whose imports would delay it by half a second."""
 
 import sys
 
 
 def main() -> None:
-    """Run the daemon, or a command."""
+    """Run the daemon or a CLI command."""
     if sys.argv[1:] == ["daemon"]:
         from memoryd.daemon.__main__ import main as serve
 

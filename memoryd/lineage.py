@@ -1,10 +1,10 @@
-"""What became of memories: merged, corrected, forgotten, said again. The only place that reads one from links and dates.
+"""Lineage of memories: merged, corrected, forgotten, repeated. No other module interprets links and dates for this.
 
-- MERGED: the target said the same, and this memory took its place. Its sessions and uses count for this one.
-- SUPERSEDES: the target was true until this was said (a correction, another answer). Who said the old counts for the old.
-- SUPERSEDES with CONTRADICTS: the target lost against this one.
+- MERGED: the target said the same and was replaced by this memory, which inherits its sessions and uses.
+- SUPERSEDES: the target was true until this was said (a correction or a new answer). Its sessions remain its own.
+- SUPERSEDES with CONTRADICTS: the target lost against this memory.
 
-Files of versions before 0.9 have SUPERSEDES for both; `with_merges` tells them apart by their dates.
+Files written before version 0.9 use SUPERSEDES for both; `with_merges` distinguishes them by their dates.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from dataclasses import replace
 from memoryd.core.types import Link, LinkType, MemoryItem, Status
 
 Get = Callable[[str], MemoryItem | None]
+# Link types to memories that were replaced, for whatever reason.
 SUCCESSION = (LinkType.MERGED, LinkType.SUPERSEDES)
-"""Links to what a memory took the place of, for whatever reason."""
 
 
 def merge_links(sources: Iterable[str]) -> tuple[Link, ...]:
-    """The links of a memory to those that were merged into it."""
+    """Create the links of a memory to those merged into it."""
     return tuple(Link(LinkType.MERGED, id) for id in sources)
 
 
 def merged_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Ids of the memories that were merged into this one, because they said the same."""
+    """Return the ids of memories merged into this one because they said the same."""
     return tuple(dict.fromkeys(link.target for link in item.links if link.type is LinkType.MERGED))
 
 
 def merged_from(item: MemoryItem, get: Get) -> list[MemoryItem]:
-    """The memories that were merged into this one, as far as they are kept and were not brought back since."""
+    """Return the memories merged into this one that still exist and were not restored since."""
     found = [old for id in merged_ids(item) if (old := get(id)) is not None]
     return [old for old in found if old.status is not Status.ACTIVE]
 
 
 def replaced_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Ids of all that this memory took the place of: merged, corrected or lost."""
+    """Return the ids of all memories that this one replaced: merged, corrected or lost."""
     linked = (link.target for link in item.links if link.type in SUCCESSION)
     return tuple(dict.fromkeys([*linked, *([item.supersedes] if item.supersedes else [])]))
 
 
 def corrected_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Ids of the memories that ceased to be true with this one."""
+    """Return the ids of memories that this one made untrue."""
     merged = set(merged_ids(item))
     return tuple(id for id in replaced_ids(item) if id not in merged)
 
 
 def earlier_wordings(item: MemoryItem, get: Get) -> list[str]:
-    """Ids of what was merged into this memory, and of its versions before it was edited."""
+    """Return the ids of memories merged into this one, and of its versions before edits."""
     found = {old.id: None for old in merged_from(item, get)}
     version = item
     while version.supersedes and version.supersedes not in found:
@@ -61,9 +61,9 @@ def earlier_wordings(item: MemoryItem, get: Get) -> list[str]:
 
 
 def with_merges(item: MemoryItem, get: Get) -> MemoryItem:
-    """The memory with MERGED links where an older version wrote SUPERSEDES for a merge; the same object if there are none.
+    """Convert SUPERSEDES links that older versions wrote for merges to MERGED; return the same object if there are none.
 
-    A merged memory has the date of its earliest source, while what a correction replaced is older than the correction.
+    A merged memory has the date of its earliest source, while a corrected memory is older than its correction.
     """
     lost = {link.target for link in item.links if link.type is LinkType.CONTRADICTS}
     links = tuple(
@@ -80,5 +80,5 @@ def _is_source(old: MemoryItem | None, item: MemoryItem) -> bool:
 
 
 def as_before_merged(data: bytes) -> bytes:
-    """The bytes of a memory file as they were before `with_merges`: an undo must not take that for an edit."""
+    """Return a memory file's bytes as they were before `with_merges`, so that an undo does not mistake it for an edit."""
     return data.replace(b"type: MERGED,", b"type: SUPERSEDES,")

@@ -1,9 +1,8 @@
-"""The Orchestrator: the one writer, and the one place that knows which stores there are.
+"""The Orchestrator: the only writer, and the only module that knows which stores exist.
 
-The Markdown store is written first and is the truth. The graph follows in the same call, the
-vectors in the background, since a model takes milliseconds for each text. An index that is
-damaged, behind or made by another model is noticed and mended from the Markdown; meanwhile
-answers come from what is whole.
+The Markdown store, the source of truth, is written first. The graph follows in the same call, vectors in the background,
+since a model takes milliseconds per text. Indexes that are damaged, outdated or made by another model are detected and
+rebuilt from the Markdown; until then, queries are answered from the remaining ones.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.stores.fulltext import key_of, parse_key
 from memoryd.stores.graph import GraphStore, Subgraph
-from memoryd.stores.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, bring_in_step
-from memoryd.stores.manual_edits import HandWork
+from memoryd.stores.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, synchronise_index
+from memoryd.stores.manual_edits import ManualEdits
 from memoryd.stores.markdown import MarkdownStore, SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
@@ -42,18 +41,22 @@ from memoryd.stores.vector import VectorStore
 log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
 HEAL_NEWEST = 50
-MERGE_LINKS = "links of merges"  # the name of the conversion in the ledger
-# A batch of more than these is answered for when it is durable and found by words; links follow in the background.
+MERGE_LINKS = "links of merges"  # name of the one-time conversion in the ledger
+# For larger batches the call returns once they are durable and searchable by words; links follow in the background.
 LINKED_AT_ONCE = 100
-# How long a purge waits for vectors that are being made, which may be those of the memory.
+# Maximum wait of a purge for an embedding batch in progress, which may include the memory.
 BATCH_SECONDS = 20.0
 
 
 class Orchestrator:
-    """A MemoryStore over Markdown, vectors and graph. Safe to use from several threads.
+    """A MemoryStore over Markdown, vectors and graph. Thread-safe.
 
-    `embedder` None (or `rank = bm25`) means: words only. With a ledger, what people do to the files is noted there.
-    The encoder makes token vectors for `rank = maxsim`; without one the order is that of `hybrid`.
+    Args:
+        settings: Settings.
+        clock: Clock.
+        embedder: None (or `rank = bm25`) means searching by words only.
+        ledger: Records manual edits, if given.
+        encoder: Token encoder for `rank = maxsim`; without one, ranking is as with `hybrid`.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class Orchestrator:
         self._clock = clock
         self._embedder = embedder if settings.rank != "bm25" else None
         self._ledger = ledger
-        self._hand_work = HandWork(ledger)
+        self._manual_edits = ManualEdits(ledger)
         self._writing = threading.RLock()
         self._unlinked: dict[str, None] = {}
         self._rebuilt: list[str] = []
@@ -91,7 +94,7 @@ class Orchestrator:
         self.ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
 
-    # Opening, catching up, closing
+    # Lifecycle
 
     def _open_vector(self, path: Path) -> VectorStore:
         assert self._embedder is not None
@@ -99,16 +102,16 @@ class Orchestrator:
         return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold, read_key=read_key)
 
     def _refill_graph(self, graph: GraphStore) -> None:
-        bring_in_step(self._markdown, graph.digests(), graph.write_many, graph.delete)
+        synchronise_index(self._markdown, graph.digests(), graph.write_many, graph.delete)
 
     def _refill_vector(self, vector: VectorStore) -> None:
-        bring_in_step(self._markdown, vector.digests(), self._enqueue, vector.delete)
+        synchronise_index(self._markdown, vector.digests(), self._enqueue, vector.delete)
 
     def _index_path(self, name: str) -> Path:
         return self._settings.paths.index / f"{name}.db"
 
     def catch_up(self) -> SyncReport:
-        """Bring every index in step with the Markdown; embedding goes on in the background."""
+        """Bring every index up to date with the Markdown; embedding continues in the background."""
         remove_stale_temporaries(self.folder)
         report = self.sync()
         self._heal_supersessions()
@@ -125,14 +128,14 @@ class Orchestrator:
         self._indexer.add(item.id for item in items)
 
     def _heal_supersessions(self) -> None:
-        """A kill between the two writes of `supersede` leaves the old one active: finish the job."""
+        """Complete supersessions that a kill interrupted between their two writes."""
         for hit in self._markdown.search(Query(), HEAL_NEWEST):
             old = self._markdown.get(hit.item.supersedes) if hit.item.supersedes else None
             if old is not None and old.status is Status.ACTIVE:
                 self._close_old(old, hit.item)
 
     def _migrate_merges(self) -> None:
-        """Give merges of older versions their own type of link, once."""
+        """Convert merges of older versions to their own link type, once."""
         if self._ledger is None or self._ledger.is_done(MERGE_LINKS):
             return
         with self._writing:
@@ -143,7 +146,7 @@ class Orchestrator:
             self._ledger.set_done(MERGE_LINKS)
 
     def warm(self) -> None:
-        """Load the embedder now, so that the first recall need not wait for it."""
+        """Load the embedder now, so that the first recall does not wait for it."""
         if self._embedder is not None:
             with self._embedding():
                 self._embedder.embed_queries(["warm"])
@@ -152,7 +155,7 @@ class Orchestrator:
                     self._late.warm()
 
     def settle(self, timeout: float = 60.0) -> bool:
-        """Wait until nothing waits for its vector; False when the time ran out."""
+        """Wait until all memories have vectors; return False on timeout."""
         return self._indexer.settle(timeout)
 
     def close(self) -> None:
@@ -183,8 +186,8 @@ class Orchestrator:
         self._embedder_error = ""
 
     def _drop_purged(self, ids: Sequence[str]) -> None:
-        """A memory may have been deleted while its vectors were made."""
-        with self._writing:  # a sync still asks the graph for what it finds deleted
+        """Remove vectors of memories that were deleted while being embedded."""
+        with self._writing:  # a concurrent sync still reads deleted items from the graph
             held = self._markdown.fetch(ids)
             if gone := [id for id in ids if id not in held]:
                 self._unindex(gone)
@@ -205,17 +208,17 @@ class Orchestrator:
     # MemoryStore
 
     def writing(self) -> AbstractContextManager[object]:
-        """Holds back all other writers of this process for a block; readers go on."""
+        """Block all other writers of this process for a `with` block; readers continue."""
         return self._writing
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item in the Markdown, then in the indexes."""
+        """Store the item in the Markdown, then in the indexes; return its id."""
         return self.write_many([item])[0]
 
     def write_many(self, items: Sequence[MemoryItem]) -> list[str]:
-        """Store several items; each file is durable, the index is written once.
+        """Store items durably, with one index transaction; return their ids.
 
-        Their vectors follow in the background, with a large batch their links too (see `settle`).
+        Vectors follow in the background, and for a large batch links as well (see `settle`).
         """
         stamped = [self._stamped(item) for item in items]
         with self._writing:
@@ -243,7 +246,7 @@ class Orchestrator:
         self._graph.use(lambda graph: graph.write_many(items))
 
     def _link_waiting(self, ids: Sequence[str]) -> None:
-        """Write the links of those that wait for them, as the memories are now."""
+        """Write outstanding links, using the current memories."""
         with self._writing:
             waiting = [id for id in ids if id in self._unlinked]
             self._write_links(list(self._markdown.fetch(waiting).values()))
@@ -251,15 +254,15 @@ class Orchestrator:
                 del self._unlinked[id]
 
     def get(self, id: str) -> MemoryItem | None:
-        """The item, or None."""
+        """Return the item, or None if there is none."""
         return self._markdown.get(id)
 
     def all(self) -> Iterable[MemoryItem]:
-        """Every item, ordered by id."""
+        """Yield every item, ordered by id."""
         return self._markdown.all()
 
     def delete(self, id: str) -> None:
-        """Move the item's file to the trash and drop it from the indexes."""
+        """Move the item's file to the trash and remove it from the indexes."""
         with self._writing:
             self._touch(filter(None, [self.get(id)]))
             self._markdown.delete(id)
@@ -271,7 +274,7 @@ class Orchestrator:
         self._touched |= {EVERY_PROJECT if item.scope is Scope.USER else item.project for item in items}
 
     def take_touched(self) -> set[str]:
-        """Projects whose memories changed since the last call; EVERY_PROJECT is among them when what belongs to all changed."""
+        """Return the projects whose memories changed since the last call; includes EVERY_PROJECT if the user's own changed."""
         with self._writing:
             touched, self._touched = self._touched, set()
         return touched
@@ -285,18 +288,18 @@ class Orchestrator:
                 self._late.delete(id)
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """At most k hits, best first; see `explain` for which way they were found."""
+        """Return at most k hits, best first; `explain` also returns the route."""
         return self.explain(query, k)[1]
 
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
-        """The route that was taken and its hits."""
+        """Return the route and its hits."""
         asked = query if query.now else replace(query, now=self._clock.now())
         route, hits = self._explained(asked, k)
         now = asked.now or self._clock.now()
         return route, [hit for hit in hits if asked.as_of is not None or not candidates.is_faded(hit.item, now)]
 
     def _explained(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
-        if asked.backend is not Backend.MARKDOWN or self._loaded:  # asked by words alone: no waiting for a model to load
+        if asked.backend is not Backend.MARKDOWN or self._loaded:  # a query by words does not wait for a model to load
             with self._embedding():
                 found = self.ranker.search(asked, k, Sources(self._markdown, self._vector, self._search_graph, self._late))
                 self._loaded = True
@@ -306,17 +309,21 @@ class Orchestrator:
     def _search_graph(self, query: Query, k: int) -> list[Hit]:
         return self._graph.use(lambda graph: graph.search(query, k))
 
-    # What a person or the day dream does with a memory
+    # Operations on memories
 
     def require(self, id: str) -> MemoryItem:
-        """The item; NotFoundError when there is none."""
+        """Return the item.
+
+        Raises:
+            NotFoundError: There is none.
+        """
         item = self.get(id)
         if item is None:
             raise NotFoundError(f"There is no memory '{id}'.", fix="Look it up with 'memoryd search' or 'memoryd list'.")
         return item
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
-        """Change fields of a memory in place."""
+        """Change fields of a memory in place and return it."""
         with self._writing:
             before = self.require(id)
             self._touch([before])
@@ -326,7 +333,7 @@ class Orchestrator:
         return item
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
-        """Write the newer statement and close the older one, which `as_of` still finds."""
+        """Write the newer statement and close the older one, which `as_of` queries still find."""
         with self._writing:
             return self._supersede(self.require(old_id), new)
 
@@ -343,7 +350,7 @@ class Orchestrator:
         self.write(replace(old, status=Status.SUPERSEDED, expired_at=old.expired_at or new.created_at, valid_to=ended))
 
     def forget(self, id: str) -> MemoryItem:
-        """Blacklist a memory and the wordings merged into it: it is never recalled, and copies of it are refused."""
+        """Blacklist a memory and those merged into it: they are never recalled, and copies are refused."""
         with self._writing:
             for source in merged_from(self.require(id), self.get):
                 self.update(source.id, status=Status.BLACKLISTED)
@@ -351,9 +358,9 @@ class Orchestrator:
             return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
     def purge(self, id: str) -> list[str]:
-        """Remove a memory with its earlier wordings for good, the trash included, and overwrite it in every index.
+        """Permanently delete a memory and its earlier wordings, including the trash, and erase them from every index.
 
-        Returns the ids of all that went. Only for a person.
+        Returns the ids of everything deleted. Only a person may request this.
         """
         with self._writing:
             gone = [id, *self.wordings(id)]
@@ -366,22 +373,22 @@ class Orchestrator:
         return gone
 
     def _erase(self, id: str) -> bool:
-        """Delete a memory everywhere; whether anything was kept about it."""
+        """Delete a memory everywhere; return whether anything was stored about it."""
         self._touch(filter(None, [self.get(id)]))
-        noted = self._hand_work.erase(id)
+        noted = self._manual_edits.erase(id)
         filed = self._markdown.purge(id)
         self._unindex([id])
         return noted or filed
 
     def wordings(self, id: str) -> list[str]:
-        """Ids of the memories that were merged into this one, and of its versions before it was edited."""
+        """Return the ids of memories merged into this one, and of its versions before edits."""
         item = self.get(id)
         if item is None:
             return []
         return earlier_wordings(item, self.get)
 
     def scrub(self) -> None:
-        """Overwrite what the indexes still hold of texts that were deleted or replaced."""
+        """Erase the remains of deleted and replaced texts from the indexes."""
         self._scrub_due = False
         self._markdown.scrub()
         self._graph.use(GraphStore.scrub)
@@ -391,9 +398,9 @@ class Orchestrator:
             self._late.use(TokenStore.scrub)
 
     def scrub_if_due(self, most: int) -> None:
-        """The same, if texts were deleted or replaced and there are no more than so many memories.
+        """Scrub if texts were deleted or replaced and there are at most `most` memories.
 
-        What was forgotten only leaves `inverted_index.json`: its file, and what the indexes have of it, stay.
+        After `forget`, only `inverted_index.json` is updated: the file and its index entries are kept.
         """
         if not (self._scrub_due or self._listing_due) or self._markdown.size() > most:
             return
@@ -404,15 +411,15 @@ class Orchestrator:
             self._markdown.flush()
 
     def restore(self, id: str) -> MemoryItem:
-        """Undo `forget`, a supersession or a deletion of this memory.
+        """Undo a `forget`, supersession or deletion of this memory.
 
-        One that was replaced before it was forgotten comes back as replaced; restored once more it is active again.
+        A memory that was superseded before it was forgotten becomes superseded again; a second call activates it.
         """
         item = self.get(id) or self._markdown.restore(id)
         if item is None:
-            raise NotFoundError(f"There is no memory '{id}', nor one in the trash.", fix="See 'memoryd list --status all'.")
+            raise NotFoundError(f"There is no memory '{id}', not even in the trash.", fix="See 'memoryd list --status all'.")
         successor = self._active_successor(id) if item.status is Status.BLACKLISTED else None
-        if successor is not None:  # it was replaced before it was forgotten: beside what replaced it, two would hold
+        if successor is not None:  # superseded before it was forgotten: reactivating it would leave two conflicting memories
             return self.update(id, status=Status.SUPERSEDED, expired_at=successor.created_at)
         tags = tuple(tag for tag in item.tags if tag != HIDDEN_TAG)
         revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None, tags=tags)
@@ -423,7 +430,7 @@ class Orchestrator:
         return revived
 
     def _release(self, id: str) -> None:
-        """Else the next start would take what the user brings back for a supersession that was cut off."""
+        """Detach successors; otherwise the next start would mistake the restored memory for an interrupted supersession."""
         for item in self._successors(id):
             if item.supersedes == id:
                 self.write(replace(item, supersedes=None))
@@ -434,7 +441,7 @@ class Orchestrator:
         return [item for item in found if item is not None]
 
     def _active_successor(self, id: str) -> MemoryItem | None:
-        """The active memory at the end of the chain of those that replaced this one."""
+        """Return the active memory at the end of this one's chain of successors."""
         seen, waiting = {id}, self._successors(id)
         while waiting:
             item = waiting.pop()
@@ -453,20 +460,20 @@ class Orchestrator:
         k: int = 8,
         statuses: tuple[Status, ...] = tuple(Status),
     ) -> list[MemoryItem]:
-        """The memories closest to a statement, for telling whether it is known, newer or forbidden.
+        """Return the memories closest to a statement, for deciding whether it is known, newer or forbidden.
 
-        Behind them come those whose files a person deleted, as blacklisted ones that `get` does not know.
+        Memories whose files a person deleted follow as blacklisted items, which `get` does not know.
         """
         settled = tuple(status for status in statuses if status is not Status.CANDIDATE)
         query = Query(text=content, project=project, statuses=settled, backend=Backend.HYBRID)
         found = [hit.item for hit in self.search(query, k)]
         waiting = replace(query, statuses=(Status.CANDIDATE,))
         if len(settled) < len(statuses) and self.count(waiting):
-            found += [hit.item for hit in self.search(waiting, k)]  # apart: there are many, and they must not hide the others
-        return [*found, *self._hand_work.forbidden(content, project)]
+            found += [hit.item for hit in self.search(waiting, k)]  # searched separately: they are many and would hide the others
+        return [*found, *self._manual_edits.forbidden(content, project)]
 
     def compare(self, old: Said, new: Said) -> Comparison:
-        """What a statement is to an older one, by words and, with the bundled embedder, by meaning."""
+        """Compare a statement with an older one, by words and, with the bundled embedder, by meaning."""
         try:
             return self.comparer.compare(old, new)
         except EmbeddingError as error:
@@ -476,14 +483,14 @@ class Orchestrator:
     # Candidates
 
     def make_room(self, project: str) -> None:
-        """Remove the least promising candidates of a project that has too many."""
+        """Delete the least promising candidates of a project that has too many."""
         query = Query(project=project, statuses=(Status.CANDIDATE,))
         if self.count(query) > candidates.MOST:
             for item in candidates.surplus(self._markdown.page(query, 2 * candidates.MOST)):
                 self.delete(item.id)
 
     def fade_candidates(self) -> int:
-        """Remove the candidates whose time is over, of all projects; returns how many. Their files go to the trash."""
+        """Move expired candidates of all projects to the trash and return their number."""
         before = self._clock.now() - candidates.LIFETIME
         query = Query(statuses=(Status.CANDIDATE,), created_before=before)
         faded = 0
@@ -494,47 +501,51 @@ class Orchestrator:
         return faded
 
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
-        """Memories linked with this one, nearest first."""
+        """Return memories linked with this one, nearest first."""
         self.require(id)
         return self._in_graph(lambda graph: graph.related(id, depth=depth, types=types, k=k))
 
     def _in_graph(self, work: Callable[[GraphStore], T]) -> T:
-        """What some work on the graph gives; the graph is up to date."""
+        """Run `work` on the up-to-date graph."""
         self._link_waiting(list(self._unlinked))
         return self._graph.use(work)
 
     def vectors(self) -> dict[str, FloatArray]:
-        """The unit vectors of all memories that have one, by id."""
+        """Return the unit vectors of all embedded memories, by id."""
         return self._vector.use(VectorStore.vectors) if self._vector is not None else {}
 
-    # Looking through the memories without a search
+    # Listing
 
     def page(self, query: Query, k: int, after: str = "") -> list[MemoryItem]:
-        """The newest items that pass the filters, behind the place `after` if one is given. Raises InputError."""
+        """Return the newest items that pass the filters, starting after the key `after` if given.
+
+        Raises:
+            InputError: `after` is not a key.
+        """
         return self._markdown.page(query, k, parse_key(after) if after else None)
 
     def place_of(self, item: MemoryItem) -> str:
-        """Where an item stands in the order of `page`."""
+        """Return the item's key in the order of `page`."""
         return key_of(item).to_text()
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
-        """(kind, status, number) of the items that pass the filters."""
+        """Return (kind, status, count) of the items that pass the filters."""
         return self._markdown.tally(query)
 
     def span(self) -> tuple[datetime | None, datetime | None]:
-        """When the oldest and the newest item were made."""
+        """Return the creation times of the oldest and newest item."""
         return self._markdown.span()
 
     def project_counts(self) -> dict[str, int]:
-        """How many items each project has, whatever their status."""
+        """Return the number of items per project, whatever their status."""
         return self._markdown.projects()
 
     def path_of(self, id: str) -> Path | None:
-        """The item's file."""
+        """Return the path of the item's file."""
         return self._markdown.path_of(id)
 
     def fingerprint(self, id: str) -> str:
-        """Digest of the item's file as it is now; empty when there is none."""
+        """Return a digest of the item's file on disk; empty if there is none."""
         return self._markdown.fingerprint(id)
 
     def subgraph(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
@@ -542,38 +553,38 @@ class Orchestrator:
         return self._in_graph(lambda graph: graph.subgraph(about, query, types=types, depth=depth, most=most))
 
     def names(self, prefix: str, k: int) -> list[tuple[str, int]]:
-        """Names that memories mention, those mentioned most first."""
+        """Return entities and their mention counts, most mentioned first."""
         return self._in_graph(lambda graph: graph.entities(prefix, k))
 
     def count(self, query: Query) -> int:
-        """How many items pass the filters; the text is ignored."""
+        """Return the number of items that pass the filters; the text is ignored."""
         return self._markdown.count(query)
 
     # Files and health
 
     @property
     def folder(self) -> Path:
-        """Where the Markdown files lie."""
+        """Folder of the Markdown files."""
         return self._settings.paths.memories
 
     def sync(self, paths: Iterable[Path] | None = None, *, by_hand: bool = True) -> SyncReport:
-        """Take over changes of the files; with None the whole folder is compared. `by_hand` False: we made them."""
+        """Apply changes of files, of the whole folder if `paths` is None. `by_hand=False` means memoryd made them."""
         with self._writing:
             report = self._markdown.sync(paths)
             if by_hand:
                 self._link_waiting(list(self._unlinked))
-                self._graph.use(lambda graph: self._hand_work.note(report, graph.get))
+                self._graph.use(lambda graph: self._manual_edits.note(report, graph.get))
             self._unindex(report.removed)
             if report.changed:
                 self._index(report.changed)
             if report.changed or report.removed:
                 self.revision += 1
-                self._touched.add(EVERY_PROJECT)  # a file may have had another scope or project before
+                self._touched.add(EVERY_PROJECT)  # a file's previous scope or project may have been another
                 self._scrub_due = True
         return report
 
     def reindex(self) -> IndexHealth:
-        """Rebuild every index from the Markdown alone."""
+        """Rebuild every index from the Markdown."""
         self._markdown.rebuild()
         self._graph.rebuild()
         if self._vector is not None:
@@ -584,15 +595,15 @@ class Orchestrator:
         return self.health()
 
     def maintain(self) -> None:
-        """Write what is debounced: inverted_index.json, and the vector mirror of a large store."""
+        """Do deferred work: write inverted_index.json, scrub, and rebuild the HNSW index of a large store."""
         self._markdown.flush()
         if self._scrub_due:
             self.scrub()
         if self._vector is not None and not self._indexer.waiting():
-            self._vector.use(_keep_mirror)
+            self._vector.use(_keep_ann)
 
     def health(self) -> IndexHealth:
-        """Numbers for status and doctor."""
+        """Return figures for status and doctor."""
         return IndexHealth(
             memories=self.count(Query(statuses=tuple(Status))),
             active=self.count(Query()),
@@ -605,10 +616,10 @@ class Orchestrator:
 
 
 def comparer_for(embedder: Embedder | None) -> Comparer:
-    """With the bundled embedder vectors count too; the classifier knows the cosines of no other."""
+    """Create the comparer; only the bundled embedder adds vectors, since the classifier was trained on its cosines."""
     return Comparer(embedder if isinstance(embedder, OnnxEmbedder) else None)
 
 
-def _keep_mirror(vector: VectorStore) -> None:
+def _keep_ann(vector: VectorStore) -> None:
     if vector.ann_missing():
         vector.rebuild_ann()

@@ -1,4 +1,4 @@
-"""Fakes that are shipped, so that tests of this project and of its users need no patching."""
+"""Test doubles, shipped with the package so that tests here and elsewhere need no patching."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["FakeClock", "HashEmbedder", "HashTokenEncoder", "ScriptedLLM"]
 
 
 class FakeClock:
-    """A clock that moves only when told."""
+    """A clock that moves only when advanced."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._now = start
 
     def now(self) -> datetime:
-        """The set time."""
+        """Return the current fake time."""
         return self._now
 
     def advance(self, **delta: float) -> None:
-        """Move by timedelta's keyword arguments; negative values jump back."""
+        """Move by timedelta's keyword arguments; negative values move back."""
         self._now += timedelta(**delta)
 
 
 class ScriptedLLM:
-    """Answers from a list, in order; an exception in the list is raised instead. Calls are kept in `calls`."""
+    """Returns scripted answers in order; raises those that are exceptions. Records calls in `calls`."""
 
     def __init__(self, *answers: str | Exception) -> None:
         self._answers = list(answers)
@@ -42,12 +42,16 @@ class ScriptedLLM:
         return "scripted"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """The next answer; ModelError when the script is at its end."""
+        """Return the next answer.
+
+        Raises:
+            ModelError: The script is exhausted.
+        """
         self.calls.append(tuple(messages))
         if not self._answers:
-            raise ModelError("The script has no further answer.")
+            raise ModelError("The script has no more answers.")
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        asked = sum(token_count(message.content) for message in messages)
-        return Completion(answer, self.name, Usage(1, asked, token_count(answer)))
+        tokens = sum(token_count(message.content) for message in messages)
+        return Completion(answer, self.name, Usage(1, tokens, token_count(answer)))

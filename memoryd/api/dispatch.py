@@ -33,7 +33,7 @@ from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import CLAUDE, PROBLEM, models_of, wake
 from memoryd.daydream.reconcile import Keeper
 from memoryd.daydream.transcript import blind_cursor
-from memoryd.dream.planner import Planning
+from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.llm.claude import Logins, login_of
@@ -93,7 +93,7 @@ class Api:
         self._parts = self._make_parts(settings)
 
     def _sweep(self, settings: Settings) -> Sweep:
-        planning = Planning(self._service, self._state, settings, self._clock, logins=self._logins)
+        planning = Planner(self._service, self._state, settings, self._clock, logins=self._logins)
         return Sweep(self._service, self._state, settings, self._clock, planning)
 
     def _make_parts(self, settings: Settings) -> _Parts:

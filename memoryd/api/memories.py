@@ -151,14 +151,14 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
 
     Who asks also gets candidates, which nobody has confirmed. With `weak` all below the floor comes in a list of its own.
     """
-    from memoryd.recall.governance import divide
+    from memoryd.recall.governance import split_by_floor
 
     query = replace(_query(runtime, request, caller, request.query), backend=request.backend, statuses=_asked_statuses(request))
     handoffs = _handoffs_for(runtime, query) if _is_plain(request) else []
     route, hits = runtime.service.explain(query, request.k)
     # Who asks the graph by name wants what is linked with the query's words; the floor can't judge what shares none of them.
     linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
-    sure, unsure = (hits, []) if linked else divide(request.query, hits, runtime.settings.floor)
+    sure, unsure = (hits, []) if linked else split_by_floor(request.query, hits, runtime.settings.floor)
     below = [hit for hit in hits if hit not in sure]
     shown = [_hit(hit) for hit in sure]
     if not request.weak:

@@ -1,7 +1,7 @@
-"""Where the user switched memory off or on: for projects, and for folders with all that lies below them.
+"""Switches for memory: off or on, for projects and for folders with everything below them.
 
-The nearest switch wins. A folder's switch also holds for projects that have none of their own and lie below it, those that
-come later included; a switch of a project holds wherever its folders lie, unless memory is off on the way to one of them.
+The nearest switch wins. A folder's switch also applies to projects below it without a switch of their own, including future
+ones; a project's switch applies wherever its folders are, unless memory is off in a parent of one of them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from memoryd.core.protocols import Clock
 
 
 def create_table(db: Database) -> None:
-    """Switches of folders; those of projects have had a table since the first version."""
+    """Create the table of folder switches (a migration); that of projects exists since the first version."""
     db.execute("CREATE TABLE folder_switch (folder TEXT PRIMARY KEY, project TEXT, off INTEGER, at TEXT)")
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch. `place` is the folder that it holds below, or the id of a project."""
+    """A switch. `place` is the folder that it applies to, or a project id."""
 
     off: bool
     place: str
 
 
 class Switches:
-    """The switches in the state database. `folders_of` gives the working folders of a project."""
+    """Access to the switches. `folders_of` returns a project's working folders."""
 
     def __init__(self, db: Database, clock: Clock, folders_of: Callable[[str], Sequence[str]]) -> None:
         self._db = db
@@ -38,7 +38,7 @@ class Switches:
         self._folders_of = folders_of
 
     def set(self, project: str, off: bool, folders: Sequence[str] = ()) -> None:
-        """Switch memory off or on for a project, and for all below these folders of it. On: also where it was off in others."""
+        """Switch memory off or on for a project and below these folders. On also removes switches of its other folders."""
         now = to_iso(self._clock.now())
         with self._db.transaction():
             self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), now))
@@ -51,7 +51,7 @@ class Switches:
                 )
 
     def deciding(self, project: str, folder: str = "") -> Switch | None:
-        """The switch that decides for a project, at work in the folder if one is given; None: nothing was switched."""
+        """Return the switch that applies to a project, or to a folder in it; None if there is none."""
         own = self._own(project)
         switches = self._of_folders()
         if not switches:
@@ -67,24 +67,24 @@ class Switches:
         return around
 
     def is_off(self, project: str, folder: str = "") -> bool:
-        """Whether memory is off for the project, at work in the folder if one is given."""
+        """Return whether memory is off for the project, or for the folder if given."""
         found = self.deciding(project, folder)
         return found is not None and found.off
 
     def projects_off(self) -> list[str]:
-        """Projects that are switched off themselves."""
+        """Return projects that are switched off."""
         return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
 
     def folders_off(self) -> list[str]:
-        """Folders below which memory is off."""
+        """Return folders below which memory is off."""
         return [row[0] for row in self._db.execute("SELECT folder FROM folder_switch WHERE off = 1 ORDER BY folder")]
 
     def any_off(self) -> bool:
-        """Whether anything is switched off."""
+        """Return whether anything is switched off."""
         return bool(self.projects_off() or self.folders_off())
 
     def move(self, old: str, new: str) -> None:
-        """Forget the switch of a project that is none any more; its folders are another's now, and stay as they are."""
+        """Delete the switch of a removed project; switches of its folders stay, as they belong to another project now."""
         self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
         self._db.execute("UPDATE folder_switch SET project = ? WHERE project = ?", (new, old))
 
@@ -96,15 +96,15 @@ class Switches:
         return {folder: bool(off) for folder, off in self._db.execute("SELECT folder, off FROM folder_switch")}
 
     def _around(self, switches: Mapping[str, bool], project: str) -> Switch | None:
-        """The switch that all folders of the project lie below; where they disagree, or are unknown, none."""
+        """Return the switch above all folders of the project; None if they disagree or are unknown."""
         folders = list(self._folders_of(project)) if project else []
         found = [_nearest(switches, place) for place in [place for place in folders if _is_there(place)] or folders]
         first = found[0] if found else None
-        return first if first is not None and all(one is not None and one.off == first.off for one in found) else None
+        return first if first is not None and all(switch is not None and switch.off == first.off for switch in found) else None
 
 
 def _nearest(switches: Mapping[str, bool], folder: str) -> Switch | None:
-    """The switch of the nearest folder above, by the path as written and as its links lead; off wins where they differ."""
+    """Return the switch of the nearest parent folder, by the given and by the resolved path; off wins if they differ."""
     found = []
     for path in spellings(folder):
         above = next((str(parent) for parent in (path, *path.parents) if str(parent) in switches), None)

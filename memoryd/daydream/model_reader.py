@@ -45,7 +45,7 @@ LEAST_USER_WORDS = 3
 LEAST_ANSWER_WORDS = 25
 
 
-def worth_asking(passage: Passage) -> bool:
+def is_searchable(passage: Passage) -> bool:
     """Whether somebody said or found something: a prompt of some words, or an answer long enough for a finding."""
     return any(_says_something(turn) for turn in passage.turns)
 

@@ -43,7 +43,7 @@ from memoryd.core.types import (
 )
 from memoryd.daydream.admission import admissible, is_excluded, is_own_run, summed
 from memoryd.daydream.handoff import Gathered
-from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, messages_for, worth_asking
+from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, is_searchable, messages_for
 from memoryd.daydream.readers import (
     ASKS_A_MODEL,
     ENDPOINT,
@@ -357,7 +357,7 @@ class DayDream:
         passage = self._passage(place, piece, job.transcript)
         if not self._readers.has_model or self._state.is_held(job.transcript):
             return self._keep(passage, piece, run, self._by_rules(passage))
-        if not worth_asking(passage):
+        if not is_searchable(passage):
             return self._keep(passage, piece, run, Extraction((), {"nothing said": len(piece.turns)}, self._readers.chosen))
         ends = not piece.more and job.reason not in GOES_ON
         known = find_related(self._store, passage)
@@ -486,7 +486,7 @@ class DayDream:
         refused = self._why_not_folder(cwd, piece)
         place = self._place(job, piece, cwd, named=not refused)
         passage = self._passage(place, piece, job.transcript)
-        if refused or self._why_not(place) or not worth_asking(passage):
+        if refused or self._why_not(place) or not is_searchable(passage):
             self._state.finish_held(held, piece.cursor)
             return None
         ends = not piece.more and job.reason not in GOES_ON
@@ -584,7 +584,7 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
             skipped["own run"] += len(piece.turns)
         elif piece.turns:
             passage = _draft_passage(piece, path, draft)
-            if extractor.name in ASKS_A_MODEL and not worth_asking(passage):
+            if extractor.name in ASKS_A_MODEL and not is_searchable(passage):
                 skipped["nothing said"] += len(piece.turns)
                 continue
             extraction = extractor.extract(passage)
@@ -620,7 +620,7 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
         if not piece.turns or is_own_run(settings, piece.cwd, piece):
             continue
         passage = _draft_passage(piece, path, draft)
-        if not worth_asking(passage):
+        if not is_searchable(passage):
             continue
         yield messages_for(passage, settings.chunk_tokens)
         if extractor is not None:

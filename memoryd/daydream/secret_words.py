@@ -671,7 +671,7 @@ def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
 
 
 def _bars(line: str) -> Iterator[str]:
-    """The signs that may divide a line into cells."""
+    """The signs that may split_by_floor a line into cells."""
     if (" | " in line or line.lstrip().startswith("| ")) and line.count("|") <= _MOST_CELLS:
         yield "|"
     if "\t" in line and line.count("\t") <= _MOST_CELLS:

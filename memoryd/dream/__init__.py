@@ -1,1 +1,1 @@
-"""The dream: merge, correct, forget. Stages are pure functions from items to changes; the sweep applies them."""
+"""The dream: consolidation of memories. Pure stages map items to changes; the sweep applies them."""

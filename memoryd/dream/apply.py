@@ -1,10 +1,8 @@
-"""Applying changes as one journal entry, taking entries back, and mending what a kill left.
+"""Applying changes as journal entries, undoing entries, and recovery after a kill.
 
-What holds: the snapshot is durable before the first file changes. A kill leaves each file whole,
-old or new; the next start brings all files of the entry to one side. While an entry is applied no
-other writer of the daemon gets in between. Readers are not held back: the files are replaced
-one by one and the index in one transaction for each thousand, so that searches see the old state
-until then.
+Guarantees: the snapshot is durable before the first file changes. After a kill every file is intact, old or new, and the next
+start brings all files of the entry to one side. Other writers of the daemon are blocked while an entry is applied. Readers are
+not: files are replaced one by one and the index in one transaction per thousand, so searches see the old state until then.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of changes. `entry` is empty when nothing was left to do; `stale` changed in the meantime."""
+    """Result of applying changes. `entry` is empty if nothing was applied; `stale` changed in the meantime."""
 
     entry: str = ""
     changes: tuple[Change, ...] = ()
@@ -42,7 +40,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that an undo leaves as it is, and why."""
+    """A file that an undo left unchanged, and why."""
 
     id: str
     path: str
@@ -51,7 +49,7 @@ class Refusal:
 
 @dataclass(slots=True)
 class Undone:
-    """What an undo did: its own entry (empty: nothing), the memories that are back, and what it refused."""
+    """Result of an undo: its own entry (empty if nothing was done), the restored memories, and the refusals."""
 
     entry: str = ""
     of: str = ""
@@ -60,8 +58,8 @@ class Undone:
 
 
 @dataclass(frozen=True, slots=True)
-class _Now:
-    """A memory's file as it is: its path and bytes, empty and None when there is none."""
+class _CurrentFile:
+    """Current path and content of a memory's file; empty and None if there is none."""
 
     path: str
     data: bytes | None
@@ -73,7 +71,7 @@ class _Now:
 
 
 class Applier:
-    """Changes memory files by way of the journal. `on_undone` is told the records of an undo that is done.
+    """Changes memory files through the journal. `on_undone` is called with the records of a completed undo.
 
     The caller holds the dream's lock.
     """
@@ -89,9 +87,11 @@ class Applier:
     # Forward
 
     def apply(self, changes: Sequence[Change], kind: Kind, trigger: str) -> Applied:
-        """Apply what still fits as one entry; groups with a memory that changed since it was read are left out.
+        """Apply changes as one entry, skipping groups with a memory that changed since it was read.
 
-        Raises StoreError or InputError when a file can't be written; then all is as before.
+        Raises:
+            StoreError: A file can't be written; all changes were rolled back.
+            InputError: A memory can't be stored; all changes were rolled back.
         """
         with self._service.writing():
             self._take_over_edits(changes)
@@ -99,13 +99,13 @@ class Applier:
             if not good:
                 return Applied(stale=stale)
             found = {change.id: self._now(change.id) for change in good if change.before is not None}
-            records = [_planned(change, found.get(change.id, _Now("", None))) for change in good]
+            records = [_planned(change, found.get(change.id, _CurrentFile("", None))) for change in good]
             name = self._create(kind, records, found.values(), trigger)
             self._run(name, lambda: self._service.write_many([change.after for change in good]))
         return Applied(name, good, stale)
 
     def _take_over_edits(self, changes: Iterable[Change]) -> None:
-        """An edit that nobody has indexed yet must count as a change since the plan."""
+        """Index pending edits first, so that they count as changes since the plan."""
         paths = (self._service.path_of(change.id) for change in changes)
         self._service.sync([path for path in paths if path is not None])
 
@@ -124,7 +124,7 @@ class Applier:
         self,
         kind: Kind,
         records: Sequence[Record],
-        found: Iterable[_Now],
+        found: Iterable[_CurrentFile],
         trigger: str,
         of: str = "",
         target: Mapping[str, bytes] | None = None,
@@ -152,19 +152,22 @@ class Applier:
             self._on_undone(self._journal.records(name), self._journal.head(head.of).kind is Kind.UNDO)
         self._journal.set_step(name, Step.DONE)
 
-    def _now(self, id: str) -> _Now:
+    def _now(self, id: str) -> _CurrentFile:
         path = self._service.path_of(id)
         if path is None or not path.is_file():
-            return _Now("", None)
+            return _CurrentFile("", None)
         relative = path.relative_to(self._service.folder).as_posix()
-        return _Now(relative, path.read_bytes(), path.stat().st_mtime_ns)
+        return _CurrentFile(relative, path.read_bytes(), path.stat().st_mtime_ns)
 
     # Back
 
     def undo(self, name: str, only: Collection[str] | None = None) -> Undone:
-        """Give the files of an entry (those in `only`, with what they stand or fall with) their earlier bytes.
+        """Restore the previous content of an entry's files, or of those in `only` together with their groups.
 
-        A file that was changed since is left alone, with its group. Raises InputError when the entry is not done.
+        Files that changed since are left alone, together with their groups.
+
+        Raises:
+            InputError: The entry was not applied.
         """
         head = self._journal.head(name)
         if head.step is not Step.DONE:
@@ -189,7 +192,7 @@ class Applier:
         for record in todo:
             if _record_group(record) in bad:
                 where = found[record.id].path or record.before_path or record.after_path
-                reason = problems.get(record.id, "it belongs to a change with a file that was edited since")
+                reason = problems.get(record.id, "it is grouped with a file that was edited since")
                 out.refused.append(Refusal(record.id, str(self._service.folder / where), reason))
         todo = [record for record in todo if _record_group(record) not in bad]
         if todo:
@@ -197,7 +200,7 @@ class Applier:
         return out
 
     def _take_back(
-        self, head: Head, todo: Sequence[Record], found: Mapping[str, _Now], before: Mapping[str, bytes], out: Undone
+        self, head: Head, todo: Sequence[Record], found: Mapping[str, _CurrentFile], before: Mapping[str, bytes], out: Undone
     ) -> None:
         records = [_reversed(record, found[record.id]) for record in todo]
         target = {record.before_path: before[record.before_path] for record in todo if record.before_path}
@@ -206,16 +209,16 @@ class Applier:
         out.ids = [record.id for record in todo]
         self._run(out.entry, lambda: self._put(_targets(records, target), records))
 
-    def _problem(self, record: Record, now: _Now, place: Place) -> str:
+    def _problem(self, record: Record, now: _CurrentFile, place: Place) -> str:
         if now.sha != place.sha and (now.data is None or _sha(as_before_merged(now.data)) != place.sha):
             return "it was edited since" if now.path else "it was deleted since"
         other = self._service.folder / record.before_path
         if record.before_path and record.before_path != now.path and other.exists():
-            return f"another file lies at {other}"
+            return f"another file exists at {other}"
         return ""
 
     def _put(self, files: Mapping[str, bytes | None], records: Iterable[Record]) -> None:
-        """Give the files these bytes, None: remove; then index them."""
+        """Write these contents (None deletes a file), then index the files."""
         folder = self._service.folder
         replace_all([(folder / path, data) for path, data in sorted(files.items()) if data is not None])
         for record in records:
@@ -229,16 +232,16 @@ class Applier:
     # After a kill
 
     def recover(self) -> list[str]:
-        """Bring every entry that a kill interrupted to an end, forward or back; their names."""
+        """Complete or roll back every entry that a kill interrupted; return their names."""
         self._journal.remove_unfinished()
-        open_ones = [head.name for head in self._journal.heads() if head.step in (Step.READY, Step.APPLYING)]
-        for name in open_ones:
-            log.warning("journal entry %s was interrupted and is brought to an end", name)
+        interrupted = [head.name for head in self._journal.heads() if head.step in (Step.READY, Step.APPLYING)]
+        for name in interrupted:
+            log.warning("journal entry %s was interrupted; recovering", name)
             if self._journal.is_applied(name):
                 self._finish(name)
             else:
                 self._roll_back(name, "interrupted")
-        return open_ones
+        return interrupted
 
     def _roll_back(self, name: str, note: str) -> None:
         records, before = self._journal.records(name), self._journal.before(name)
@@ -247,15 +250,15 @@ class Applier:
         left = []
         with self._service.writing():
             for record in records:
-                spots = {path: self._bytes(path) for path in {record.before_path, record.after_path} - {""}}
-                there = {path: data for path, data in spots.items() if data is not None}
+                found = {path: self._bytes(path) for path in {record.before_path, record.after_path} - {""}}
+                there = {path: data for path, data in found.items() if data is not None}
                 if all(self._is_ours(record, path, data, before, target) for path, data in there.items()):
                     files |= dict.fromkeys(there)
                     files |= {record.before_path: before[record.before_path]} if record.before_path else {}
                 else:
                     left.append(record.id)
-            mended = [_reversed(record, _Now(record.after_path, None)) for record in records]
-            self._put({path: data for path, data in files.items() if data != self._bytes(path)}, mended)
+            restored = [_reversed(record, _CurrentFile(record.after_path, None)) for record in records]
+            self._put({path: data for path, data in files.items() if data != self._bytes(path)}, restored)
         self._journal.set_step(name, Step.ROLLED_BACK, f"{note}; edited since and left: {', '.join(left)}" if left else note)
 
     def _bytes(self, path: str) -> bytes | None:
@@ -289,7 +292,7 @@ def _record_group(record: Record) -> str:
     return record.group or record.id
 
 
-def _planned(change: Change, now: _Now) -> Record:
+def _planned(change: Change, now: _CurrentFile) -> Record:
     if change.before is not None and now.data is None:
         raise StoreError(f"The file of {change.id} can't be found.", fix="Run 'memoryd reindex'.")
     return Record(
@@ -306,8 +309,8 @@ def _planned(change: Change, now: _Now) -> Record:
     )
 
 
-def _reversed(record: Record, now: _Now) -> Record:
-    """The record of going back from the file as it is now."""
+def _reversed(record: Record, now: _CurrentFile) -> Record:
+    """Return the record that reverts this one, starting from the current file."""
     return Record(
         record.id,
         record.stage,
@@ -323,7 +326,7 @@ def _reversed(record: Record, now: _Now) -> Record:
     )
 
 
-def _is_back(record: Record, now: _Now, before: Mapping[str, bytes]) -> bool:
+def _is_back(record: Record, now: _CurrentFile, before: Mapping[str, bytes]) -> bool:
     return now.path == record.before_path and now.data == before.get(record.before_path)
 
 

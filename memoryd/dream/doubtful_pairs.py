@@ -1,7 +1,7 @@
-"""Asks a model what two memories are to each other, where words alone leave it in doubt.
+"""Asks a model how two memories relate where words alone leave doubt.
 
-It may give one of the five relations for each pair, nothing else. An answer that is not exactly what was asked for, or
-that would close most pairs of a batch, is thrown away and counted as failed: no model can empty a store.
+The model may only choose one of the known relations per pair. A response that does not match the schema exactly, or that would
+close most pairs of a batch, is discarded and counted as failed: no model can empty a store.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from memoryd.core.protocols import LLM, Clock
 from memoryd.core.state import Run, State
 from memoryd.core.types import Completion, Message
 from memoryd.daydream.readers import ASKS_A_MODEL, ENDPOINT, choose
-from memoryd.dream.neighbours import Claim, Pairing, Relations
+from memoryd.dream.neighbours import CandidatePair, Claim, Relations
 from memoryd.dream.plan import DreamLimits
 from memoryd.language import Comparison, Relation, read
 from memoryd.llm.claude import Logins
 
-# The model that a dream may ask about doubtful pairs: the extractor's own, within the same daily budget.
+# The model for doubtful pairs: the same as the reader's, within the same daily budget.
 
 SESSION = "dream"
 
 
 class MeteredLLM:
-    """Passes questions on, and enters what they cost in the record of runs, where the daily budget is counted."""
+    """Forwards questions and records their cost in the run log, from which the daily budget is computed."""
 
     def __init__(self, llm: LLM, state: State, settings: Settings, clock: Clock) -> None:
         self._llm = llm
@@ -41,11 +41,15 @@ class MeteredLLM:
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Name of the model."""
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """One answer. Raises ModelError, also when the day's tokens are used up."""
+        """Return one answer.
+
+        Raises:
+            ModelError: The call failed, or the daily token budget is used up.
+        """
         midnight = self._clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
         if self._state.tokens_since(to_iso(midnight)) >= self._settings.daily_token_budget:
             raise ModelError("The daily token budget is used up.", fix="Raise daily_token_budget.", transient=True)
@@ -56,7 +60,11 @@ class MeteredLLM:
 
 
 def dream_model(settings: Settings, state: State, clock: Clock, logins: Logins | None = None) -> LLM | None:
-    """The model, or None when the extractor uses none or `dream_ask_model` is off. Raises ConfigError without a key."""
+    """Create the model; None if the reader uses none or `dream_ask_model` is off.
+
+    Raises:
+        ConfigError: The endpoint's key is missing.
+    """
     name = choose(settings)
     if name not in ASKS_A_MODEL or not settings.dream_ask_model:
         return None
@@ -89,7 +97,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Adviser:
-    """Asks about each pair once per plan, the likeliest to be more than neighbours first, up to the limit."""
+    """Asks about each pair once per plan, the most likely matches first, up to the limit."""
 
     def __init__(self, llm: LLM | None, limits: DreamLimits) -> None:
         self._llm = llm
@@ -99,25 +107,25 @@ class Adviser:
         self.failed = 0
 
     def settled(self, relations: Relations) -> Relations:
-        """The relations with what the model says of the doubtful pairs; what it does not answer stays as it was."""
+        """Return the relations with the model's answers for doubtful pairs; unanswered ones are unchanged."""
         if self._llm is None:
             return relations
         ordered = sorted(relations.doubtful(), key=lambda pair: (-pair.found.chance, -pair.later.at.timestamp(), _key(pair)))
         new = [pair for pair in ordered if _key(pair) not in self._known]
         new = new[: max(0, self._limits.asked - self.asked)]
-        # Dealt out like cards, so that no batch holds only the likeliest and looks like an answer that condemns all.
+        # Deal pairs out round-robin: a batch of only the likeliest matches would look like an answer that closes everything.
         batches = -(-len(new) // self._limits.batch)
         for number in range(batches):
             self._ask(self._llm, new[number::batches])
-        return Relations(relations.claims, tuple(map(self._judged, relations.pairings)))
+        return Relations(relations.claims, tuple(map(self._judged, relations.pairs)))
 
-    def _judged(self, pairing: Pairing) -> Pairing:
-        answer = self._known.get(_key(pairing)) if pairing.found.doubtful else None
-        if answer is None or (answer is Relation.SAME and not _may_merge(pairing)):
-            return pairing
-        return replace(pairing, found=Comparison(answer, "as a model sees it"))
+    def _judged(self, pair: CandidatePair) -> CandidatePair:
+        answer = self._known.get(_key(pair)) if pair.found.doubtful else None
+        if answer is None or (answer is Relation.SAME and not _may_merge(pair)):
+            return pair
+        return replace(pair, found=Comparison(answer, "according to a model"))
 
-    def _ask(self, llm: LLM, batch: Sequence[Pairing]) -> None:
+    def _ask(self, llm: LLM, batch: Sequence[CandidatePair]) -> None:
         self.asked += len(batch)
         answers: list[Relation | None] | None
         try:
@@ -130,16 +138,16 @@ class Adviser:
         self._known.update({_key(pair): answer for pair, answer in zip(batch, answers, strict=True)})
 
 
-def _may_merge(pairing: Pairing) -> bool:
-    """Two different numbers, paths or flags are no wording, whatever a model says."""
-    a, b = (set(read(claim.said.text).values) for claim in (pairing.earlier, pairing.later))
+def _may_merge(pair: CandidatePair) -> bool:
+    """Return whether a merge is possible: texts with different numbers, paths or flags are never the same statement."""
+    a, b = (set(read(claim.said.text).values) for claim in (pair.earlier, pair.later))
     return not (a - b and b - a)
 
 
 def parse(text: str, count: int) -> list[Relation | None] | None:
-    """The relation of each pair, None for an unsure one.
+    """Parse a response into the relation of each pair, None for an unsure one.
 
-    None as a whole when the answer breaks the schema, leaves pairs out, or would close nearly all of them.
+    Returns None if the response violates the schema, omits pairs, or would close nearly all of them.
     """
     try:
         raw = orjson.loads(text)
@@ -164,11 +172,11 @@ def _is_answer(answer: object) -> bool:
     )
 
 
-def _key(pair: Pairing) -> tuple[str, str]:
+def _key(pair: CandidatePair) -> tuple[str, str]:
     return pair.earlier.said.text, pair.later.said.text
 
 
-def _messages(batch: Sequence[Pairing]) -> list[Message]:
+def _messages(batch: Sequence[CandidatePair]) -> list[Message]:
     pairs = [{"pair": n, "earlier": _shown(pair.earlier), "later": _shown(pair.later)} for n, pair in enumerate(batch, 1)]
     system = files("memoryd.dream").joinpath("prompts", f"{PROMPT_VERSION}.md").read_text("utf-8")
     return [Message("system", system), Message("user", orjson.dumps({"pairs": pairs}).decode())]

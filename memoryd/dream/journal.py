@@ -1,15 +1,15 @@
-"""The journal on disk: one folder for each dream, acceptance, undo or forgotten project, enough to show it and to take it back.
+"""The journal on disk: one folder per dream, acceptance, undo or forgotten project, with all that is needed to undo it.
 
     dream-0007/
-      plan.json    every memory that is changed, before and after, with the reason
-      before.zip   the bytes of the files as they were
-      target.zip   an undo only: the bytes that the files get
-      after.json   written when all files are changed: where they lie and the hash of their bytes
-      head.json    what `memoryd journal` lists, and how far the entry has come; replaced atomically
+      plan.json    changed memories, before and after, with the reason
+      before.zip   previous content of the files
+      target.zip   for an undo: the content to be written
+      after.json   written once all files are changed: their paths and hashes
+      head.json    summary for `memoryd journal` and the entry's step; replaced atomically
 
-The folder gets its name by a rename once plan and snapshot are durable. The steps are
-ready → applying → done; a start that finds one which is not done goes forward if `after.json` is
-there, else back (see `apply`). Only one process writes here, under the dream's lock.
+A folder is renamed to its final name once plan and snapshot are durable. Steps are ready → applying → done; on startup, an
+entry that is not done is completed if `after.json` exists, else rolled back (see `apply`). Only one process writes here,
+holding the dream's lock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from memoryd.core.types import MemoryItem
 from memoryd.dream.plan import Action
 from memoryd.stores import memory_file
 
-# A change of a memory as lines of its file: what goes, what comes, and a little of what stays.
+# Diff of a memory's file: removed and added lines with a little context.
 
 AROUND = 2
 MOST_LINES = 400
@@ -47,10 +47,10 @@ Line = tuple[str, str]
 
 
 def file_lines(before: MemoryItem | None, after: MemoryItem | None) -> list[Line]:
-    """Lines of the memory's file as (sign, text): "-" goes, "+" comes, " " stays, "…" stands for more that stays.
+    """Return a diff of the memory's file as (sign, text): "-" removed, "+" added, " " unchanged, "…" omitted.
 
-    Both sides are written in memoryd's own form, without what is only bookkeeping (where it is indexed).
-    Lines over MOST_CHARACTERS are cut, what comes after MOST_LINES is left out.
+    Both sides are rendered in memoryd's own form, without bookkeeping fields. Lines are cut at MOST_CHARACTERS, the diff at
+    MOST_LINES.
     """
     old, new = _lines(before), _lines(after)
     out: list[Line] = []
@@ -79,7 +79,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
 
 
 def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
-    """The lines next to a change; the rest of the stretch is a gap, if it is longer than the sign for it."""
+    """Yield the unchanged lines next to a change; a longer stretch is replaced by a gap."""
     head = [] if first else lines[:AROUND]
     tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
     if len(head) + len(tail) + 1 >= len(lines):
@@ -97,7 +97,7 @@ SEE_JOURNAL = "See 'memoryd journal'."
 
 
 class Kind(StrEnum):
-    """What made an entry."""
+    """What created an entry."""
 
     DREAM = "dream"
     ACCEPT = "accept"
@@ -106,7 +106,7 @@ class Kind(StrEnum):
 
 
 class Step(StrEnum):
-    """How far an entry has come."""
+    """Progress of an entry."""
 
     READY = "ready"
     APPLYING = "applying"
@@ -116,10 +116,10 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One memory in an entry. None and empty paths mean: there is no file on that side.
+    """One memory of an entry. None and empty paths mean that there is no file on that side.
 
-    Paths are relative to the memories folder. Before an entry is applied, `after_path` says where the
-    file may be found; `before_mtime_ns` is kept since a file without front matter is dated by it.
+    Paths are relative to the memories folder. Until the entry is applied, `after_path` is where the file is expected;
+    `before_mtime_ns` is stored because a file without front matter is dated by its mtime.
     """
 
     id: str
@@ -137,7 +137,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a file lies after an entry, and the SHA-256 of its bytes; both empty: there is none."""
+    """Path of a file after an entry and the SHA-256 of its content; both empty if there is none."""
 
     path: str = ""
     sha: str = ""
@@ -145,7 +145,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the list of entries shows. `undone` are the memories that an undo took back since."""
+    """Summary of an entry. `undone` are the memories that an undo restored since."""
 
     name: str
     kind: Kind
@@ -160,12 +160,12 @@ class Head:
 
     @property
     def number(self) -> int:
-        """Entries are ordered by it: a clock may jump."""
+        """Sequence number, which orders entries independently of the clock."""
         return int(self.name.rpartition("-")[2])
 
 
 class Journal:
-    """Reads and writes entries."""
+    """Reads and writes journal entries."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -173,16 +173,20 @@ class Journal:
     # Listing
 
     def names(self) -> list[str]:
-        """All entries, oldest first."""
+        """Return the names of all entries, oldest first."""
         found = (_NAME.fullmatch(path.name) for path in self._folder.iterdir()) if self._folder.is_dir() else ()
         return [match[0] for match in sorted((m for m in found if m), key=lambda match: int(match[2]))]
 
     def heads(self) -> list[Head]:
-        """All entries, newest first."""
+        """Return the heads of all entries, newest first."""
         return [self.head(name) for name in reversed(self.names())]
 
     def head(self, name: str) -> Head:
-        """One entry's head. Raises NotFoundError."""
+        """Return an entry's head.
+
+        Raises:
+            NotFoundError: There is no such entry.
+        """
         if not _NAME.fullmatch(name) or not (self._folder / name).is_dir():
             raise NotFoundError(f"There is no journal entry '{name}'.", fix=SEE_JOURNAL)
         values = self._json(name, "head.json")
@@ -190,12 +194,12 @@ class Journal:
         return Head(**values)
 
     def records(self, name: str, first: int = 0, most: int | None = None) -> list[Record]:
-        """The memories of an entry, in the order in which they were planned; `most` of them from `first` on."""
+        """Return an entry's records in planning order, at most `most` starting at `first`."""
         found = self._json(name, "plan.json")["records"]
         return [_record(values) for values in found[first : None if most is None else first + most]]
 
     def history(self, memory: str) -> Iterator[tuple[Head, Record]]:
-        """What entries did with one memory, oldest first."""
+        """Yield what entries did to one memory, oldest first."""
         needle = memory.encode()
         for name in self.names():
             if needle not in (self._folder / name / "plan.json").read_bytes():
@@ -203,19 +207,19 @@ class Journal:
             yield from ((self.head(name), record) for record in self.records(name) if record.id == memory)
 
     def places(self, name: str) -> dict[str, Place]:
-        """Where the files of an entry lay when it was done."""
+        """Return where an entry's files were when it was done."""
         return {id: Place(**place) for id, place in self._json(name, "after.json").items()}
 
     def is_applied(self, name: str) -> bool:
-        """Whether all files were changed."""
+        """Return whether all files were changed."""
         return (self._folder / name / "after.json").is_file()
 
     def before(self, name: str) -> dict[str, bytes]:
-        """The bytes of the files as they were, by path."""
+        """Return the previous content of the files, by path."""
         return _unzipped(self._folder / name / "before.zip")
 
     def target(self, name: str) -> dict[str, bytes]:
-        """The bytes that an undo gives the files, by path; none for another kind of entry."""
+        """Return the content that an undo writes, by path; empty for other entries."""
         path = self._folder / name / "target.zip"
         return _unzipped(path) if path.exists() else {}
 
@@ -240,7 +244,7 @@ class Journal:
         of: str = "",
         target: Mapping[str, bytes] | None = None,
     ) -> str:
-        """Write plan and snapshot durably; the name of the new entry, which is ready to be applied."""
+        """Write plan and snapshot durably and return the name of the new entry, ready to be applied."""
         number = max((int(name.rpartition("-")[2]) for name in self.names()), default=0) + 1
         head = Head(f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, Step.READY, of, len(records), _counts(records))
         draft = make_private_dir(self._folder / f"{_UNFINISHED}{head.name}")
@@ -254,15 +258,15 @@ class Journal:
         return head.name
 
     def set_step(self, name: str, step: Step, note: str = "") -> None:
-        """Move an entry to a step, durably."""
+        """Set an entry's step, durably."""
         self._write_head(replace(self.head(name), step=step, note=note))
 
     def set_applied(self, name: str, places: Mapping[str, Place]) -> None:
-        """Record that all files are changed: from here on the entry only goes forward."""
+        """Record that all files are changed; from here on the entry can only be completed."""
         write_atomic(self._folder / name / "after.json", orjson.dumps({id: asdict(place) for id, place in places.items()}))
 
     def note_undone(self, name: str) -> None:
-        """Enter an undo that was applied in the entries that it took back, or brought back. May be repeated."""
+        """Record an applied undo in the entries that it reverted or restored. Idempotent."""
         undo = self.head(name)
         ids = {record.id for record in self.records(name)}
         of = self.head(undo.of)
@@ -275,7 +279,7 @@ class Journal:
         write_atomic(self._folder / head.name / "head.json", _head_bytes(head))
 
     def erase(self, memory: str) -> None:
-        """Delete a memory and what it stands or falls with from all entries: that part can't be taken back any more."""
+        """Delete a memory and its groups from all entries; that part can't be undone any more."""
         for name in {head.name for head, _ in self.history(memory)}:
             records = self.records(name)
             groups = {record.group or record.id for record in records if record.id == memory}
@@ -296,12 +300,12 @@ class Journal:
         self._write_head(replace(head, memories=len(records), counts=_counts(records), undone=undone))
 
     def remove_unfinished(self) -> None:
-        """Delete what a killed process left before its entry had a name."""
+        """Delete unfinished entries of killed processes."""
         for path in self._folder.glob(f"{_UNFINISHED}*") if self._folder.is_dir() else ():
             shutil.rmtree(path, ignore_errors=True)
 
     def prune(self, keep: int) -> None:
-        """Delete the oldest entries but for the newest `keep`; they can't be undone any more."""
+        """Delete all but the newest `keep` entries, which makes the others impossible to undo."""
         for name in self.names()[: -keep or None]:
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
@@ -344,6 +348,4 @@ def _unzipped(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
     except (OSError, zipfile.BadZipFile) as error:
-        raise StoreError(
-            f"{path} can't be read: {error}", fix="The snapshot is damaged; this entry can't be taken back."
-        ) from error
+        raise StoreError(f"{path} can't be read: {error}", fix="The snapshot is damaged; this entry can't be undone.") from error

@@ -1,4 +1,4 @@
-"""Finds the pairs of memories that say the same or the contrary, with what was read once kept between rounds."""
+"""Finds pairs of memories that say the same or the opposite, caching parsed texts between rounds."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Kind, MemoryItem, Polarity, Source, Status
-from memoryd.dream.plan import Board, DreamLimits, partition
+from memoryd.dream.plan import DreamLimits, PlanBuilder, partition
 from memoryd.language import RULES, Comparer, Comparison, Relation, Said, compare_read
 from memoryd.language.reading import Reading, read_memory
 from memoryd.language.stems import is_foreign
 
-# Which pairs of memories are worth comparing: near-linear in their number. Pure functions over arrays.
+# Blocking: which pairs are worth comparing, near-linear in the number of memories. Pure functions over arrays.
 #
-# Two ways in, since each misses what the other finds:
+# Two complementary methods:
 # - words: MinHash signatures (Broder 1997) cut into bands (locality-sensitive hashing); two texts whose
 #   sets of words have Jaccard similarity s meet with probability 1 - (1 - s³)²⁴
-# - meaning: neighbours among the unit vectors. Small groups are compared in full, large ones are split at the
-#   median of random projections until a leaf is small (random projection trees, Dasgupta and Freund 2008)
-# In each block a row is paired with a bounded number of others, so that a thousand copies of one sentence cost
-# a thousand times the bound, not a million.
+# - meaning: nearest unit vectors. Small groups are compared exhaustively; large ones are split at the median of
+#   random projections until a leaf is small (random projection trees, Dasgupta and Freund 2008)
+# Within a block a row is paired with a limited number of others, so a thousand copies of one sentence cost a thousand times that
+# limit rather than a million comparisons.
 
 BANDS = 24
 ROWS = 3
@@ -35,7 +35,7 @@ WHOLE = 2_048
 TREES = 6
 LEAST_OVERLAP = 0.25
 LEAST_COSINE = 0.6
-# Pairs that are compared at once: both sides are copied for it.
+# Pairs compared at once; both sides are copied for it.
 PAIRS_AT_ONCE = 8_192
 
 Pairs = NDArray[np.int64]
@@ -43,12 +43,12 @@ Hashes = NDArray[np.uint64]
 
 
 def no_pairs() -> Pairs:
-    """An empty answer, shape (0, 2)."""
+    """Return an empty array of pairs, shape (0, 2)."""
     return np.zeros((0, 2), dtype=np.int64)
 
 
 def signatures(bags: Sequence[Iterable[str]]) -> Hashes:
-    """MinHash signatures of sets of words, shape (n, BANDS·ROWS). Hashing is multiply-shift (Dietzfelbinger 1997)."""
+    """Compute MinHash signatures of word sets, shape (n, BANDS·ROWS), with multiply-shift hashing (Dietzfelbinger 1997)."""
     vocabulary: dict[str, int] = {}
     flat: list[int] = []
     starts: list[int] = []
@@ -75,9 +75,9 @@ def _code(word: str, vocabulary: dict[str, int]) -> int:
 
 
 def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Pairs (i, j), i < j, of the same group whose signatures share a band and agree in LEAST_OVERLAP of all places.
+    """Return pairs (i, j), i < j, of the same group whose signatures share a band and agree in LEAST_OVERLAP of all positions.
 
-    Rows of one bucket are paired with their next `neighbours` in the order of the rows: sort rows so that alike ones are near.
+    Rows of a bucket are paired with their next `neighbours` in row order, so similar rows should be sorted close together.
     """
     found = no_pairs()
     for band in range(BANDS):
@@ -90,9 +90,9 @@ def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int
 
 
 def unique_pairs(parts: Sequence[Pairs], rows: int) -> Pairs:
-    """All pairs of the parts once, in order. `rows` is the number of rows that they speak of."""
+    """Return the distinct pairs of all parts, sorted. `rows` is the number of rows that they refer to."""
     pairs = np.concatenate([no_pairs(), *parts])
-    # Sorted, not hashed: such keys collide so often that np.unique becomes quadratic.
+    # Sort instead of hashing: these keys collide so often that np.unique becomes quadratic.
     keys = np.sort(pairs[:, 0] * max(1, rows) + pairs[:, 1])
     left, right = np.divmod(keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]], max(1, rows))
     return np.stack([left, right], axis=1)
@@ -111,7 +111,7 @@ def _adjacent(key: Hashes, neighbours: int) -> Pairs:
 
 
 def _agreement(signature: Hashes, pairs: Pairs) -> FloatArray:
-    """Estimated Jaccard similarity of each pair."""
+    """Estimate the Jaccard similarity of each pair."""
     out = np.zeros(len(pairs), dtype=np.float32)
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         part = pairs[start : start + PAIRS_AT_ONCE]
@@ -120,7 +120,7 @@ def _agreement(signature: Hashes, pairs: Pairs) -> FloatArray:
 
 
 def pairs_by_meaning(vectors: FloatArray, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Pairs (i, j), i < j, of the same group: each row with its nearest `neighbours` of cosine LEAST_COSINE or more."""
+    """Return pairs (i, j), i < j, of the same group: each row with its nearest `neighbours` above LEAST_COSINE."""
     found = [no_pairs()]
     for group in np.unique(groups):
         for leaf in _leaves(vectors, np.flatnonzero(groups == group)):
@@ -159,7 +159,7 @@ def _nearest(vectors: FloatArray, rows: NDArray[np.int64], neighbours: int) -> P
 
 
 def cosines_of(vectors: FloatArray, pairs: Pairs) -> FloatArray:
-    """The cosine of each pair."""
+    """Return the cosine of each pair."""
     out = np.zeros(len(pairs), dtype=np.float32)
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         part = pairs[start : start + PAIRS_AT_ONCE]
@@ -176,15 +176,15 @@ _FAMILIES = {kind: kind.value for kind in Kind} | {
 
 
 def family(item: MemoryItem) -> str:
-    """Kinds that extractors mix up count as one: a rule, a preference and a decision; a fact, an environment and a note."""
+    """Return the group of kinds that readers confuse: rule, preference and decision; fact, environment and note."""
     return _FAMILIES[item.kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Memories with the same words in the same sense: one statement, said once or often. Newest first.
+    """Memories with the same words in the same sense: one statement, made once or repeatedly. Newest first.
 
-    `at` is when it was said last, `sessions` where, what was merged before included.
+    `at` is when it was last said and `sessions` where, including merged memories.
     """
 
     items: tuple[MemoryItem, ...]
@@ -194,18 +194,18 @@ class Claim:
 
     @property
     def newest(self) -> MemoryItem:
-        """Who said it last."""
+        """The most recent memory."""
         return self.items[0]
 
     @property
     def forbidden(self) -> bool:
-        """Whether it is what the user had forgotten."""
+        """Whether the user had it forgotten."""
         return self.newest.status is Status.BLACKLISTED
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
-    """Two claims and what the later is to the earlier."""
+class CandidatePair:
+    """Two claims and the relation of the later one to the earlier one."""
 
     earlier: Claim
     later: Claim
@@ -213,28 +213,28 @@ class Pairing:
 
     @property
     def relation(self) -> Relation:
-        """The relation alone."""
+        """The relation without its details."""
         return self.found.relation
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """All claims, and the pairs of them that are more than neighbours, in a fixed order."""
+    """All claims and their related pairs, in a fixed order."""
 
     claims: tuple[Claim, ...]
-    pairings: tuple[Pairing, ...]
+    pairs: tuple[CandidatePair, ...]
 
-    def of(self, *relations: Relation) -> list[Pairing]:
-        """The pairings with one of these relations."""
-        return [pairing for pairing in self.pairings if pairing.relation in relations]
+    def of(self, *relations: Relation) -> list[CandidatePair]:
+        """Return the pairs with one of these relations."""
+        return [pair for pair in self.pairs if pair.relation in relations]
 
-    def doubtful(self) -> list[Pairing]:
-        """The pairings that could be something else than they look."""
-        return [pairing for pairing in self.pairings if pairing.found.doubtful]
+    def doubtful(self) -> list[CandidatePair]:
+        """Return the pairs whose relation is uncertain."""
+        return [pair for pair in self.pairs if pair.found.doubtful]
 
 
 class Neighbourhood:
-    """Compares the memories on a board. Readings and verdicts are kept: a second round costs the blocking only."""
+    """Compares the memories of a plan. Parsed texts and comparisons are cached, so a second round only repeats the blocking."""
 
     def __init__(
         self,
@@ -253,32 +253,32 @@ class Neighbourhood:
         self._found: dict[tuple[Said, Said], Comparison] = {}
 
     def reading(self, said: Said) -> Reading:
-        """The text, read once."""
+        """Return the parsed text, from the cache if possible."""
         key = said.text, said.dont
         if key not in self._readings:
             self._readings[key] = read_memory(said.text, dont=said.dont)
         return self._readings[key]
 
-    def relations(self, board: Board) -> Relations:
-        """Claims and their relations as things stand on the board."""
-        claims = self._claims(board)
+    def relations(self, builder: PlanBuilder) -> Relations:
+        """Return the current claims and their relations."""
+        claims = self._claims(builder)
         if not claims:
             return Relations((), ())
         pairs, cosines = self._pairs(claims)
         found = []
         for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True):
-            pairing = self._judge(claims[i], claims[j], None if np.isnan(cosine) else cosine)
-            found += [pairing] if pairing.relation is not Relation.DIFFERENT or pairing.found.doubtful else []
+            pair = self._judge(claims[i], claims[j], None if np.isnan(cosine) else cosine)
+            found += [pair] if pair.relation is not Relation.DIFFERENT or pair.found.doubtful else []
         return Relations(tuple(claims), tuple(found))
 
-    def agree_in_words(self, pairing: Pairing) -> bool:
-        """Whether the words alone make them the same."""
-        a, b = pairing.earlier.said, pairing.later.said
+    def agree_in_words(self, pair: CandidatePair) -> bool:
+        """Return whether the words alone make the pair the same."""
+        a, b = pair.earlier.said, pair.later.said
         return compare_read(a, b, self.reading(a), self.reading(b)).relation is Relation.SAME
 
-    def _claims(self, board: Board) -> list[Claim]:
+    def _claims(self, builder: PlanBuilder) -> list[Claim]:
         groups: dict[tuple[object, ...], list[MemoryItem]] = {}
-        for item in (*board.active(), *board.forbidden()):
+        for item in (*builder.active(), *builder.forbidden()):
             reading = self.reading(_said(item))
             key = (
                 *partition(item),
@@ -288,10 +288,10 @@ class Neighbourhood:
                 item.status.value,
             )
             groups.setdefault(key, []).append(item)
-        return [_claim(board, groups[key]) for key in sorted(groups)]
+        return [_claim(builder, groups[key]) for key in sorted(groups)]
 
     def _pairs(self, claims: Sequence[Claim]) -> tuple[Pairs, FloatArray]:
-        """Candidate pairs with their cosines (NaN where a vector is missing)."""
+        """Return candidate pairs and their cosines (NaN where a vector is missing)."""
         numbers: dict[tuple[str, str], int] = {}
         groups = np.array([numbers.setdefault(partition(claim.newest), len(numbers)) for claim in claims], dtype=np.int64)
         pairs = pairs_by_words(self._signatures(claims), groups, self._limits.neighbours)
@@ -316,23 +316,23 @@ class Neighbourhood:
     def _signatures(self, claims: Sequence[Claim]) -> Hashes:
         return signatures([_bag(self.reading(claim.said)) for claim in claims])
 
-    def _judge(self, a: Claim, b: Claim, cosine: float | None) -> Pairing:
+    def _judge(self, a: Claim, b: Claim, cosine: float | None) -> CandidatePair:
         earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
         old, new = earlier.said, later.said
         if (old, new) not in self._found:
             self._found[old, new] = self._comparer.compare_read(old, new, self.reading(old), self.reading(new), cosine)
-        return Pairing(earlier, later, self._found[old, new])
+        return CandidatePair(earlier, later, self._found[old, new])
 
 
 def _bag(reading: Reading) -> frozenset[str]:
-    """What a text is found by: canonical words, and plain stems, which also hold the words that say little."""
+    """Return the words by which a text is blocked: canonical terms, and plain stems including common words."""
     return reading.terms | reading.statement.stems or frozenset({reading.statement.norm})
 
 
-def _claim(board: Board, members: list[MemoryItem]) -> Claim:
-    said = sorted(((board.last_said(item), item.id) for item in members), reverse=True)
-    sessions = {each.session for item in members for each in (item, *board.merged_into(item))}
-    items = tuple(board[id] for _, id in said)
+def _claim(builder: PlanBuilder, members: list[MemoryItem]) -> Claim:
+    said = sorted(((builder.last_said(item), item.id) for item in members), reverse=True)
+    sessions = {each.session for item in members for each in (item, *builder.merged_into(item))}
+    items = tuple(builder[id] for _, id in said)
     return Claim(items, _said(items[0]), said[0][0], frozenset(sessions))
 
 

@@ -1,4 +1,4 @@
-"""What a dream means to do, as values: shown by `--dry-run`, applied and undone by the sweep."""
+"""Plan of a dream as plain values: shown by `--dry-run`, applied and undone by the sweep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memoryd.core.text import digest
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Scope, Status
 from memoryd.lineage import merge_links, merged_ids
 
-# The numbers of a dream in one place.
+# Tuning constants
 
 _HALF_LIVES = {
     Kind.RULE: 720.0,
@@ -30,14 +30,18 @@ _AGE_BOUNDS = {Kind.TODO: 60.0, Kind.ENVIRONMENT: 365.0}
 
 @dataclass(frozen=True, slots=True)
 class DreamLimits:
-    """Bounds of a dream. Ages and half-lives are in days since a memory was recorded or last used.
+    """Limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
 
-    `cap` is the number of active memories of a project (and of the user's own); `floor` the value
-    (see recall.worth) under which one is archived; `least_step` how far relevancy must be off to be
-    written anew; `neighbours` how many of a block a memory is compared with; `rare` in how many
-    memories a name may occur to link them, `degree` how many such links one may have; `asked` how many
-    pairs a model is asked about, `batch` how many at once; `rounds` how often the stages are gone through
-    until nothing changes.
+    Attributes:
+        cap: Maximum active memories of a project, and of the user.
+        floor: Value below which a memory is archived (see recall.governance).
+        least_step: Minimum change of relevancy that is written.
+        neighbours: Number of others in a block that a memory is compared with.
+        rare: Maximum number of memories that may share a name for it to link them.
+        degree: Maximum number of such links per memory.
+        asked: Maximum pairs that a model is asked about.
+        batch: Pairs per model call.
+        rounds: Maximum repetitions of the stages until nothing changes.
     """
 
     cap: int = 2_000
@@ -69,15 +73,15 @@ class Action(StrEnum):
     FORGET = "forget"
 
 
-# Actions that take a memory out of recall: the shrink guard counts them, and users' own notes are spared.
+# Actions that remove a memory from recall: counted by the shrink guard, and never applied to the user's own notes.
 DROPPING = frozenset({Action.SUPERSEDE, Action.ARCHIVE, Action.EXPIRE})
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory before and after. `before` is None for a new one.
+    """One memory before and after a change. `before` is None for a new one.
 
-    Changes of one `group` stand or fall together (a merge: the new memory and its sources).
+    Changes of a `group` are applied and undone together (for a merge: the new memory and its sources).
     """
 
     stage: str
@@ -89,13 +93,13 @@ class Change:
 
     @property
     def id(self) -> str:
-        """The memory that is changed."""
+        """Id of the changed memory."""
         return self.after.id
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Two memories that contradict each other, where only the user can say which holds."""
+    """Two contradicting memories of which only the user can say which holds."""
 
     first: str
     second: str
@@ -104,7 +108,7 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes of a sweep: at most one for each memory, ordered by stage, group and id."""
+    """All changes of a sweep: at most one per memory, ordered by stage, group and id."""
 
     changes: tuple[Change, ...] = ()
     undecided: tuple[Undecided, ...] = ()
@@ -112,39 +116,42 @@ class Plan:
 
     @property
     def dropped(self) -> int:
-        """How many memories leave recall."""
+        """Number of memories removed from recall."""
         return sum(change.action in DROPPING for change in self.changes)
 
 
 def merged_id(*sources: str) -> str:
-    """The id of the memory that takes the place of these: the same whatever their order, so that a plan is pure."""
+    """Return the id of the memory that replaces these; independent of their order, so that plans are deterministic."""
     return f"mem_{digest('merge', *sorted(sources))[:12]}"
 
 
-# The state of a plan in the making: every memory as it would be, and the change that leads there.
+# Plan under construction: the planned state of every memory, and the change that leads to it.
 #
-# Stages only use these methods, so that at most one change is kept for each memory however many
-# stages touch it, and changes that depend on one another end up in one group.
+# Stages only use these methods, which keep at most one change per memory however many stages touch it, and put dependent
+# changes into one group.
 
 STAGES = ("forbidden", "merge_duplicates", "resolve_conflicts", "prune", "link")
 
 
 def partition(item: MemoryItem) -> tuple[str, str]:
-    """Memories of one partition may be duplicates or contradict: a project's, a team's, or the user's own."""
+    """Return the partition within which memories may be duplicates or contradict: a project, a team or the user."""
     return (item.scope.value, "" if item.scope is Scope.USER else item.project)
 
 
 def said_at(item: MemoryItem) -> datetime:
-    """When it was said, as far as is known."""
+    """Return when it was said, as far as known."""
     return item.valid_from or item.created_at
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How and why a memory leaves recall.
+class Retirement:
+    """How and why a memory is removed from recall.
 
-    `by` is what holds instead and `link` the edge to it when its own file must not change; `until` is when
-    it ceased to be true (now, if unset); `tag` marks why it went.
+    Attributes:
+        by: The memory that holds instead.
+        link: Edge to it, used when its own file must not change.
+        until: When the memory ceased to be true; now, if unset.
+        tag: Marks the reason.
     """
 
     stage: str
@@ -168,8 +175,8 @@ class _Draft:
     sources: tuple[str, ...] = ()
 
 
-class Board:
-    """All memories with the changes so far. Items are visited in the order of their ids."""
+class PlanBuilder:
+    """All memories with the changes so far. Iterates in the order of ids."""
 
     def __init__(self, items: Sequence[MemoryItem], now: datetime, protected: frozenset[str]) -> None:
         self.now = now
@@ -182,38 +189,38 @@ class Board:
         return self._items[id]
 
     def merged_into(self, item: MemoryItem) -> Iterator[MemoryItem]:
-        """The memories whose place this one took because they said the same; not those that lost against it."""
+        """Yield the memories merged into this one, excluding those that lost against it."""
         return (self._items[id] for id in merged_ids(item) if id in self._items)
 
     def last_said(self, item: MemoryItem) -> datetime:
-        """When it was said last, by itself or by what was merged into it (a merged memory keeps the earliest time)."""
+        """Return when it was last said, including merged memories (whose earliest time the merged memory keeps)."""
         return max(map(said_at, (item, *self.merged_into(item))))
 
     def get(self, id: str) -> MemoryItem | None:
-        """The memory as things stand, whatever its status."""
+        """Return the planned state of the memory, whatever its status."""
         return self._items.get(id)
 
     def __contains__(self, id: str) -> bool:
         return id in self._items
 
     def active(self) -> Iterator[MemoryItem]:
-        """Memories that are active as things stand, by id."""
+        """Yield memories that are active in the plan, by id."""
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.ACTIVE)
 
     def forbidden(self) -> Iterator[MemoryItem]:
-        """What the user had forgotten, by id."""
+        """Yield memories that the user had forgotten, by id."""
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.BLACKLISTED)
 
     def is_spared(self, item: MemoryItem) -> bool:
-        """Pinned, or in the user's own hand: it is never taken away."""
+        """Return whether the memory must not be removed: it is pinned or maintained by the user."""
         return item.pinned or item.id in self._protected
 
     def is_fixed(self, item: MemoryItem) -> bool:
-        """In the user's own hand: it is not changed at all."""
+        """Return whether the memory must not be changed at all: the user maintains it."""
         return item.id in self._protected
 
     def is_new(self, id: str) -> bool:
-        """Whether this plan makes the memory."""
+        """Return whether this plan creates the memory."""
         return id in self._drafts and self._drafts[id].before is None
 
     # Changes
@@ -229,14 +236,14 @@ class Board:
         self._put(after)
 
     def add_link(self, id: str, links: Iterable[Link], stage: str, reason: str, group: str = "") -> None:
-        """Give a memory the links that it lacks."""
+        """Add missing links to a memory."""
         item = self._items[id]
         missing = tuple(link for link in dict.fromkeys(links) if link not in item.links)
         if missing:
             self.touch(replace(item, links=item.links + missing), stage, Action.LINK, reason, group)
 
-    def retire(self, id: str, end: Ending) -> None:
-        """Take a memory out of recall; of one that this plan makes, its sources."""
+    def retire(self, id: str, end: Retirement) -> None:
+        """Remove a memory from recall; for one created by this plan, its sources instead."""
         draft = self._drafts.get(id)
         groups = {end.group, *(draft.groups if draft else ())} - {""}
         if draft is not None and draft.before is None:
@@ -245,12 +252,12 @@ class Board:
         for each in draft.sources if draft is not None and draft.before is None else (id,):
             self._close(each, end, groups)
 
-    def _close(self, id: str, end: Ending, groups: set[str]) -> None:
+    def _close(self, id: str, end: Retirement, groups: set[str]) -> None:
         draft = self._drafts.get(id)
         before = draft.before if draft is not None else self._items[id]
         assert before is not None
         until = max(end.until or self.now, said_at(before))
-        keeps_end = end.action is Action.ARCHIVE or before.valid_to is not None  # what is archived still is true
+        keeps_end = end.action is Action.ARCHIVE or before.valid_to is not None  # archived memories remain true
         after = replace(
             before,
             status=Status.SUPERSEDED,
@@ -259,14 +266,14 @@ class Board:
             tags=(*before.tags, end.tag) if end.tag and end.tag not in before.tags else before.tags,
         )
         if end.by is not None and self.is_fixed(end.by):
-            # The survivor's file is left alone, so the way from one to the other starts here.
+            # The survivor's file must not change, so the link starts at the retired memory.
             link = Link(end.link, end.by.id)
             after = replace(after, links=after.links if link in after.links else (*after.links, link))
         self._drafts[id] = _Draft(before, after, end.stage, end.action, [end.reason], groups)
         self._put(after)
 
     def merge(self, after: MemoryItem, sources: Sequence[MemoryItem], stage: str, reason: str) -> bool:
-        """Put a new memory in the place of its sources; False when its id is taken (the user took this merge back)."""
+        """Replace the sources with a new memory; return False if its id exists (the user undid this merge before)."""
         origins = sorted({origin for item in sources for origin in self._origins(item.id)})
         id = merged_id(*origins)
         if id in self._items and not self.is_new(id):
@@ -283,7 +290,7 @@ class Board:
             links=tuple(link for link in links if link.target not in made),
         )
         for item in sources:
-            self.retire(item.id, Ending(stage, Action.SUPERSEDE, reason, f"merge:{id}", by=new))
+            self.retire(item.id, Retirement(stage, Action.SUPERSEDE, reason, f"merge:{id}", by=new))
         self._drafts[id] = _Draft(None, new, stage, Action.CREATE, [reason], groups, tuple(origins))
         self._put(new)
         return True
@@ -298,7 +305,7 @@ class Board:
     # The plan
 
     def changes(self) -> tuple[Change, ...]:
-        """One change for each memory that differs, ordered by stage, group and id."""
+        """Return one change per changed memory, ordered by stage, group and id."""
         groups = _united(draft.groups for draft in self._drafts.values())
         out = []
         for draft in self._drafts.values():
@@ -309,7 +316,7 @@ class Board:
 
 
 def _united(sets: Iterable[set[str]]) -> Mapping[str, str]:
-    """For each group the name of the union that it belongs to: groups with a common memory are one (union-find)."""
+    """Map each group to the representative of its union: groups that share a memory are united (union-find)."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:

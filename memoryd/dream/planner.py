@@ -1,7 +1,6 @@
-"""From all memories to the plan of a dream. Pure: no clock, no store, no order; a model only if one is passed.
+"""Planner: computes the plan of a dream from all memories. Pure and independent of order; uses a model only if given one.
 
-The stages are gone through until a round changes nothing, so that the plan's result is what a second
-dream would leave as it is.
+Stages are repeated until a round changes nothing, so that a second dream would leave the result unchanged.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from memoryd.core.types import MemoryItem
 from memoryd.dream import stages
 from memoryd.dream.doubtful_pairs import Adviser, dream_model
 from memoryd.dream.neighbours import Neighbourhood
-from memoryd.dream.plan import DEFAULTS, Board, DreamLimits, Plan, Undecided
+from memoryd.dream.plan import DEFAULTS, DreamLimits, Plan, PlanBuilder, Undecided
 from memoryd.dream.stages import drop_forbidden, expire, merge_duplicates, prune, resolve_conflicts
 from memoryd.language import RULES, Comparer
 from memoryd.llm.claude import Logins
 from memoryd.recall.governance import UseCounts, count_uses
 from memoryd.service import Orchestrator
 
-# Keeps the garbage collector from stopping all threads while a dream is planned.
+# Planner must not let the garbage collector stop all threads.
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No search for cycles during the block.
+    """Disable cyclic garbage collection during the block.
 
-    A plan holds a hundred objects for each memory, none of them in a cycle. A full collection looks at all of
-    them, and meanwhile no thread can answer a hook: 0.2 s at 10,000 memories, more than 2 s at 100,000. Two blocks
-    may overlap; the first one to end lets the collector run again.
+    A plan holds about a hundred objects per memory, none of them in cycles. A full collection visits all of them, during
+    which no thread can answer a hook: 0.2 s for 10,000 memories, more than 2 s for 100,000. If two blocks overlap, the first
+    to end re-enables collection.
     """
     running = gc.isenabled()
     gc.disable()
@@ -58,52 +57,60 @@ def make_plan(
     limits: DreamLimits = DEFAULTS,
     comparer: Comparer = RULES,
 ) -> Plan:
-    """What a dream at `now` would change. The order of items makes no difference.
+    """Compute what a dream at `now` would change, independently of the order of items.
 
-    `protected` are ids in the user's own hand; `vectors` unit vectors by id, as far as there are any; `usage`
-    what sessions did with memories; `comparer` says what two statements are to each other.
-    Counts: changes by stage and action (`merge_duplicates.create`), `undecided`,
-    `llm_asked` pairs and `llm_failed` batches. A failing model changes nothing and raises nothing.
+    Counts are changes by stage and action (`merge_duplicates.create`), `undecided`, `llm_asked` pairs and `llm_failed`
+    batches. A failing model changes nothing and raises nothing.
+
+    Args:
+        items: All memories.
+        now: Current time.
+        protected: Ids of memories that the user maintains.
+        vectors: Unit vectors by id, where available.
+        llm: Model for doubtful pairs.
+        usage: Uses of memories by id.
+        limits: Limits of the dream.
+        comparer: Compares two statements.
     """
-    board = Board(items, now, protected)
+    builder = PlanBuilder(items, now, protected)
     near = Neighbourhood(items, vectors or {}, limits, comparer)
     adviser = Adviser(llm, limits)
     undecided: list[Undecided] = []
     for _ in range(limits.rounds):
-        before = board.version
-        expire(board, usage or {}, limits)
-        undecided = _compare(board, near, adviser)
-        prune(board, usage or {}, limits)
-        if board.version == before:
+        before = builder.version
+        expire(builder, usage or {}, limits)
+        undecided = _compare(builder, near, adviser)
+        prune(builder, usage or {}, limits)
+        if builder.version == before:
             break
-    stages.link(board, limits)
-    return _plan(board, undecided, adviser)
+    stages.link(builder, limits)
+    return _plan(builder, undecided, adviser)
 
 
-def _compare(board: Board, near: Neighbourhood, adviser: Adviser) -> list[Undecided]:
-    relations = adviser.settled(near.relations(board))
-    drop_forbidden(board, relations)
-    undecided = resolve_conflicts(board, relations)
-    merge_duplicates(board, relations, near)
+def _compare(builder: PlanBuilder, near: Neighbourhood, adviser: Adviser) -> list[Undecided]:
+    relations = adviser.settled(near.relations(builder))
+    drop_forbidden(builder, relations)
+    undecided = resolve_conflicts(builder, relations)
+    merge_duplicates(builder, relations, near)
     return undecided
 
 
-def _plan(board: Board, undecided: Sequence[Undecided], adviser: Adviser) -> Plan:
-    changes = board.changes()
+def _plan(builder: PlanBuilder, undecided: Sequence[Undecided], adviser: Adviser) -> Plan:
+    changes = builder.changes()
     counts = Counter(f"{change.stage}.{change.action.value}" for change in changes)
     counts.update({"undecided": len(undecided), "llm_asked": adviser.asked, "llm_failed": adviser.failed})
     ordered = sorted(set(undecided), key=lambda pair: (pair.first, pair.second))
     return Plan(changes, tuple(ordered), MappingProxyType(dict(counts)))
 
 
-# What the planner is given besides the memories: vectors, uses, limits, and a model if there is one.
+# Inputs of the planner other than the memories: vectors, uses, limits and a model.
 
-# New memories get their vectors in the background; without one a memory is compared by its words only.
+# Maximum wait for vectors of new memories; without one, a memory is compared by its words only.
 SETTLE_SECONDS = 30.0
 
 
-class Planning:
-    """Makes plans with what the service and the ledger know at that time."""
+class Planner:
+    """Creates plans from the current state of the orchestrator and the ledger."""
 
     def __init__(
         self,
@@ -123,7 +130,7 @@ class Planning:
         self._limits = DreamLimits(cap=settings.dream_project_cap, floor=settings.dream_floor)
 
     def __call__(self, items: Sequence[MemoryItem], protected: frozenset[str]) -> Plan:
-        """The plan of a dream over these memories."""
+        """Return the plan of a dream over these memories."""
         self._service.settle(SETTLE_SECONDS)
         return make_plan(
             items,

@@ -1,7 +1,7 @@
-"""What a dream would do if the user agreed, and what the user has refused.
+"""Proposals: changes that need the user's consent, and those that the user refused.
 
-One JSON file. A proposal is one group of changes; its id follows from what happens to which
-memories, so that a nightly run which finds the same again makes no second one.
+Stored in one JSON file. A proposal is one group of changes; its id depends only on what happens to which memories, so a dream
+that finds the same change again does not create a second proposal.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from memoryd.core.files import write_atomic
 from memoryd.core.text import digest
 from memoryd.dream.plan import DROPPING, Action, Change, Undecided
 
-# Undoing these says nothing about whether they are wanted another time.
+# Undoing one of these does not mean that the user rejects it for the future.
 PASSING = frozenset({Action.DECAY, Action.CHECK, Action.FORGET})
 MANY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A group of changes that waits. `why` says what needs the user's consent; `since` is when it came up first."""
+    """A pending group of changes. `why` says what needs consent; `since` is when it was first proposed."""
 
     id: str
     changes: tuple[Change, ...]
@@ -36,7 +36,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the proposals, how many there are in all, and all contradictions."""
+    """A page of proposals, their total number, and all contradictions."""
 
     proposals: tuple[Proposal, ...]
     total: int
@@ -44,7 +44,7 @@ class Page:
 
 
 def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
-    """The changes by group, in the order of the first of each; one without a group stands alone."""
+    """Group changes in the order of each group's first change; a change without a group forms its own."""
     out: dict[str, list[Change]] = {}
     for change in changes:
         out.setdefault(change.group or change.id, []).append(change)
@@ -52,35 +52,35 @@ def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
 
 
 def proposal_id(actions: Iterable[tuple[Action, str]]) -> str:
-    """The id of a group: of what happens to which memories, not of wording or times."""
+    """Return the id of a group: a digest of what happens to which memories, independent of wording and times."""
     return f"prop_{digest(*sorted(f'{action.value}:{id}' for action, id in actions))[:10]}"
 
 
 def id_of(group: Iterable[Change]) -> str:
-    """The id of a group of changes."""
+    """Return the id of a group of changes."""
     return proposal_id((change.action, change.id) for change in group)
 
 
 class Proposals:
-    """Reads and writes the file; each method that changes it replaces it atomically."""
+    """Reads and writes the file, replacing it atomically."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._counted: tuple[tuple[int, ...], tuple[int, int]] | None = None
 
     def waiting(self) -> list[Proposal]:
-        """What waits for the user, by id."""
+        """Return all pending proposals, by id."""
         return list(self.page().proposals)
 
     def page(self, first: int = 0, most: int | None = None) -> Page:
-        """`most` of what waits from `first` on, by id. The others are not looked into: there can be thousands."""
+        """Return at most `most` proposals starting at `first`, by id. Others are not parsed: there can be thousands."""
         stored = self._load()
         found = sorted(stored["waiting"])[first : None if most is None else first + most]
         proposals = tuple(_proposal(id, stored["waiting"][id]) for id in found)
         return Page(proposals, len(stored["waiting"]), tuple(Undecided(**values) for values in stored["undecided"]))
 
     def counts(self) -> tuple[int, int]:
-        """How many wait, and how many contradictions there are. The file is read again only when it has changed."""
+        """Return the numbers of proposals and of contradictions. Rereads the file only if it changed."""
         stamp = self._stamp()
         if self._counted is None or self._counted[0] != stamp:
             stored = self._load()
@@ -89,13 +89,17 @@ class Proposals:
 
     def _stamp(self) -> tuple[int, ...]:
         try:
-            told = self._path.stat()
-        except OSError:  # there is none, or reading it will tell what is wrong
+            stat = self._path.stat()
+        except OSError:  # missing, or reading it will report the problem
             return ()
-        return told.st_mtime_ns, told.st_size, told.st_ino
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def require(self, ids: Collection[str]) -> list[Proposal]:
-        """The proposals of these ids. Raises NotFoundError that names the first unknown one."""
+        """Return the proposals with these ids.
+
+        Raises:
+            NotFoundError: An id is unknown; names the first one.
+        """
         known = {proposal.id: proposal for proposal in self.waiting()}
         for id in ids:
             if id not in known:
@@ -103,7 +107,7 @@ class Proposals:
         return [known[id] for id in dict.fromkeys(ids)]
 
     def replace(self, found: Iterable[Proposal], undecided: Sequence[Undecided]) -> None:
-        """Let these wait instead of those of the last dream; one that waited already keeps its `since`."""
+        """Replace the pending proposals with those of a new dream; known ones keep their `since`."""
         stored = self._load()
         old = stored["waiting"]
         waiting = {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}
@@ -112,33 +116,33 @@ class Proposals:
             self._save({**stored, "waiting": waiting, "undecided": pairs})
 
     def settle(self, ids: Iterable[str]) -> None:
-        """These were accepted: they wait no longer."""
+        """Remove accepted proposals."""
         self._drop(ids, {})
 
     def refuse(self, ids: Iterable[str]) -> None:
-        """These were refused: they wait no longer and are not proposed again."""
+        """Remove refused proposals and never propose them again."""
         found = self.require(list(ids))
         self._drop([p.id for p in found], {p.id: _dropped((c.action, c.id) for c in p.changes) for p in found})
 
     def erase(self, memory: str) -> None:
-        """Drop what waits and has to do with a memory."""
+        """Remove pending proposals that involve a memory."""
         self._drop([p.id for p in self.waiting() if any(change.id == memory for change in p.changes)], {})
 
     def refuse_groups(self, groups: Iterable[Sequence[tuple[Action, str]]]) -> None:
-        """The user took these back: they are not done again."""
+        """Record groups that the user undid, so that they are not applied again."""
         lasting = [actions for actions in groups if any(action not in PASSING for action, _ in actions)]
         if lasting:
             self._drop([], {proposal_id(actions): _dropped(actions) for actions in lasting})
 
     def allow_groups(self, groups: Iterable[Sequence[tuple[Action, str]]]) -> None:
-        """The user wants these after all."""
+        """Allow groups again after the user restored them."""
         stored, wanted = self._load(), {proposal_id(actions) for actions in groups}
         if wanted & stored["refused"].keys():
             stored["refused"] = {id: ids for id, ids in stored["refused"].items() if id not in wanted}
             self._save(stored)
 
     def refused(self) -> Refused:
-        """What the user refused so far."""
+        """Return what the user refused so far."""
         return Refused(self._load()["refused"])
 
     def _drop(self, ids: Iterable[str], refused: Mapping[str, list[str]]) -> None:
@@ -156,21 +160,21 @@ class Proposals:
         except FileNotFoundError:
             return empty
         except (OSError, orjson.JSONDecodeError) as error:
-            raise StoreError(f"{self._path} can't be read: {error}", fix="Delete it: proposals are made again.") from error
+            raise StoreError(f"{self._path} can't be read: {error}", fix="Delete it; the next dream recreates it.") from error
 
     def _save(self, stored: dict[str, Any]) -> None:
         write_atomic(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2))
 
 
 class Refused:
-    """Tells whether a group was refused: the same one, or one that drops two memories of it together as well."""
+    """Refused groups; a refusal also covers groups that drop two of its memories together."""
 
     def __init__(self, stored: Mapping[str, list[str]]) -> None:
         self._ids = frozenset(stored)
         self._sets = [frozenset(ids) for ids in stored.values() if len(ids) >= MANY]
 
     def covers(self, group: Sequence[Change]) -> bool:
-        """Whether the user does not want this."""
+        """Return whether the user refused this group."""
         if id_of(group) in self._ids:
             return True
         dropped = {change.id for change in group if change.action in DROPPING}
@@ -182,7 +186,7 @@ def _dropped(actions: Iterable[tuple[Action, str]]) -> list[str]:
 
 
 def change_to_dict(change: Change) -> dict[str, Any]:
-    """A change as plain values."""
+    """Convert a change to plain values."""
     return {
         "stage": change.stage,
         "action": change.action.value,

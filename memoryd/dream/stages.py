@@ -1,8 +1,8 @@
-"""merge_duplicates: what says the same becomes one memory. Pure.
+"""Stages of the dream, starting with merge_duplicates: memories that say the same become one. Pure.
 
-Exact (same normal form), near (same words but for a few) and semantic (near vectors, the same kind), never across
-projects or scopes, and never when numbers, paths, names or the sense differ (see memoryd.language). A group is a star: all
-members say the same as its centre, so that no chain of small steps ties unlike statements together.
+Duplicates are exact (same normal form), near (same words but for a few) or semantic (close vectors, same kind); never across
+projects or scopes, and never with different numbers, paths, names or sense (see memoryd.language). A group is a star: all
+members say the same as its centre, so that no chain of small steps joins different statements.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pathlib import Path
 from memoryd.core.ledger import FileState
 from memoryd.core.text import token_count
 from memoryd.core.types import AUTHORITY, CHECK_TAG, Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
-from memoryd.dream.neighbours import Claim, Neighbourhood, Pairing, Relations, family
-from memoryd.dream.plan import Action, Board, Change, DreamLimits, Ending, Undecided, partition, said_at
+from memoryd.dream.neighbours import CandidatePair, Claim, Neighbourhood, Relations, family
+from memoryd.dream.plan import Action, Change, DreamLimits, PlanBuilder, Retirement, Undecided, partition, said_at
 from memoryd.language import CONFLICTS, Relation, has_correction
 from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
 
 MERGE_DUPLICATES = "merge_duplicates"
-LONGEST = 60  # tokens; a longer wording is no better for its length
+LONGEST = 60  # tokens; more length does not make a wording better
 
 
-def merge_duplicates(board: Board, relations: Relations, near: Neighbourhood) -> None:
-    """Merge what says the same, as far as both are still active."""
+def merge_duplicates(builder: PlanBuilder, relations: Relations, near: Neighbourhood) -> None:
+    """Merge memories that say the same and are still active."""
     friends = _friends(relations, near)
     claims = [claim for claim in relations.claims if not claim.forbidden]
     taken: set[int] = set()
-    for centre in sorted(claims, key=lambda claim: min(_rank(board, item) for item in claim.items)):
+    for centre in sorted(claims, key=lambda claim: min(_rank(builder, item) for item in claim.items)):
         if id(centre) in taken:
             continue
         taken.add(id(centre))
@@ -42,50 +42,50 @@ def merge_duplicates(board: Board, relations: Relations, near: Neighbourhood) ->
             if id(friend) not in taken:
                 taken.add(id(friend))
                 members += friend.items
-        _merge(board, [board[item.id] for item in members if _is_active(board, item)])
+        _merge(builder, [builder[item.id] for item in members if _is_active(builder, item)])
 
 
-def _is_active(board: Board, item: MemoryItem) -> bool:
-    return item.id in board and board[item.id].status is Status.ACTIVE
+def _is_active(builder: PlanBuilder, item: MemoryItem) -> bool:
+    return item.id in builder and builder[item.id].status is Status.ACTIVE
 
 
 def _friends(relations: Relations, near: Neighbourhood) -> dict[int, list[Claim]]:
     out: dict[int, list[Claim]] = {}
-    for pairing in relations.of(Relation.SAME):
-        if not (pairing.earlier.forbidden or pairing.later.forbidden) and _kinds_fit(pairing, near):
-            out.setdefault(id(pairing.earlier), []).append(pairing.later)
-            out.setdefault(id(pairing.later), []).append(pairing.earlier)
+    for pair in relations.of(Relation.SAME):
+        if not (pair.earlier.forbidden or pair.later.forbidden) and _kinds_fit(pair, near):
+            out.setdefault(id(pair.earlier), []).append(pair.later)
+            out.setdefault(id(pair.later), []).append(pair.earlier)
     return out
 
 
-def _kinds_fit(pairing: Pairing, near: Neighbourhood) -> bool:
-    a, b = pairing.earlier.newest, pairing.later.newest
-    return a.kind is b.kind or (family(a) == family(b) and near.agree_in_words(pairing))
+def _kinds_fit(pair: CandidatePair, near: Neighbourhood) -> bool:
+    a, b = pair.earlier.newest, pair.later.newest
+    return a.kind is b.kind or (family(a) == family(b) and near.agree_in_words(pair))
 
 
-def _rank(board: Board, item: MemoryItem) -> tuple[object, ...]:
-    """Best wording first: in the user's hand, said by the user, most names and values, longest (within reason), oldest."""
+def _rank(builder: PlanBuilder, item: MemoryItem) -> tuple[object, ...]:
+    """Sort key for wordings, best first: maintained by the user, said by the user, most names, longest (to a limit), oldest."""
     size = min(token_count(item.content), LONGEST)
-    return (not board.is_spared(item), -AUTHORITY[item.source], -len(item.entities), -size, item.created_at, item.id)
+    return (not builder.is_spared(item), -AUTHORITY[item.source], -len(item.entities), -size, item.created_at, item.id)
 
 
-def _merge(board: Board, members: Sequence[MemoryItem]) -> None:
+def _merge(builder: PlanBuilder, members: Sequence[MemoryItem]) -> None:
     if len(members) < 2:
         return
-    best, *others = sorted(members, key=lambda item: _rank(board, item))
-    if board.is_spared(best):
+    best, *others = sorted(members, key=lambda item: _rank(builder, item))
+    if builder.is_spared(best):
         for item in others:
-            if not board.is_spared(item):
+            if not builder.is_spared(item):
                 reason = f"says the same as {best.id}"
-                board.retire(item.id, Ending(MERGE_DUPLICATES, Action.SUPERSEDE, reason, f"merge:{best.id}", by=best))
+                builder.retire(item.id, Retirement(MERGE_DUPLICATES, Action.SUPERSEDE, reason, f"merge:{best.id}", by=best))
         return
-    board.merge(united(best, members), members, MERGE_DUPLICATES, f"{len(members)} memories say the same")
+    builder.merge(united(best, members), members, MERGE_DUPLICATES, f"{len(members)} memories say the same")
 
 
 def united(best: MemoryItem, members: Sequence[MemoryItem]) -> MemoryItem:
-    """The best wording with all provenance, the earliest times and the highest confidence.
+    """Return the best wording with all provenance, the earliest times and the highest confidence.
 
-    Source, scope, kind and polarity are those of the wording: nobody's words gain another's trust.
+    Source, scope, kind and polarity are those of the wording, so that merging never raises the trust of anybody's words.
     """
     ends = [item.valid_to for item in members]
     starts = [said_at(item) for item in members]
@@ -123,16 +123,16 @@ def _evidence(best: MemoryItem, members: Iterable[MemoryItem]) -> Evidence:
     )
 
 
-# resolve_conflicts: of two memories that contradict each other one holds, or the user is asked. Pure.
+# resolve_conflicts: decide which of two contradicting memories holds, or ask the user. Pure.
 #
-# Who wins, in this order:
-# 1. the better source (user, then import and reconciled, agent, tool): always for what one should do; for facts
-#    unless the lesser source is newer and not a tool (a fact may have changed since): then the user decides
-# 2. among equal sources the newer one, when it is the user's, says itself that something changed, or weighs
-#    enough: weight = confidence × (1 + ½ for each further session that says the same); the older one holds when it
-#    weighs twice as much, and between these nobody is right for sure
-# 3. said at the same time: the user's words are undecided, else the clearly more confident one wins
-# The loser stays readable for `as_of`; one that is pinned or in the user's hand never loses without consent.
+# Criteria, in this order:
+# 1. the more authoritative source (user, then import and reconciled, agent, tool): always for instructions; for facts unless
+#    the lesser source is newer and not a tool, since a fact may have changed: then the user decides
+# 2. for equal sources, the newer one if it is the user's, announces a change, or has enough weight:
+#    weight = confidence × (1 + ½ for each further session that says the same); the older one if it weighs twice as
+#    much; otherwise undecided
+# 3. for equal times, the user's statements are undecided; else the clearly more confident one
+# The loser remains available to `as_of`; a pinned or user-maintained memory never loses without consent.
 
 RESOLVE_CONFLICTS = "resolve_conflicts"
 FORBIDDEN = "forbidden"
@@ -146,94 +146,96 @@ _PRESCRIPTIVE = frozenset({Kind.RULE, Kind.PREFERENCE})
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The winner and the loser, or None for both when nobody can tell. `reason` is for people."""
+    """The winner and the loser, both None if undecided. `reason` is shown to the user."""
 
     winner: Claim | None
     loser: Claim | None
     reason: str
 
 
-def drop_forbidden(board: Board, relations: Relations) -> None:
-    """What the user had forgotten stays out, in other words as well; unless the user said it anew since."""
-    for pairing in relations.of(Relation.SAME):
-        tombstone, other = (pairing.earlier, pairing.later) if pairing.earlier.forbidden else (pairing.later, pairing.earlier)
+def drop_forbidden(builder: PlanBuilder, relations: Relations) -> None:
+    """Retire memories that repeat something the user had forgotten, unless the user said it again since."""
+    for pair in relations.of(Relation.SAME):
+        tombstone, other = (pair.earlier, pair.later) if pair.earlier.forbidden else (pair.later, pair.earlier)
         if tombstone.forbidden and not other.forbidden:
             for item in other.items:
-                _drop(board, item, tombstone.newest)
+                _drop(builder, item, tombstone.newest)
 
 
-def _drop(board: Board, item: MemoryItem, tombstone: MemoryItem) -> None:
+def _drop(builder: PlanBuilder, item: MemoryItem, tombstone: MemoryItem) -> None:
     forgotten = tombstone.expired_at or tombstone.created_at
-    said_anew = item.source is Source.USER and said_at(item) > forgotten
-    if not said_anew and not board.is_spared(item) and board[item.id].status is Status.ACTIVE:
+    said_again = item.source is Source.USER and said_at(item) > forgotten
+    if not said_again and not builder.is_spared(item) and builder[item.id].status is Status.ACTIVE:
         reason = f"you had this forgotten ({tombstone.id})"
-        board.retire(item.id, Ending(FORBIDDEN, Action.SUPERSEDE, reason))
+        builder.retire(item.id, Retirement(FORBIDDEN, Action.SUPERSEDE, reason))
 
 
-def resolve_conflicts(board: Board, relations: Relations) -> list[Undecided]:
-    """Close what was replaced, the newest first; the pairs that only the user can decide.
+def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undecided]:
+    """Close replaced memories, newest first, and return the pairs that only the user can decide.
 
-    Those that contradict each other without a sign of which holds are left to the user too.
+    These include contradictions without any indication of which one holds.
     """
     sessions = _sessions(relations)
-    found = [pairing for pairing in relations.of(*CONFLICTS) if _concerned(pairing)]
+    found = [pair for pair in relations.of(*CONFLICTS) if _concerned(pair)]
     undecided = []
-    for pairing in sorted(found, key=_newest_first, reverse=True):
-        if not (_open(board, pairing.earlier) and _open(board, pairing.later)):
+    for pair in sorted(found, key=_newest_first, reverse=True):
+        if not (_open(builder, pair.earlier) and _open(builder, pair.later)):
             continue
-        doubtful = pairing.relation is Relation.CONTRADICTS
-        outcome = _Outcome(None, None, pairing.found.reason) if doubtful else _decide(pairing, sessions)
-        if outcome.winner is None or outcome.loser is None or _all_spared(board, outcome.loser):
-            undecided.append(Undecided(pairing.earlier.newest.id, pairing.later.newest.id, outcome.reason))
+        doubtful = pair.relation is Relation.CONTRADICTS
+        outcome = _Outcome(None, None, pair.found.reason) if doubtful else _decide(pair, sessions)
+        if outcome.winner is None or outcome.loser is None or _all_spared(builder, outcome.loser):
+            undecided.append(Undecided(pair.earlier.newest.id, pair.later.newest.id, outcome.reason))
         else:
-            _close(board, outcome.winner, outcome.loser, f"{pairing.found.reason}: {outcome.reason}")
+            _close(builder, outcome.winner, outcome.loser, f"{pair.found.reason}: {outcome.reason}")
     return [
-        pair for pair in undecided if all(board[id].status is Status.ACTIVE for id in (pair.first, pair.second) if id in board)
+        pair
+        for pair in undecided
+        if all(builder[id].status is Status.ACTIVE for id in (pair.first, pair.second) if id in builder)
     ]
 
 
-def _concerned(pairing: Pairing) -> bool:
-    kinds = {pairing.earlier.newest.kind, pairing.later.newest.kind}
-    return not (pairing.earlier.forbidden or pairing.later.forbidden or Kind.TODO in kinds)
+def _concerned(pair: CandidatePair) -> bool:
+    kinds = {pair.earlier.newest.kind, pair.later.newest.kind}
+    return not (pair.earlier.forbidden or pair.later.forbidden or Kind.TODO in kinds)
 
 
-def _newest_first(pairing: Pairing) -> tuple[datetime, datetime, str, str]:
-    a, b = pairing.earlier.newest, pairing.later.newest
-    return pairing.later.at, pairing.earlier.at, b.id, a.id
+def _newest_first(pair: CandidatePair) -> tuple[datetime, datetime, str, str]:
+    a, b = pair.earlier.newest, pair.later.newest
+    return pair.later.at, pair.earlier.at, b.id, a.id
 
 
-def _open(board: Board, claim: Claim) -> bool:
-    return claim.newest.id in board and board[claim.newest.id].status is Status.ACTIVE
+def _open(builder: PlanBuilder, claim: Claim) -> bool:
+    return claim.newest.id in builder and builder[claim.newest.id].status is Status.ACTIVE
 
 
-def _all_spared(board: Board, claim: Claim) -> bool:
-    return any(board.is_spared(item) for item in claim.items)
+def _all_spared(builder: PlanBuilder, claim: Claim) -> bool:
+    return any(builder.is_spared(item) for item in claim.items)
 
 
-def _close(board: Board, winner: Claim, loser: Claim, reason: str) -> None:
+def _close(builder: PlanBuilder, winner: Claim, loser: Claim, reason: str) -> None:
     group = f"conflict:{min(item.id for item in loser.items)}"
-    end = Ending(RESOLVE_CONFLICTS, Action.SUPERSEDE, reason, group, link=LinkType.CONTRADICTS, until=winner.at)
+    end = Retirement(RESOLVE_CONFLICTS, Action.SUPERSEDE, reason, group, link=LinkType.CONTRADICTS, until=winner.at)
     links = []
     for item in loser.items:
-        if board[item.id].status is Status.ACTIVE:
+        if builder[item.id].status is Status.ACTIVE:
             links += [Link(LinkType.CONTRADICTS, item.id), Link(LinkType.SUPERSEDES, item.id)]
-            board.retire(item.id, replace(end, by=board[winner.newest.id]))
-    if not board.is_fixed(winner.newest):
-        board.add_link(winner.newest.id, links, RESOLVE_CONFLICTS, f"holds against {loser.newest.id}", group)
+            builder.retire(item.id, replace(end, by=builder[winner.newest.id]))
+    if not builder.is_fixed(winner.newest):
+        builder.add_link(winner.newest.id, links, RESOLVE_CONFLICTS, f"holds against {loser.newest.id}", group)
 
 
 def _sessions(relations: Relations) -> dict[int, frozenset[str]]:
-    """For each claim the sessions that say it, in whatever words."""
+    """Return the sessions that make each claim, in whatever words."""
     own = {id(claim): claim.sessions for claim in relations.claims}
     out = dict(own)
-    for pairing in relations.of(Relation.SAME):
-        a, b = id(pairing.earlier), id(pairing.later)
+    for pair in relations.of(Relation.SAME):
+        a, b = id(pair.earlier), id(pair.later)
         out[a], out[b] = out[a] | own[b], out[b] | own[a]
     return out
 
 
-def _decide(pairing: Pairing, sessions: dict[int, frozenset[str]]) -> _Outcome:
-    older, newer = pairing.earlier, pairing.later
+def _decide(pair: CandidatePair, sessions: dict[int, frozenset[str]]) -> _Outcome:
+    older, newer = pair.earlier, pair.later
     a, b = _best(older), _best(newer)
     if AUTHORITY[a.source] != AUTHORITY[b.source]:
         return _by_source(older, newer)
@@ -274,7 +276,7 @@ def _by_weight(older: Claim, newer: Claim, sessions: dict[int, frozenset[str]]) 
     if after * NEWER_MARGIN >= before:
         return _Outcome(newer, older, "a newer statement")
     if before >= OLDER_MARGIN * after:
-        return _Outcome(older, newer, "more sessions and confidence stand behind it")
+        return _Outcome(older, newer, "supported by more sessions and confidence")
     return _Outcome(None, None, "the older one is better supported, the newer one is newer")
 
 
@@ -283,15 +285,14 @@ def _weight(claim: Claim, sessions: dict[int, frozenset[str]]) -> float:
     return confidence * (1 + FURTHER_SESSION * (len(sessions[id(claim)]) - 1))
 
 
-# prune: relevancy fades, what has ended expires, what is worth least is archived. Pure.
+# prune: decay relevancy, expire what has ended, archive the least valuable. Pure.
 #
-# relevancy = 0.5^(age / (H·(1 + log2(1 + uses)))) · 0.5^contradictions, at least 0.05, in steps of 0.05,
-# with H the half-life of the kind and the age in days since it was recorded or last used. It follows
-# from the times alone, not from yesterday's value: a night that is missed, dreamt twice, or dreamt with a
-# wrong clock does no lasting harm.
+# relevancy = 0.5^(age / (H·(1 + log2(1 + uses)))) · 0.5^contradictions, at least 0.05, in steps of 0.05, where H is the
+# half-life of the kind and age is in days since recording or last use. It is computed from the times alone, not from the
+# previous value, so a missed night, a repeated dream or a wrong clock does no lasting harm.
 #
-# An archived memory is superseded and carries the tag `archived`; `as_of` finds it as before, and one that a
-# person restores keeps the tag, which tells later dreams to leave it alone. The same with `expired`.
+# An archived memory is superseded and tagged `archived`; `as_of` finds it as before, and if a person restores it, the tag tells
+# later dreams to leave it alone. The same applies to `expired`.
 
 PRUNE = "prune"
 ARCHIVED = "archived"
@@ -300,88 +301,88 @@ LEAST = 0.05
 STEPS = 20
 
 
-def expire(board: Board, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
-    """Close what has ended, before it can win against anything."""
-    for item in list(board.active()):
-        ended = _ended(item, board, inherited(item, usage, board.get), limits)
-        if ended and EXPIRED not in item.tags and not board.is_spared(item):
-            board.retire(item.id, Ending(PRUNE, Action.EXPIRE, ended, tag=EXPIRED))
+def expire(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
+    """Close memories that have ended, before they can win a conflict."""
+    for item in list(builder.active()):
+        ended = _ended(item, builder, inherited(item, usage, builder.get), limits)
+        if ended and EXPIRED not in item.tags and not builder.is_spared(item):
+            builder.retire(item.id, Retirement(PRUNE, Action.EXPIRE, ended, tag=EXPIRED))
 
 
-def prune(board: Board, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
-    """Let relevancy fade, then archive what is worth least."""
-    for item in list(board.active()):
-        if not (board.is_spared(item) or lasts(item)):
-            _fade(item, board, inherited(item, usage, board.get), limits)
-    _archive(board, usage, limits)
+def prune(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
+    """Decay relevancy, then archive the least valuable memories."""
+    for item in list(builder.active()):
+        if not (builder.is_spared(item) or lasts(item)):
+            _fade(item, builder, inherited(item, usage, builder.get), limits)
+    _archive(builder, usage, limits)
 
 
 def lasts(item: MemoryItem) -> bool:
-    """Rules and preferences that the user gave do not fade."""
+    """Return whether the item never decays: rules and preferences given by the user."""
     rule = item.kind in (Kind.RULE, Kind.PREFERENCE) or item.polarity is not Polarity.KNOW
     return item.source is Source.USER and rule
 
 
-def _ended(item: MemoryItem, board: Board, counts: UseCounts, limits: DreamLimits) -> str:
-    if item.valid_to is not None and item.valid_to <= board.now:
-        return f"it held until {item.valid_to.date().isoformat()}"
+def _ended(item: MemoryItem, builder: PlanBuilder, counts: UseCounts, limits: DreamLimits) -> str:
+    if item.valid_to is not None and item.valid_to <= builder.now:
+        return f"ended on {item.valid_to.date().isoformat()}"
     bound = limits.age_bounds.get(item.kind)
-    if bound is not None and not lasts(item) and age_days(item, board.now, counts) > bound:
+    if bound is not None and not lasts(item) and age_days(item, builder.now, counts) > bound:
         return f"{item.kind.value}, not used for {bound:.0f} days"
     return ""
 
 
 def relevancy_of(item: MemoryItem, age: float, counts: UseCounts, limits: DreamLimits) -> float:
-    """The formula above; 0.05..1."""
+    """Compute the formula above; 0.05 to 1."""
     half_life = limits.half_lives[item.kind] * (1 + math.log2(1 + counts.used))
     faded: float = 0.5 ** (age / half_life + counts.contradicted)
     return max(LEAST, round(faded * STEPS) / STEPS)
 
 
-def _fade(item: MemoryItem, board: Board, counts: UseCounts, limits: DreamLimits) -> None:
-    new = relevancy_of(item, age_days(item, board.now, counts), counts, limits)
+def _fade(item: MemoryItem, builder: PlanBuilder, counts: UseCounts, limits: DreamLimits) -> None:
+    new = relevancy_of(item, age_days(item, builder.now, counts), counts, limits)
     if abs(new - item.relevancy) >= limits.least_step - 1e-9:
-        verb = "fades" if new < item.relevancy else "is fresh again"
-        board.touch(replace(item, relevancy=new), PRUNE, Action.DECAY, f"{verb}: relevancy {item.relevancy:.2f} → {new:.2f}")
+        verb = "decays" if new < item.relevancy else "recovers"
+        builder.touch(replace(item, relevancy=new), PRUNE, Action.DECAY, f"{verb}: relevancy {item.relevancy:.2f} → {new:.2f}")
 
 
-def _archive(board: Board, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
+def _archive(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
     by_partition: dict[tuple[str, str], list[MemoryItem]] = defaultdict(list)
-    for item in board.active():
+    for item in builder.active():
         by_partition[partition(item)].append(item)
     for _, items in sorted(by_partition.items()):
-        _archive_in(board, items, usage, limits)
+        _archive_in(builder, items, usage, limits)
 
 
-def _archive_in(board: Board, items: list[MemoryItem], usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
-    """The least valuable ones of a project, while it has more than its cap, and whatever is worth next to nothing."""
-    worth = {item.id: value(item, board.now, inherited(item, usage, board.get)) for item in items}
+def _archive_in(builder: PlanBuilder, items: list[MemoryItem], usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
+    """Archive the least valuable memories over the project's cap, and those of almost no value."""
+    values = {item.id: value(item, builder.now, inherited(item, usage, builder.get)) for item in items}
     surplus = len(items) - limits.cap
-    for item in sorted(items, key=lambda item: (worth[item.id], item.id)):
-        if board.is_spared(item) or lasts(item) or ARCHIVED in item.tags:
+    for item in sorted(items, key=lambda item: (values[item.id], item.id)):
+        if builder.is_spared(item) or lasts(item) or ARCHIVED in item.tags:
             continue
-        if surplus <= 0 and worth[item.id] >= limits.floor:
+        if surplus <= 0 and values[item.id] >= limits.floor:
             break
         crowded = f"the project has more than {limits.cap} memories"
-        reason = crowded if surplus > 0 else f"worth {worth[item.id]:.3f}, not used for long"
-        board.retire(item.id, Ending(PRUNE, Action.ARCHIVE, reason, tag=ARCHIVED))
+        reason = crowded if surplus > 0 else f"value {values[item.id]:.3f}, not used for long"
+        builder.retire(item.id, Retirement(PRUNE, Action.ARCHIVE, reason, tag=ARCHIVED))
         surplus -= 1
 
 
-# link: memories that share rare names are joined, so that `related` has something to walk. Pure.
+# link: connect memories that share rare names, so that `related` can traverse them. Pure.
 #
-# Only names that few memories of a project have say something; each memory gets a bounded number of
-# such edges, to those with which it shares most. Edges are kept once, at the newer memory.
+# Only names shared by few memories of a project are informative; each memory gets a limited number of such edges, to those with
+# which it shares most. An edge is stored once, in the newer memory.
 
 LINK = "link"
 
 
-def link(board: Board, limits: DreamLimits) -> None:
-    """Name what is mentioned, and join memories that share rare names."""
-    for item in list(board.active()):
-        _mention(board, item)
+def link(builder: PlanBuilder, limits: DreamLimits) -> None:
+    """Extract missing names, and connect memories that share rare names."""
+    for item in list(builder.active()):
+        _mention(builder, item)
     names: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for item in board.active():
+    for item in builder.active():
         for name in _names(item):
             names[(*partition(item), name)].append(item.id)
     weights: dict[tuple[str, str], float] = defaultdict(float)
@@ -391,15 +392,15 @@ def link(board: Board, limits: DreamLimits) -> None:
             for pair in _pairs(ids):
                 weights[pair] += 1 / math.log2(1 + len(ids))
                 shared[pair].append(name)
-    _join(board, weights, shared, limits.degree)
+    _join(builder, weights, shared, limits.degree)
 
 
-def _mention(board: Board, item: MemoryItem) -> None:
-    """Fill in names that were never looked for; the graph makes MENTIONS edges of them."""
-    if not item.entities and not board.is_fixed(item):
+def _mention(builder: PlanBuilder, item: MemoryItem) -> None:
+    """Extract names of a memory that has none; the graph turns them into MENTIONS edges."""
+    if not item.entities and not builder.is_fixed(item):
         found = find_entities(item.content)
         if found:
-            board.touch(replace(item, entities=found), LINK, Action.LINK, f"mentions {', '.join(found)}")
+            builder.touch(replace(item, entities=found), LINK, Action.LINK, f"mentions {', '.join(found)}")
 
 
 def _names(item: MemoryItem) -> set[str]:
@@ -410,38 +411,40 @@ def _pairs(ids: list[str]) -> Iterable[tuple[str, str]]:
     return ((a, b) for at, a in enumerate(ids) for b in ids[at + 1 :])
 
 
-def _join(board: Board, weights: dict[tuple[str, str], float], shared: dict[tuple[str, str], list[str]], degree: int) -> None:
-    """The heaviest edges first, while both ends have room. Edges that are there count."""
+def _join(
+    builder: PlanBuilder, weights: dict[tuple[str, str], float], shared: dict[tuple[str, str], list[str]], degree: int
+) -> None:
+    """Add edges, heaviest first, while both ends have capacity. Existing edges count."""
     taken: dict[str, int] = defaultdict(int)
     for pair in sorted(weights, key=lambda pair: (-weights[pair], pair)):
         if all(taken[id] < degree for id in pair):
-            end, start = sorted((board[id] for id in pair), key=lambda item: (board.is_new(item.id), said_at(item), item.id))
-            if board.is_fixed(start):
+            end, start = sorted((builder[id] for id in pair), key=lambda item: (builder.is_new(item.id), said_at(item), item.id))
+            if builder.is_fixed(start):
                 end, start = start, end
-            if board.is_fixed(start):
+            if builder.is_fixed(start):
                 continue
             taken[end.id] += 1
             taken[start.id] += 1
-            _add(board, start, end, shared[pair])
+            _add(builder, start, end, shared[pair])
 
 
-def _add(board: Board, start: MemoryItem, end: MemoryItem, names: list[str]) -> None:
+def _add(builder: PlanBuilder, start: MemoryItem, end: MemoryItem, names: list[str]) -> None:
     edge, back = Link(LinkType.RELATES_TO, end.id), Link(LinkType.RELATES_TO, start.id)
     if edge in start.links or back in end.links:
         return
-    group = f"merge:{end.id}" if board.is_new(end.id) else ""
-    board.add_link(start.id, [edge], LINK, f"shares {', '.join(names)} with {end.id}", group)
+    group = f"merge:{end.id}" if builder.is_new(end.id) else ""
+    builder.add_link(start.id, [edge], LINK, f"shares {', '.join(names)} with {end.id}", group)
 
 
-# Memories about code: when a file that one speaks of is gone or looks different, it is marked "check".
+# Anchors: mark memories about code with "check" when a file that they refer to is gone or has changed substantially.
 #
-# A memory is anchored to the paths of its evidence. The first dream that sees it keeps a sketch of each
-# file; later ones compare. No process and no network: a file whose size and time are as they were is
-# not even read, and each dream reads at most MAX_READS files.
+# A memory is anchored to the paths of its evidence. The first dream that sees it stores a sketch of each file; later dreams
+# compare. No processes and no network: a file with unchanged size and time is not read, and a dream reads at most MAX_READS
+# files.
 #
-# Sketch: the 64 smallest hashes of the file's lines; the share that two sketches have in common among
-# the 64 smallest of both estimates the Jaccard similarity of the sets of lines (bottom-k sketch,
-# Broder 1997). Under FITS the file counts as changed a lot. Larger files are compared by size only.
+# Sketch: the 64 smallest hashes of the file's lines; the share of common ones among the 64 smallest of both estimates the
+# Jaccard similarity of the line sets (bottom-k sketch, Broder 1997). Below FITS the file has changed substantially. Larger files
+# are compared by size only.
 
 ANCHORS = "anchors"
 FITS = 0.5
@@ -457,7 +460,7 @@ RootsOf = Callable[[MemoryItem], Sequence[Path]]
 
 @dataclass(slots=True)
 class Inspection:
-    """What a look at the files gave: prints to keep, and the memories whose mark must change, with the reason."""
+    """Result of an inspection: file states to store, and memories to mark or unmark, with the reason."""
 
     prints: dict[str, dict[str, FileState]] = field(default_factory=dict)
     mark: dict[str, str] = field(default_factory=dict)
@@ -465,14 +468,14 @@ class Inspection:
 
 
 def sketch_of(data: bytes) -> str:
-    """The sketch of a file's bytes, as text."""
+    """Compute the sketch of a file's content, as text."""
     lines = {line.strip() for line in data.splitlines()} - {b""}
     hashes = sorted(hashlib.blake2b(line, digest_size=6).hexdigest() for line in lines)
     return " ".join(hashes[:SKETCH_SIZE])
 
 
 def similarity(a: str, b: str) -> float:
-    """How much two files have in common by their sketches, 0..1."""
+    """Estimate the similarity of two files from their sketches, 0 to 1."""
     if a.startswith(_BY_SIZE) or b.startswith(_BY_SIZE):
         return _size_similarity(a, b)
     left, right = set(a.split()), set(b.split())
@@ -488,7 +491,7 @@ def _size_similarity(a: str, b: str) -> float:
 
 
 def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileState]], roots_of: RootsOf) -> Inspection:
-    """Compare the files of all active memories with what is known. Nothing is written."""
+    """Compare the files of all active memories with their stored state. Writes nothing."""
     look = _Look(MAX_READS)
     out = Inspection()
     for item in sorted(items, key=lambda item: item.id):
@@ -512,7 +515,7 @@ def _inspect(item: MemoryItem, known: Mapping[str, FileState], roots: Sequence[P
     if problems and CHECK_TAG not in item.tags:
         out.mark[item.id] = "; ".join(problems)
     elif now and not problems and CHECK_TAG in item.tags and any(print.marked for print in known.values()):
-        out.unmark[item.id] = "the file fits again"
+        out.unmark[item.id] = "the file matches again"
 
 
 def _problem(path: str, before: FileState | None, found: FileState) -> str:
@@ -520,11 +523,11 @@ def _problem(path: str, before: FileState | None, found: FileState) -> str:
         return ""
     if found.size < 0:
         return f"{path} is gone"
-    return "" if similarity(before.sketch, found.sketch) >= FITS else f"{path} has changed a lot"
+    return "" if similarity(before.sketch, found.sketch) >= FITS else f"{path} has changed substantially"
 
 
 class _Look:
-    """Looks at files, up to a number of reads. `at` gives None for what can't be judged now."""
+    """Reads files up to a maximum number. `at` returns None for a file that can't be judged now."""
 
     def __init__(self, reads: int) -> None:
         self._reads = reads
@@ -536,8 +539,8 @@ class _Look:
                 if place.is_file():
                     return self._read(place, known)
             except OSError:
-                return None  # no permission, a dead mount: nothing is known
-        # What never was a file, such as "and/or", or whose whole project is away, says nothing.
+                return None  # no permission or a dead mount: unknown
+        # A path that never was a file (such as "and/or"), or whose project is gone, can't be judged.
         return _GONE if known is not None and _project_is_there(path, roots) else None
 
     def _read(self, place: Path, known: FileState | None) -> FileState | None:
@@ -556,7 +559,7 @@ def _project_is_there(path: str, roots: Sequence[Path]) -> bool:
 
 
 def changes(items: Mapping[str, MemoryItem], found: Inspection) -> list[Change]:
-    """The marks as changes, by id."""
+    """Convert marks to changes, by id."""
     out = []
     for id, reason in sorted({**found.mark, **found.unmark}.items()):
         item = items[id]

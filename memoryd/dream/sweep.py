@@ -1,6 +1,6 @@
-"""One dream: plan, hold back what needs consent, apply the rest as one journal entry.
+"""The sweep: plans a dream, holds back what needs consent, and applies the rest as one journal entry.
 
-`dream(store, …)` is the whole of it; `Sweep` gives the parts that the command line and MCP call.
+`dream(store, …)` does everything; `Sweep` offers the steps that the CLI and MCP use.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from memoryd.recall.governance import Governance, governance_of
 from memoryd.service import Orchestrator
 from memoryd.stores.layout import derived_id
 
-# A store of ten may still lose a pair of duplicates: so few never stop at the share of the shrink guard.
+# The shrink guard's minimum: even a store of ten may lose a pair of duplicates.
 FEW = 3
-LOOKED_AT = 100  # sessions
+LOOKED_AT = 100  # maximum number of recent sessions considered
 MANUAL = "manual"
 FORGET = "forget"
 LAST_RUN = "dream last run"
 LAST_ERROR = "dream last error"
-NEEDS_CONSENT = "it touches what you wrote, pinned or edited"
-TOO_MUCH = "the dream would have dropped more than the bound"
+NEEDS_CONSENT = "it affects a memory that you wrote, pinned or edited"
+TOO_MUCH = "the dream would have dropped more memories than allowed"
 
-Planning = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
+Planner = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
 
 
 class DreamRunning(MemorydError):
-    """Another dream, undo or acceptance is under way."""
+    """Another dream, undo or acceptance is in progress."""
 
     code = "busy"
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a dream would do now. `refused` groups were refused by the user before and are left out."""
+    """What a dream would do now. `refused` counts groups left out because the user refused them before."""
 
     changes: tuple[Change, ...]
     proposals: tuple[Proposal, ...] = ()
@@ -63,7 +63,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a dream did. `entry` is empty when nothing was to be done; `stale` changed while it was planned."""
+    """Result of a dream. `entry` is empty if nothing was applied; `stale` changes were overtaken during planning."""
 
     entry: str
     draft: Draft
@@ -72,12 +72,12 @@ class Report:
 
 
 class Sweep:
-    """Dreams, acceptances and undos over one store: one at a time over all processes.
+    """Runs dreams, acceptances and undos over one store, one at a time across all processes.
 
-    `planning` makes the plan from all memories and the ids that are protected; it must be pure.
+    `planning` creates the plan from all memories and the protected ids; it must be pure.
     """
 
-    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planning) -> None:
+    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planner) -> None:
         self._service = service
         self._state = state
         self._settings = settings
@@ -92,7 +92,7 @@ class Sweep:
     def _alone(self) -> Iterator[None]:
         lock = try_lock(self._settings.paths.dream_lock)
         if lock is None:
-            raise DreamRunning("A dream is under way.", fix="Wait until it is done: see 'memoryd journal'.")
+            raise DreamRunning("A dream is in progress.", fix="Wait until it is done; see 'memoryd journal'.")
         try:
             yield
         finally:
@@ -101,12 +101,16 @@ class Sweep:
     # The dream
 
     def draft(self) -> Draft:
-        """What a dream would do now; nothing is written."""
+        """Return what a dream would do now, without writing anything."""
         with collector_paused():
             return self._draft(self._service_items())[0]
 
     def run(self, trigger: str) -> Report:
-        """Dream. Raises MemorydError when it failed: then nothing was changed, and the status tells it."""
+        """Run a dream.
+
+        Raises:
+            MemorydError: It failed and changed nothing; the status reports the error.
+        """
         with self._alone():
             self._state.set_note(LAST_RUN, to_iso(self._clock.now()))
             try:
@@ -137,7 +141,7 @@ class Sweep:
         return self._guarded(_with_marks(plan, items, inspection), items, protected), inspection
 
     def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
-        """Hold back what the user refused, what needs consent, and all that drops when too much would."""
+        """Hold back groups that the user refused or must consent to, and all removals if there are too many."""
         refused = self.proposals.refused()
         groups = grouped(plan.changes)
         wanted = [group for group in groups if not refused.covers(group)]
@@ -163,7 +167,7 @@ class Sweep:
         return frozenset(item.id for item in items if item.id in edited or self._is_the_users(item))
 
     def _is_the_users(self, item: MemoryItem) -> bool:
-        """Pinned, written by hand, or a file of another tool, which carries no id of ours."""
+        """Return whether the user maintains the memory: pinned, written manually, or a file without an id of ours."""
         if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
         path = self._service.path_of(item.id) if item.source is Source.USER else None
@@ -176,10 +180,10 @@ class Sweep:
         roots = [git.root if git else None, *(path.parent if path.name == ".git" else path for path in known)]
         return list(dict.fromkeys(root for root in roots if root is not None))
 
-    # What the user decides
+    # Decisions of the user
 
     def accept(self, ids: Sequence[str]) -> Report:
-        """Apply proposals: these, or all without ids. What changed since it was proposed is left out as stale."""
+        """Apply these proposals, or all if none are given. Changes that no longer fit are returned as stale."""
         with self._alone():
             chosen = self.proposals.require(ids) if ids else self.proposals.waiting()
             changes = tuple(change for proposal in chosen for change in proposal.changes)
@@ -189,14 +193,14 @@ class Sweep:
             return Report(applied.entry, Draft(changes), applied.changes, applied.stale)
 
     def refuse(self, ids: Sequence[str]) -> list[str]:
-        """Drop proposals for good: these, or all without ids. The ids that were dropped."""
+        """Permanently refuse these proposals, or all if none are given; return their ids."""
         with self._alone():
             chosen = list(ids) or [proposal.id for proposal in self.proposals.waiting()]
             self.proposals.refuse(chosen)
             return chosen
 
     def forget(self, items: Sequence[MemoryItem], trigger: str) -> str:
-        """Hide these memories for good as one entry that can be taken back; its name, empty when there are none."""
+        """Hide memories as one entry that can be undone; return its name, empty if there are none."""
         now = self._clock.now()
         hidden = [replace(item, status=Status.BLACKLISTED, expired_at=now, pinned=False) for item in items]
         changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
@@ -204,9 +208,9 @@ class Sweep:
             return self._applier.apply(changes, Kind.FORGET, trigger).entry
 
     def undo(self, target: str = "", only: Collection[str] | None = None) -> Undone:
-        """Take back an entry (or the memories in `only`), the last change of one memory, or the last entry.
+        """Undo an entry (or the memories in `only`), the last change of one memory, or the last entry.
 
-        A memory comes with what it stands or falls with.
+        A memory is restored together with its group.
         """
         with self._alone():
             if only:
@@ -217,33 +221,33 @@ class Sweep:
 
     def _last_entry(self) -> str:
         for head in self.journal.heads():
-            if _stands(head) and len(head.undone) < head.memories:
+            if _is_in_effect(head) and len(head.undone) < head.memories:
                 return head.name
-        raise NotFoundError("There is no dream to take back.", fix="See 'memoryd journal'.")
+        raise NotFoundError("There is no dream to undo.", fix="See 'memoryd journal'.")
 
     def _last_entry_of(self, id: str) -> str:
-        found = [head for head, _ in self.journal.history(id) if _stands(head) and id not in head.undone]
+        found = [head for head, _ in self.journal.history(id) if _is_in_effect(head) and id not in head.undone]
         if not found:
-            raise NotFoundError(f"No dream that stands has changed {id}.", fix=f"See 'memoryd why {id}'.")
+            raise NotFoundError(f"No dream in effect has changed {id}.", fix=f"See 'memoryd why {id}'.")
         return found[-1].name
 
     def _on_undone(self, records: Sequence[Record], back: bool) -> None:
-        """What the user takes back is not done again the next night; what is brought back may be."""
+        """Keep the next dream from repeating what the user undid, and allow what was restored."""
         by_group: dict[str, list[tuple[Action, str]]] = {}
         for record in records:
             by_group.setdefault(record.group or record.id, []).append((record.action, record.id))
         (self.proposals.allow_groups if back else self.proposals.refuse_groups)(by_group.values())
 
     def erase(self, id: str) -> None:
-        """Delete a memory from journal and proposals, with all that it stood or fell with. Waits for no dream: refuses then."""
+        """Delete a memory and its groups from journal and proposals. Raises DreamRunning instead of waiting for a dream."""
         with self._alone():
             self.journal.erase(id)
             self.proposals.erase(id)
 
-    # When
+    # Scheduling
 
     def recover(self) -> list[str]:
-        """After a start: bring what a kill interrupted to an end. Does nothing while another process dreams."""
+        """Recover interrupted entries after a start. Does nothing while another process dreams."""
         try:
             with self._alone():
                 return self._applier.recover()
@@ -251,9 +255,9 @@ class Sweep:
             return []
 
     def last_run(self) -> datetime:
-        """When the last dream began; the first call counts as one, so that the first night is not missed.
+        """Return when the last dream began; the first call counts as one, so that the first night is not missed.
 
-        A time in the future, from while the clock was ahead, counts as never.
+        A time in the future, from while the clock was wrong, counts as never.
         """
         noted = self._state.note(LAST_RUN)
         if not noted:
@@ -263,10 +267,10 @@ class Sweep:
         return moment if moment <= self._clock.now() + SKEW else EPOCH
 
     def is_due_when_idle(self) -> bool:
-        """Whether no session was active for a while and enough was learnt since the last dream."""
+        """Return whether no session was active for a while and enough was learnt since the last dream."""
         now = self._clock.now()
         times = (from_iso(record.last_at) for record in self._state.sessions(LOOKED_AT))
-        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # others are of a clock that was ahead
+        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # later ones come from a wrong clock
         if latest is not None and (now - latest).total_seconds() < self._settings.dream_idle_minutes * 60:
             return False
         fresh = Query(statuses=tuple(Status), created_after=self.last_run())
@@ -274,21 +278,19 @@ class Sweep:
 
 
 def dream(
-    store: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planning, *, project: str = ""
+    store: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planner, *, project: str = ""
 ) -> Governance:
-    """Dream over the whole store; what the next session of the project is given afterwards."""
+    """Dream over the whole store; return the governance that the project's next session will receive."""
     Sweep(store, state, settings, clock, planning).run("by hand")
     return governance_of(store, state, project, clock.now(), settings.session_budget)
 
 
 def _model_failure(report: Report) -> str:
     batches = report.draft.counts.get("llm_failed", 0)
-    return (
-        f"The model's answers to {batches} questions could not be used; those memories were left as they are." if batches else ""
-    )
+    return f"{batches} responses of the model could not be used; the memories in question were left unchanged." if batches else ""
 
 
-def _stands(head: Head) -> bool:
+def _is_in_effect(head: Head) -> bool:
     return head.step is Step.DONE and head.kind is not Kind.UNDO
 
 
@@ -301,13 +303,13 @@ def _needs_consent(group: Sequence[Change], protected: frozenset[str]) -> bool:
 
 
 def _takes_away(change: Change) -> bool:
-    """Whether the memory leaves recall or says something else afterwards."""
+    """Return whether the change removes the memory from recall or rewords it."""
     before = change.before
     return before is not None and (change.action in DROPPING or before.content != change.after.content)
 
 
 def _with_marks(plan: Plan, items: Mapping[str, MemoryItem], inspection: stages.Inspection) -> Plan:
-    """The plan with the marks of code-anchored memories; one that changes anyway gets its mark in that change."""
+    """Add the marks of code-anchored memories to the plan, merging them with other changes of the same memory."""
     marks = {change.id: change for change in stages.changes(items, inspection)}
     out = []
     for change in plan.changes:

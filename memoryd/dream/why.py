@@ -1,4 +1,4 @@
-"""The story of one memory: where it came from, what used it, what changed it."""
+"""History of one memory: its origin, uses and changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ SHOWN_USES = 50
 
 
 def why(id: str, service: Orchestrator, ledger: Ledger, journal: Journal) -> dict[str, Any]:
-    """Where a memory came from, what used it, and what changed it. Raises NotFoundError."""
+    """Return the origin, uses and changes of a memory.
+
+    Raises:
+        NotFoundError: The memory is unknown.
+    """
     history = list(journal.history(id))
     item = service.get(id) or _last_known(history) or service.require(id)
     uses = ledger.uses(id)
@@ -75,7 +79,7 @@ def _change(head: Head, record: Record) -> dict[str, Any]:
 
 
 def differences(before: MemoryItem | None, after: MemoryItem | None) -> dict[str, list[Any]]:
-    """The fields that differ, each with its two values; nothing when one side is missing."""
+    """Return the differing fields with both values; empty if one side is missing."""
     if before is None or after is None:
         return {}
     old, new = item_to_dict(before), item_to_dict(after)

@@ -1,1 +1,1 @@
-"""Handing memories back: governance at a session's start, relevant ones with a prompt, answers to tools."""
+"""Injection of memories: governance at a session's start, relevant memories with a prompt, results for tools."""

@@ -1,10 +1,10 @@
-"""What a session should know at its start: the few rules and facts that matter most.
+"""Governance: the few rules and facts that a session should know at its start.
 
-Ranked by evidence first (pinned, said or confirmed by the user, used by a session, found by an agent, from a tool) and then
-by value (see worth). Only what the user said is shown as a rule, under the user's standing wishes; everything else is
-knowledge, shown as data. Each of the two has a share of the budget that the other can't take, so that a flood of findings
-leaves the user's rules in place, and many rules leave root causes and the environment in place. Candidates are never shown.
-What the user had forgotten is not shown, in other words neither; what two memories say alike is shown once.
+Memories are ranked by evidence (pinned, said or confirmed by the user, used by a session, found by an agent, from a tool) and
+then by value. Only the user's words are shown as rules, under the user's standing wishes; everything else is knowledge, shown
+as data. Both have a reserved share of the budget, so that many findings can't displace the user's rules, nor many rules the
+root causes and the environment. Excluded are candidates, everything the user had forgotten (even if worded differently), and
+duplicates.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, M
 from memoryd.language import Relation, Said, compare, rephrases, shares_words
 from memoryd.language.times import EVER, within
 from memoryd.lineage import SUCCESSION, merged_ids
-from memoryd.recall.prompt_block import fence, fit, item_line, overhead
+from memoryd.recall.prompt_block import fit, item_line, overhead, render_block
 from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
 
-# Of two memories that speak against each other only one is given: whose words weigh more, else the newer. Pure.
+# Of two contradicting memories only one is injected: that of the more authoritative source, else the newer one.
 #
-# Both stay active, found by whoever looks for them, and the pair waits among the proposals.
+# Both stay active and searchable, and the pair waits among the proposals.
 
 
-def undoubted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """The items without those that lose against another of them, in the same order."""
+def drop_contradicted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Remove items that lose against another item of the list, keeping the order."""
     known = {item.id: item for item in items}
     lost = {_loser(item, known[id]).id for item in items for id in _opposed(item) if id in known}
     return [item for item in items if item.id not in lost]
 
 
 def _opposed(item: MemoryItem) -> Iterable[str]:
-    """What a memory speaks against. A candidate speaks against nothing yet."""
+    """Return the ids that a memory contradicts; a candidate contradicts nothing yet."""
     links = item.links if item.status is Status.ACTIVE else ()
     replaced = {link.target for link in links if link.type in SUCCESSION}
-    # What it replaced and the user brought back is given beside it.
+    # A replaced memory that the user restored is shown alongside its replacement.
     return [link.target for link in links if link.type is LinkType.CONTRADICTS and link.target not in replaced]
 
 
-def _loser(one: MemoryItem, other: MemoryItem) -> MemoryItem:
-    return min(one, other, key=_weight)
+def _loser(first: MemoryItem, second: MemoryItem) -> MemoryItem:
+    return min(first, second, key=_weight)
 
 
 def _weight(item: MemoryItem) -> tuple[bool, bool, datetime, str]:
     return (item.pinned, item.source is Source.USER, item.valid_from or item.created_at, item.id)
 
 
-# What a memory is worth: importance × confidence × usage × freshness. Pure functions.
+# Value of a memory: importance × confidence × usage × freshness. Pure functions.
 #
-# - importance: weight of the kind × relevancy (which the dream lets decay, and halves for each contradiction)
-# - usage: 1 when nothing is known; each doubling of its uses adds a quarter, up to 1.5
-# - freshness: 0.5 + 0.5·exp(-age/180 days), age since it was recorded or last used
+# - importance: weight of the kind × relevancy (which the dream decays, and halves for each contradiction)
+# - usage: 1 if unknown; each doubling of uses adds a quarter, up to 1.5
+# - freshness: 0.5 + 0.5·exp(-age/180 days), where age counts from recording or last use
 
 KIND_WEIGHT: Mapping[Kind, float] = MappingProxyType(
     {
@@ -84,7 +84,7 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class UseCounts:
-    """How often a memory was used (cited, or returned to a question) or contradicted by the user; when it was last used."""
+    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and its last use."""
 
     used: int = 0
     contradicted: int = 0
@@ -95,7 +95,7 @@ UNUSED = UseCounts()
 
 
 def count_uses(uses: Iterable[Use]) -> UseCounts:
-    """Counts of the uses of one memory. Being injected is no use: what is shown often would else stay for being shown."""
+    """Count the uses of one memory. Injections don't count, or frequently shown memories would perpetuate themselves."""
     used = contradicted = 0
     last: datetime | None = None
     for use in uses:
@@ -109,9 +109,9 @@ def count_uses(uses: Iterable[Use]) -> UseCounts:
 
 
 def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[str], MemoryItem | None]) -> UseCounts:
-    """Counts of a memory and of those that were merged into it; that one of these was recorded counts as a use's time.
+    """Count the uses of a memory and of those merged into it, whose recording also counts as the time of a use.
 
-    What it corrected or won against leaves it nothing.
+    Memories that it corrected or won against are not included.
     """
     own = usage.get(item.id, UNUSED)
     merged = merged_ids(item)
@@ -122,18 +122,18 @@ def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[s
 
 
 def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
-    """Days since the memory was recorded or last used; 0 when that lies ahead (a clock that jumped)."""
+    """Return days since the memory was recorded or last used; 0 if that is in the future (the clock jumped)."""
     since = max(item.created_at, counts.last_used) if counts.last_used else item.created_at
     return max(0.0, (now - since).total_seconds() / DAY)
 
 
 def usage_factor(counts: UseCounts) -> float:
-    """1 when unused, up to 1.5 when often used."""
+    """Return 1 for unused, up to 1.5 for frequently used memories."""
     return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
 
 
 class Evidence(IntEnum):
-    """How well a memory is vouched for, weakest first. What a session is given is ranked by it before anything else."""
+    """Strength of evidence for a memory, weakest first; the primary ranking criterion of governance."""
 
     TOOL = 0
     AGENT = 1
@@ -143,7 +143,7 @@ class Evidence(IntEnum):
 
 
 def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Evidence:
-    """Who vouches for the item: the user by pinning, saying or confirming it, a session by using it, or its source."""
+    """Return the strongest evidence: pinned, said or confirmed by the user, used by a session, or its source."""
     if item.pinned:
         return Evidence.PINNED
     if item.source is Source.USER or CONFIRMED_TAG in item.tags:
@@ -154,7 +154,7 @@ def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Evidence:
 
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
-    """How much a session gains from knowing the item, 0..1.5; pinned ones come first (2 and more)."""
+    """Estimate what a session gains from the item, 0 to 1.5; pinned items rank first (2 and more)."""
     importance = KIND_WEIGHT[item.kind] * item.relevancy
     freshness = 0.5 + 0.5 * math.exp(-age_days(item, now, counts) / FRESH_DAYS)
     return (PINNED if item.pinned else 0.0) + importance * item.confidence * usage_factor(counts) * freshness
@@ -163,7 +163,7 @@ def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
 __all__ = ["KIND_WEIGHT", "Governance", "govern", "heading", "value"]
 
 RESTATES = 0.75
-# Shares of the budget that are set aside for the user's wishes and for lasting knowledge; the rest goes to the best of both.
+# Shares of the budget reserved for the user's wishes and for lasting knowledge; the rest goes to the best of both.
 WISHES_SHARE = 0.5
 KNOWLEDGE_SHARE = 0.35
 _LASTING_KNOWLEDGE = frozenset({Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.DECISION})
@@ -172,7 +172,7 @@ REASON = "what earlier sessions of this project left behind"
 
 @dataclass(frozen=True, slots=True)
 class Governance:
-    """The selection, by heading, and the text that is injected (empty when there is nothing)."""
+    """The selected memories by heading, and the text to inject (empty if there is none)."""
 
     know: tuple[MemoryItem, ...]
     do: tuple[MemoryItem, ...]
@@ -182,17 +182,17 @@ class Governance:
 
     @property
     def tokens(self) -> int:
-        """Estimated size of the text."""
+        """Estimated token count of the text."""
         return token_count(self.text)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Every memory that the text shows."""
+        """Ids of all memories in the text."""
         return tuple(item.id for item in (*self.dont, *self.do, *self.know))
 
 
 def heading(item: MemoryItem) -> Polarity:
-    """Where the item is shown: only the user's own words become a rule."""
+    """Return the heading for the item: only the user's own words can be a rule."""
     return item.polarity if item.trust is Trust.INSTRUCTION else Polarity.KNOW
 
 
@@ -220,9 +220,15 @@ def govern(
     usage: Mapping[str, UseCounts] | None = None,
     forbidden: Iterable[MemoryItem] = (),
 ) -> Governance:
-    """Choose what fits the token budget by evidence and value, and lay it out under don't, do and know.
+    """Select memories by evidence and value within the token budget, and lay them out under don't, do and know.
 
-    `usage` counts uses by id (unknown: neutral); `forbidden` are the tombstones of what the user had forgotten.
+    Args:
+        items: Memories to choose from.
+        now: Current time.
+        budget: Maximum tokens.
+        reason: Reason given in the prompt block.
+        usage: Uses by id; unknown is neutral.
+        forbidden: Tombstones of memories that the user had forgotten.
     """
     counts, tombstones = usage or {}, tuple(forbidden)
     allowed = [
@@ -231,7 +237,7 @@ def govern(
         if item.status is not Status.CANDIDATE and not any(restates(item, tombstone) for tombstone in tombstones)
     ]
 
-    allowed = undoubted(allowed)
+    allowed = drop_contradicted(allowed)
 
     def rank(item: MemoryItem) -> tuple[object, ...]:
         uses = counts.get(item.id, UNUSED)
@@ -245,13 +251,13 @@ def govern(
         know=under[Polarity.KNOW],
         do=under[Polarity.DO],
         dont=under[Polarity.DONT],
-        text=fence(_lines(under), reason),
+        text=render_block(_lines(under), reason),
         left_out=len(ranked) - len(kept),
     )
 
 
 def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
-    """What fits in `room` tokens, in rank order: first each group within its share, then whatever comes next."""
+    """Select what fits into `room` tokens, in rank order: first each group within its share, then the best of the rest."""
     wishes = [item for item in ranked if heading(item) is not Polarity.KNOW]
     lasting = [item for item in ranked if heading(item) is Polarity.KNOW and item.kind in _LASTING_KNOWLEDGE]
     kept, used = [], 0
@@ -266,22 +272,22 @@ def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
 
 
 def restates(item: MemoryItem, tombstone: MemoryItem) -> bool:
-    """Whether an item says what the user had forgotten, and the user has not said it anew since."""
+    """Return whether an item repeats a forgotten memory, unless the user said it again afterwards."""
     if tombstone.id == item.id:
         return True
     since = tombstone.expired_at or tombstone.created_at
-    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # a model had it forgotten: that binds models
+    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # hidden by a model, which does not bind the user
         return False
     if item.pinned or (item.source is Source.USER and (item.valid_from or item.created_at) > since):
         return False
-    if not shares_words(tombstone.content, item.content):  # most pairs, in a tenth of the time
+    if not shares_words(tombstone.content, item.content):  # rules out most pairs, ten times faster
         return False
     old, new = (Said(each.content, each.polarity is Polarity.DONT, each.source is Source.USER) for each in (tombstone, item))
     return compare(old, new).relation is Relation.SAME or rephrases(old, new, RESTATES)
 
 
 def _later(item: MemoryItem) -> tuple[float, str, str]:
-    """Of two worth the same the one that was said later; ids are drawn at random, and must not decide what a session sees."""
+    """Sort key for items of equal value: most recent first; ids are random and must not decide what a session sees."""
     return -(item.valid_from or item.created_at).timestamp(), item.content, item.id
 
 
@@ -292,20 +298,20 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
     return list(seen.values())
 
 
-# Which memories governance chooses from, and which hits answer a question.
+# Selecting candidates for governance, and the hits that answer a question.
 
 NEWEST = 200
 LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
 MOST_LASTING = 1_000
-# What somebody asked for is worth a look even when it is unlikely to be the answer. The likelihood of a question's answer in
-# other words is hardly above that of anything else, so of a question the best are shown as long as they aren't nonsense.
+# An explicit search shows weak matches too. The likelihood of an answer in other words than the question is hardly above that
+# of anything else, so for questions the floor is lower still.
 UNSURE_FLOOR = 0.05
 UNSURE_FLOOR_OF_QUESTION = 0.005
 MOST_UNSURE = 3
 
 
 def governance_of(service: Orchestrator, state: State, project: str, now: datetime, budget: int) -> Governance:
-    """The project's governance: out of its newest memories, and of all that are made to last (rules, decisions …)."""
+    """Return the project's governance, chosen from its newest memories and all lasting ones (rules, decisions …)."""
     candidates = _found(service, Query(project=project, now=now), NEWEST)
     candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MOST_LASTING)
     tombstones = _found(service, Query(project=project, statuses=(Status.BLACKLISTED,)), NEWEST)
@@ -317,8 +323,8 @@ def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryIt
     return {hit.item.id: hit.item for hit in service.search(query, most)}
 
 
-def divide(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
-    """The hits that answer the question `text`, candidates last, and at most three below the floor that may bear on it."""
+def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
+    """Split hits into answers to `text` (candidates last) and at most three below the floor that may be relevant."""
     least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
     sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
@@ -326,8 +332,8 @@ def divide(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], lis
 
 
 def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:
-    """Which of the sessions' ends (latest first) answer the text: those of the time that it names, at most `most`."""
+    """Return at most `most` handoffs (latest first) from the time that the text asks for."""
     span = span_of_handoffs(text, now) if known else None
     if span is None:
         return []
-    return list(known[:most]) if span == EVER else [one for one in known if within(span, from_iso(one.at))][:most]
+    return list(known[:most]) if span == EVER else [handoff for handoff in known if within(span, from_iso(handoff.at))][:most]

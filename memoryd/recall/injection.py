@@ -1,7 +1,7 @@
-"""What hooks hand to a session: governance at its start, relevant memories with a prompt.
+"""Context that hooks inject into a session: governance at its start, relevant memories with a prompt.
 
-Nothing is given twice to a session that still sees it; after compaction or /clear it is
-given anew. When unsure, nothing is said.
+A memory is injected only once while the session still sees it, and again after compaction or /clear. When in doubt, nothing is
+injected.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from memoryd.core.protocols import Clock
 from memoryd.core.state import Handoff, State
 from memoryd.core.types import EPOCH, LinkType, MemoryItem, Project, Query, Status
 from memoryd.daydream.admission import is_excluded
-from memoryd.recall.governance import Governance, govern, governance_of, handoffs_for, undoubted
+from memoryd.recall.governance import Governance, drop_contradicted, govern, governance_of, handoffs_for
 from memoryd.recall.offer import Offering
-from memoryd.recall.prompt_block import fence, fit, harmless, item_line, overhead
+from memoryd.recall.prompt_block import fit, harmless, item_line, overhead, render_block
 from memoryd.retrieval import asked_listing, query_terms
 from memoryd.service import EVERY_PROJECT, Orchestrator
 
@@ -48,7 +48,7 @@ _BEGINS = frozenset({"startup", "clear"})
 
 @dataclass(frozen=True, slots=True)
 class SessionEvent:
-    """The parts of a hook's payload that matter here."""
+    """The relevant parts of a hook's payload."""
 
     session: str
     project: Project
@@ -58,9 +58,9 @@ class SessionEvent:
 
 
 def hook_output(event: str, context: str, message: str = "") -> bytes:
-    """What a hook prints for the client; empty when there is nothing to say.
+    """Return a hook's output for the client; empty if there is nothing to say.
 
-    Only additionalContext reaches the model; systemMessage is for the person.
+    Only additionalContext reaches the model; systemMessage is for the user.
     """
     out: dict[str, object] = {}
     if context:
@@ -71,7 +71,7 @@ def hook_output(event: str, context: str, message: str = "") -> bytes:
 
 
 class Injector:
-    """Chooses what a session is given, and remembers that it was."""
+    """Chooses a session's context and records what was injected."""
 
     def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, registry: ProjectRegistry) -> None:
         self._service = service
@@ -82,18 +82,18 @@ class Injector:
         self._offering = Offering(service, state, settings, clock)
 
     def governance(self, project: str, budget: int | None = None) -> Governance:
-        """The project's governance within the token budget (default: the session budget); nothing where memory is off."""
+        """Return the project's governance within the budget (default: the session budget); empty where memory is off."""
         tokens = self._settings.session_budget if budget is None else budget
         if self._state.is_off(project):
             return govern((), self._clock.now(), tokens)
         return governance_of(self._service, self._state, project, self._clock.now(), tokens)
 
     def handoffs(self, project: str) -> list[Handoff]:
-        """Where the project's sessions left off, the latest first."""
+        """Return the project's handoffs, latest first."""
         return self._state.handoffs(project)
 
     def session_start(self, event: SessionEvent) -> str:
-        """Context for SessionStart: governance and what is new, within the session budget."""
+        """Return the context for SessionStart: governance and new memories, within the session budget."""
         if event.source in _SEES_NOTHING:
             self._state.forget_injections(event.session)
         given = self._govern_session(event, self.cache_governance(event.project)) if self._settings.inject_session else ""
@@ -101,14 +101,14 @@ class Injector:
         return "\n".join(filter(None, [self._handoff(event), given, offer]))
 
     def _handoff(self, event: SessionEvent) -> str:
-        """Where the project's last session left off, to the first session after it only."""
+        """Return the last session's handoff, for the first session after it only."""
         latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
         if latest is None or latest.shown or latest.session == event.session:
             return ""
         return self._hand_off([latest], HANDOFF_REASON)
 
     def _asked_handoff(self, event: SessionEvent) -> str:
-        """What a prompt such as `where did we leave off?` asks for, shown before or not."""
+        """Return the handoffs that a prompt such as `where did we leave off?` asks for, even if shown before."""
         if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
             return ""
         others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
@@ -117,10 +117,10 @@ class Injector:
     def _hand_off(self, handoffs: Sequence[Handoff], reason: str) -> str:
         for handoff in handoffs:
             self._state.set_handoff_shown(handoff.session)
-        return fence([f"- {one.at[:16].replace('T', ' ')}: {harmless(one.text)}" for one in handoffs], reason)
+        return render_block([f"- {h.at[:16].replace('T', ' ')}: {harmless(h.text)}" for h in handoffs], reason)
 
     def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
-        """`whole` is the project's governance within the whole budget, if it is known."""
+        """Return governance and new memories; `whole` is the governance for the full budget, if already computed."""
         seen = self._state.injected(event.session)
         fresh = [item for item in self._new_items(event) if item.id not in seen]
         budget = self._settings.session_budget
@@ -132,36 +132,36 @@ class Injector:
             return ""
         kept, _ = fit([item for item in fresh if item.id not in chosen.ids], budget - chosen.tokens - overhead(NEW_REASON))
         self._state.record_injection(event.session, [*chosen.ids, *(item.id for item in kept)], "SessionStart")
-        return "\n".join(filter(None, [chosen.text, fence([item_line(item) for item in kept], NEW_REASON)]))
+        return "\n".join(filter(None, [chosen.text, render_block([item_line(item) for item in kept], NEW_REASON)]))
 
     def _new_items(self, event: SessionEvent) -> list[MemoryItem]:
         last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
         if last is None:
             return []
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), now=self._clock.now())
-        return self._undoubted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
+        return self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
 
-    def _undoubted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-        """The items that lose against no other memory, be that one among them or not."""
+    def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """Remove items that lose against any other active memory, whether in the list or not."""
         known = {item.id: item for item in items}
         targets = {link.target for item in items for link in item.links if link.type is LinkType.CONTRADICTS} - known.keys()
         others = [
             other for other in map(self._service.get, sorted(targets)) if other is not None and other.status is Status.ACTIVE
         ]
-        return [item for item in undoubted([*items, *others]) if item.id in known]
+        return [item for item in drop_contradicted([*items, *others]) if item.id in known]
 
     def prompt(self, event: SessionEvent) -> str:
-        """Context for a prompt: governance if it is still owed, memories that bear on the prompt, and what is to be settled."""
+        """Return the context for a prompt: outstanding governance, relevant memories, and an offer to settle candidates."""
         owed = self._owed_governance(event)
         parts = [self._asked_handoff(event) or self._handoff(event), owed, self._relevant(event), self._offer(event)]
         return "\n".join(filter(None, parts))
 
     def prepare_offer(self, session: str, project: str) -> None:
-        """After a session's log was read: make ready what its next prompt may be offered."""
+        """Prepare the next prompt's offer, after the session's log was read."""
         self._offering.prepare(session, project)
 
     def _offer(self, event: SessionEvent) -> str:
-        """Only a prompt that the user typed counts: commands, notifications and the tasks of subagents are none."""
+        """Return an offer if the user typed the prompt; commands, notifications and subagent tasks don't count."""
         if event.subagent or not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
             return ""
         return self._offering.with_prompt(event.session, event.project.id)
@@ -173,26 +173,26 @@ class Injector:
         return self._govern_session(event)
 
     def _relevant(self, event: SessionEvent) -> str:
-        if not self._settings.inject_prompt or not worth_asking(event.prompt):
+        if not self._settings.inject_prompt or not is_searchable(event.prompt):
             return ""
         query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
         sure = self._settings.floor + PROMPT_MARGIN
         hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
         seen = self._state.injected(event.session)
-        fresh = [item for item in self._undoubted([hit.item for hit in hits]) if item.id not in seen]
+        fresh = [item for item in self._drop_contradicted([hit.item for hit in hits]) if item.id not in seen]
         kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
-        return fence([item_line(item) for item in kept], PROMPT_REASON)
+        return render_block([item_line(item) for item in kept], PROMPT_REASON)
 
     def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
-        """Leave the answer for a hook that finds no daemon (see docs/design/daemon-protocol.md); an empty one when off.
+        """Cache the SessionStart response for hooks that find no daemon (see docs/design/daemon-protocol.md); empty when off.
 
-        The governance within the session budget, None when there is none to give.
+        Returns the governance for the full session budget, or None if nothing is injected.
         """
         for _ in range(CACHE_TRIES):
             revision = self._service.revision
             governance = self._cache(project, off=off)
-            if self._service.revision == revision:  # else another thread may have written a newer answer before this one
+            if self._service.revision == revision:  # otherwise another thread may have cached a newer response already
                 break
         return governance
 
@@ -207,7 +207,7 @@ class Injector:
         return governance
 
     def refresh_cache(self, projects: Collection[str]) -> None:
-        """Write the answers anew that hooks were left for these projects (EVERY_PROJECT: for all); delete what is nobody's."""
+        """Update the cached responses of these projects (EVERY_PROJECT: all), and delete orphaned ones."""
         folder = self._settings.paths.governance_cache
         left = set(folder.glob("*.json")) if folder.is_dir() else set()
         for id, name in self._registry.known().items():
@@ -216,11 +216,11 @@ class Injector:
             left -= files.keys()
             if wanted:
                 self.cache_governance(Project(id, name, next(iter(files.values()))))
-        for orphan in left:  # its folder belongs to no project any more
+        for orphan in left:  # its folder no longer belongs to a project
             orphan.unlink(missing_ok=True)
 
     def drop_cache(self, id: str) -> None:
-        """Empty the answers that show a memory, before it goes: a kill in between leaves none that does."""
+        """Clear cached responses that show a memory, before it is deleted, so that a kill in between leaves none."""
         folder = self._settings.paths.governance_cache
         for path in folder.glob("*.json") if folder.is_dir() else ():
             if id.encode() in path.read_bytes():
@@ -235,13 +235,13 @@ class Injector:
 
 
 def cache_key(anchor: str) -> str:
-    """SHA-256 of the path's bytes, hex; the hook computes the same without our code."""
+    """Return the SHA-256 of the path's bytes as hex; the hook computes the same without importing memoryd."""
     return hashlib.sha256(os.fsencode(anchor)).hexdigest()
 
 
-def worth_asking(prompt: str) -> bool:
-    """Whether a prompt says enough to look for memories: no commands, no 'ok', no notifications."""
+def is_searchable(prompt: str) -> bool:
+    """Return whether a prompt has enough content to search for: no commands, notifications or mere confirmations."""
     if _NOT_A_PROMPT.match(prompt):
         return False
-    asked = prompt[:PROMPT_CHARACTERS]
-    return len(query_terms(asked)) >= MIN_TERMS or asked_listing(asked, EPOCH) is not None
+    text = prompt[:PROMPT_CHARACTERS]
+    return len(query_terms(text)) >= MIN_TERMS or asked_listing(text, EPOCH) is not None

@@ -1,4 +1,4 @@
-"""How recalled text looks in a model's context: fenced as data, with ids and dates."""
+"""Rendering of recalled text in a model's context: a block marked as data, with ids and dates."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ NOTE = (
 )
 _TAGS = re.compile(rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{NAMES}|user|human|assistant)(?![\w-]))", re.IGNORECASE)
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-# How a line of ours begins: text that imitates it could pass for another memory.
+# Prefix of our own lines: text that imitates it could pass for another memory.
 _LINE_HEAD = re.compile(r"\[(?=\s{0,8}mem_)", re.IGNORECASE)
 _WHO = {Trust.INSTRUCTION: "said by the user", Trust.STATEMENT: "found by the agent", Trust.DATA: "from a tool's output"}
 _WHO_OF_SOURCE = {Source.NOTE: "from a note", Source.IMPORT: "imported"}
 
 
 def harmless(text: str) -> str:
-    """Text on one line that can't open or close a fence or pass for a system message, and hides nothing from a reader."""
+    """Sanitise a text to one line that can't open or close a block, imitate a system message or hide anything."""
     return _LINE_HEAD.sub("(", _without_tags(one_line(without_hidden(_UNSEEN.sub("", text)))))
 
 
 def harmless_lines(text: str) -> str:
-    """The same for a text that keeps its lines."""
+    """Sanitise a text line by line."""
     return "\n".join(map(harmless, text.splitlines()))
 
 
@@ -46,14 +46,14 @@ def _without_tags(text: str) -> str:
 
 
 def who_said(item: MemoryItem) -> str:
-    """Who vouches for a memory, in words."""
+    """Describe the source of a memory in words."""
     if AGREED_TAG in item.tags and item.trust is not Trust.INSTRUCTION:
         return "agreed to by the user"
     return _WHO_OF_SOURCE.get(item.source, _WHO[item.trust])
 
 
 def item_line(item: MemoryItem) -> str:
-    """One memory as a line: id, kind, date, who said it, content."""
+    """Render a memory as one line: id, kind, date, source, content."""
     when = (item.valid_from or item.created_at).date().isoformat()
     text = shorten(harmless(item.content), ITEM_CHARACTERS)
     doubt = " (check: file changed)" if CHECK_TAG in item.tags else ""
@@ -61,27 +61,27 @@ def item_line(item: MemoryItem) -> str:
     return f"- [{item.id}] ({item.kind.value}, {when}, {who_said(item)}) {text}{doubt}{ended}"
 
 
-def fence(lines: Sequence[str], reason: str) -> str:
-    """The block that is injected; empty when there is nothing to say."""
+def render_block(lines: Sequence[str], reason: str) -> str:
+    """Render the prompt block; empty if there are no lines."""
     if not lines:
         return ""
     return "\n".join([f'<{TAG} reason="{reason}">', NOTE, *lines, f"</{TAG}>"])
 
 
 def overhead(reason: str) -> int:
-    """Tokens that the fence itself takes."""
-    return token_count(fence([""], reason))
+    """Return the tokens that the block itself takes."""
+    return token_count(render_block([""], reason))
 
 
 def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int]:
-    """The items whose lines fit the token budget, in order, and what they take.
+    """Select items whose lines fit the token budget, in order, and return their total tokens.
 
-    One that does not fit is passed over, so that a long one can't shut out the short ones behind it.
+    Items that don't fit are skipped, so that a long one can't displace shorter ones after it.
     """
     kept: list[MemoryItem] = []
     used = 0
     for item in items:
-        if used + _least_cost(item) > budget:  # most of a large store, in a twentieth of the time
+        if used + _least_cost(item) > budget:  # rules out most of a large store, twenty times faster
             continue
         cost = token_count(item_line(item)) + 1
         if used + cost <= budget:
@@ -91,7 +91,7 @@ def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int
 
 
 def _least_cost(item: MemoryItem) -> int:
-    """What the item's line takes at least. Only plain text is known to keep its length on the way into the line."""
+    """Return a lower bound of the tokens of the item's line; only plain text is certain to keep its length."""
     text = item.content
     sure = len(" ".join(text.split())) if text.isascii() and text.isprintable() else 0
     return token_count(_LEAST_HEAD) + min(sure, ITEM_CHARACTERS // 2) // 4

@@ -1,7 +1,7 @@
-"""Late interaction beside the other indexes: which memory is encoded after which, and a token index that mends itself.
+"""Maintenance of derived indexes: background embedding, rebuilding after damage, and the token index.
 
-A turn of a stored conversation is read after the two turns before it: "She bought it" alone says nothing, and what "it" is
-may have been said by the one who asked before. Statements of other kinds stand for themselves.
+A turn of a stored conversation is encoded after the two turns before it: "She bought it" alone says little, and "it" may have
+been named by the other speaker. Other statements are encoded alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
 from memoryd.stores.vector import Closeness, VectorStore
 
-# Embedding in the background: a set of ids that wait, and one thread that works them off.
+# Background embedding: a set of waiting ids, and one thread that processes them.
 
 log = logging.getLogger(__name__)
 BATCH = 64
@@ -34,14 +34,14 @@ TRIES = 5
 
 
 class Checkable(Protocol):
-    """A store that can be looked through for damage, and closed."""
+    """A store that can be checked for damage and closed."""
 
     def check(self) -> None:
-        """Read every page; raises IndexDamagedError when one is bad."""
+        """Read every page and raise IndexDamagedError if one is damaged."""
         ...
 
     def close(self) -> None:
-        """Close the store; its later use raises StoreError."""
+        """Close the store; later calls raise StoreError."""
         ...
 
 
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
-    """State of the derived indexes. `waiting` memories have no vector yet."""
+    """State of the derived indexes. `waiting` is the number of memories without a vector."""
 
     memories: int
     active: int
@@ -63,10 +63,9 @@ class IndexHealth:
 
 
 class BackgroundIndexer:
-    """Calls `work` with batches of ids. The thread starts with the first id and ends when idle.
+    """Calls `work` with batches of ids. Its thread starts with the first id and ends when idle.
 
-    What waits is not kept on disk: at the next start the indexes are compared with the
-    Markdown, and what is missing waits again.
+    Waiting ids are not stored: at the next start the indexes are compared with the Markdown, which finds them again.
     """
 
     def __init__(self, work: Callable[[Sequence[str]], None], on_error: Callable[[EmbeddingError], None]) -> None:
@@ -80,7 +79,7 @@ class BackgroundIndexer:
         self._closed = False
 
     def add(self, ids: Iterable[str]) -> None:
-        """Let the ids wait; an id that waits already is not added twice."""
+        """Add ids to process; duplicates are ignored."""
         with self._condition:
             self._waiting.update(dict.fromkeys(ids))
             if self._waiting and self._thread is None and not self._closed:
@@ -88,23 +87,23 @@ class BackgroundIndexer:
                 self._thread.start()
 
     def waiting(self) -> int:
-        """How many ids have no vector yet."""
+        """Return the number of ids without a vector."""
         with self._condition:
             return len(self._waiting) + self._busy
 
     def settle(self, timeout: float) -> bool:
-        """Wait until nothing waits."""
+        """Wait until all ids are processed; return False on timeout."""
         with self._condition:
             return self._condition.wait_for(lambda: not self._waiting and not self._busy, timeout)
 
     def finish_batch(self, timeout: float) -> bool:
-        """Wait until the batch at hand is done, whatever else waits."""
+        """Wait until the current batch is done; return False on timeout."""
         with self._condition:
             batch = self._batch
             return self._condition.wait_for(lambda: not self._busy or self._batch != batch, timeout)
 
     def close(self) -> None:
-        """Stop after the batch at hand."""
+        """Stop after the current batch."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
@@ -135,23 +134,23 @@ class BackgroundIndexer:
                 self._condition.notify_all()
 
     def _attempt(self, batch: Sequence[str]) -> bool:
-        """True when the batch must be tried again."""
+        """Process a batch; return True if it must be retried."""
         try:
             self._work(batch)
         except EmbeddingError as error:
             self._on_error(error)
             return True
         except MemorydError as error:
-            log.warning("Indexing failed and is tried again: %s", error)
+            log.warning("indexing failed, will be retried: %s", error)
             return True
         return False
 
 
 class DerivedIndex(Generic[StoreT]):
-    """A store made from the Markdown: one that proves to be damaged is dropped, made anew and filled again.
+    """A store derived from the Markdown, which is recreated and refilled when it turns out to be damaged.
 
-    `refill` is told the new store, and `rebuilt` the index's name. Safe to use from several threads: work that meets
-    a store which another thread has just replaced is done again on the new one.
+    `refill` is called with the new store, and the index's name is appended to `rebuilt`. Thread-safe: work on a store that
+    another thread has just replaced is retried on the new one.
     """
 
     def __init__(
@@ -168,23 +167,23 @@ class DerivedIndex(Generic[StoreT]):
         try:
             return self._opener(self._path)
         except IndexDamagedError as error:
-            self._tell(error)
+            self._report(error)
             remove_database(self._path)
             return self._opener(self._path)
 
-    def _tell(self, error: IndexDamagedError) -> None:
-        log.warning("index %s is damaged and is rebuilt: %s", self._path.stem, error.message)
+    def _report(self, error: IndexDamagedError) -> None:
+        log.warning("index %s is damaged, rebuilding: %s", self._path.stem, error.message)
         self._rebuilt.append(self._path.stem)
 
     def use(self, work: Callable[[StoreT], T]) -> T:
-        """What the work gives; after damage it is done again on the new store. Raises what the work raises else."""
+        """Run `work` on the store; if that is damaged, retry on a new one. Other errors are raised."""
         for _ in range(TRIES):
             store = self._store
             try:
                 return work(store)
             except IndexDamagedError as error:
                 if self._replace(store):
-                    self._tell(error)
+                    self._report(error)
                     self._refill(self._store)
             except StoreError:
                 with self._lock:  # another thread may be replacing it
@@ -197,23 +196,23 @@ class DerivedIndex(Generic[StoreT]):
         return work(self._store)
 
     def _replace_if_damaged(self, store: StoreT) -> bool:
-        """Whether what the work could not make sense of is damage; then the store is new and filled again."""
+        """Return whether the store is damaged, and if so replace and refill it."""
         try:
             store.check()
         except IndexDamagedError as error:
             if self._replace(store):
-                self._tell(error)
+                self._report(error)
                 self._refill(self._store)
             return True
         return False
 
     def rebuild(self) -> None:
-        """Begin anew from the Markdown."""
+        """Recreate the index from the Markdown."""
         self._replace(self._store)
         self._refill(self._store)
 
     def _replace(self, store: StoreT) -> bool:
-        """Open a new store in the place of this one; False when another thread has done so."""
+        """Replace this store with a new one; return False if another thread has done so already."""
         with self._lock:
             if store is not self._store:
                 return False
@@ -228,36 +227,36 @@ class DerivedIndex(Generic[StoreT]):
 
 
 class MeaningIndex(DerivedIndex[VectorStore]):
-    """The vectors, as the ranking asks them. Raises EmbeddingError."""
+    """The vector store with the interface used for ranking. Methods raise EmbeddingError if embedding fails."""
 
     def scores(self, query: Query, k: int) -> Mapping[str, float]:
-        """Cosine by id of the nearest items, in their order."""
+        """Return the cosines by id of the nearest items, in order."""
         return self.use(lambda store: store.scores(query, k))
 
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
-        """Cosine of each item that has a vector."""
+        """Return the cosine of each item that has a vector."""
         return self.use(lambda store: store.score(text, ids))
 
     def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
-        """The cosines of each item that has a vector, with its statement and with its keys."""
+        """Return the cosines with the statement and the keys of each item that has a vector."""
         return self.use(lambda store: store.compare(text, ids))
 
     def prepare(self, text: str) -> None:
-        """Begin to embed a query."""
+        """Start embedding a query in the background."""
         self.use(lambda store: store.prepare(text))
 
     def query_vector(self, text: str) -> FloatArray:
-        """The unit vector of a query."""
+        """Return the unit vector of a query."""
         return self.use(lambda store: store.query_vector(text))
 
 
-def bring_in_step(
+def synchronise_index(
     markdown: MarkdownStore,
     held: Mapping[str, str],
     write: Callable[[Sequence[MemoryItem]], object],
     delete: Callable[[str], None],
 ) -> None:
-    """Delete what an index holds (item digests by id) and the Markdown does not; write what differs, 500 at a time."""
+    """Synchronise an index (item digests by id) with the Markdown: delete extra items, write differing ones 500 at a time."""
     wanted = markdown.digests()
     for id in held.keys() - wanted.keys():
         delete(id)
@@ -267,20 +266,20 @@ def bring_in_step(
 
 
 SESSION_TURNS = 5_000
-# Turns that a turn is read after: the second adds a point of recall at 10, a third next to nothing (docs/quality.md).
+# Preceding turns used as context: the second adds a point of recall at 10, a third almost nothing (docs/quality.md).
 READ_BEFORE = 2
 _DIGITS = re.compile(r"(\d+)")
 
 
 def place_in_session(item: MemoryItem) -> tuple[datetime, list[tuple[int, str]], str]:
-    """Sort key of the turns of a session: time, then the name of the first line with its numbers as numbers."""
+    """Sort key for the turns of a session: time, then the first line's name in natural order."""
     name = item.evidence.lines[0] if item.evidence.lines else ""
     parts = [(int(part), "") if part.isdecimal() else (0, part) for part in _DIGITS.split(name)]
     return item.created_at, parts, item.id
 
 
 class LateIndex(DerivedIndex[TokenStore]):
-    """The token index `tokens.db`. `enqueue` gets the ids that must be encoded; they come back to `write`."""
+    """The token index `tokens.db`. Ids to encode are passed to `enqueue` and come back through `write`."""
 
     def __init__(
         self,
@@ -290,7 +289,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         enqueue: Callable[[Sequence[str]], None],
         rebuilt: list[str],
     ) -> None:
-        """`rebuilt` is told the index's name when damage was found."""
+        """Open the index; its name is appended to `rebuilt` if it was damaged."""
         self._encoder = encoder
         self._markdown = markdown
         self._enqueue = enqueue
@@ -305,7 +304,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         self._enqueue(sorted(self._markdown.digests()))
 
     def catch_up(self) -> None:
-        """Drop what is no longer there and let wait what is missing, changed or of another model."""
+        """Delete entries of removed memories and enqueue those that are missing, changed or of another model."""
         self._enqueue(self.use(self._missing))
 
     def _missing(self, store: TokenStore) -> list[str]:
@@ -315,7 +314,11 @@ class LateIndex(DerivedIndex[TokenStore]):
         return sorted(id for id, digest in wanted.items() if held.get(id) != digest)
 
     def write(self, items: Mapping[str, MemoryItem]) -> None:
-        """Encode the items, and turns that now have others before them. Raises EmbeddingError."""
+        """Encode items, and turns whose predecessors changed.
+
+        Raises:
+            EmbeddingError: Encoding failed.
+        """
         self.use(lambda store: store.write_many(self._entries(store, items)))
 
     def _entries(self, store: TokenStore, items: Mapping[str, MemoryItem]) -> list[TokenEntry]:
@@ -336,7 +339,7 @@ class LateIndex(DerivedIndex[TokenStore]):
             moved = {item.id for item, before in zip(turns, befores, strict=True) if _is_moved(item, before, stored)}
             changed = moved | items.keys()
             for item, before in zip(turns, befores, strict=True):
-                if item.id in changed or (item.id in stored and any(one.id in changed for one in before)):
+                if item.id in changed or (item.id in stored and any(turn.id in changed for turn in before)):
                     out.append(_entry(item, before))
         return out
 
@@ -345,31 +348,35 @@ class LateIndex(DerivedIndex[TokenStore]):
         self.use(lambda store: store.delete(id))
 
     def prepare(self, text: str) -> None:
-        """Begin to encode a query for `matches`, which waits for it."""
+        """Start encoding a query in the background."""
         self.use(lambda store: store.prepare(text))
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
-        """See TokenStore.matches; nothing while the index is rebuilt. Raises EmbeddingError."""
+        """Return token matches; see TokenStore.matches. Empty while the index is rebuilt."""
         return self.use(lambda store: store.matches(text, ids, weight))
 
     def linked(self) -> bool:
-        """Whether there are turns that follow others, so that `neighbours` tells anything."""
+        """Return whether any turn has a predecessor."""
         return self.use(lambda store: store.linked())
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """For each memory with vectors the ids of those said just before and just after in its session; empty: none."""
+        """Return the ids of the preceding and following turn of each memory with vectors, empty if there is none."""
         return self.use(lambda store: store.neighbours(ids))
 
     def warm(self) -> None:
-        """Load the model. Raises EmbeddingError."""
+        """Load the model.
+
+        Raises:
+            EmbeddingError: The model can't be loaded.
+        """
         self._encoder.encode_query("warm")
 
 
 def _is_moved(item: MemoryItem, before: Sequence[MemoryItem], stored: Mapping[str, str]) -> bool:
-    """Whether the turn is stored as one that follows another."""
+    """Return whether the turn is stored with another predecessor."""
     return item.id in stored and stored[item.id] != (before[-1].id if before else "")
 
 
 def _entry(item: MemoryItem, before: Sequence[MemoryItem]) -> TokenEntry:
     last = before[-1].id if before else ""
-    return TokenEntry(item.id, item_digest(item), item.content, last, " ".join(one.content for one in before), keys_of(item))
+    return TokenEntry(item.id, item_digest(item), item.content, last, " ".join(turn.content for turn in before), keys_of(item))

@@ -1,7 +1,7 @@
-"""What people do to the files themselves: edits are protected from the dream, deletions are kept in mind.
+"""Manual edits of memory files: edited files are protected from the dream, deleted ones are remembered.
 
-A file that a person changed is that person's text from then on. A file that a person deleted must
-not come back from what was said before; it is remembered as something forbidden (docs/dream.md).
+A file that a person changed is that person's text from then on. A file that a person deleted must not be learnt again from
+earlier statements, so it is recorded as forbidden (docs/dream.md).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ MOST_FORBIDDEN = 20
 OVERLAP = 0.5
 
 
-class HandWork:
-    """Notes hand work in the ledger; without a ledger it does nothing."""
+class ManualEdits:
+    """Records manual edits in the ledger; does nothing without one."""
 
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
 
     def note(self, report: SyncReport, before: Callable[[str], MemoryItem | None]) -> None:
-        """Take note of a sync. `before` gives a memory as it was, None for one that was not known."""
+        """Record the result of a sync. `before` returns a memory's previous state, or None if it was unknown."""
         if self._ledger is None:
             return
         old = {item.id: before(item.id) for item in report.changed}
@@ -39,11 +39,11 @@ class HandWork:
             self._ledger.unmark_deleted(new)
 
     def erase(self, id: str) -> bool:
-        """Keep nothing about a memory; whether its file had been deleted by hand."""
+        """Delete all records about a memory; return whether its file had been deleted manually."""
         return self._ledger is not None and self._ledger.erase(id)
 
     def forbidden(self, content: str, project: str) -> list[MemoryItem]:
-        """Deleted memories that share at least half of the shorter one's words with the statement, closest first."""
+        """Return deleted memories that share at least half of the shorter one's words with the statement, closest first."""
         if self._ledger is None:
             return []
         wanted = set(words(content))

@@ -15,7 +15,7 @@ from memoryd.core.codec import item_to_dict
 from memoryd.core.config import load_settings
 from memoryd.core.types import MemoryItem, Query, Status
 from memoryd.embed import make_embedder
-from memoryd.recall.governance import divide
+from memoryd.recall.governance import split_by_floor
 from memoryd.service import Orchestrator
 from memoryd.stores import front_matter, markdown, memory_file
 from memoryd.stores.markdown import MarkdownStore
@@ -98,7 +98,7 @@ def test_the_recall_in_the_readme_is_what_the_vault_answers(home: Path, capsys: 
     asked = re.findall(r"\$ memoryd search --project all (.*)\n((?:(?!\$).*\n)+)", console[1])
     assert len(asked) == 2
     for question, shown in asked:
-        hits, unsure = divide(question, service.search(Query(text=question), 8), settings.floor)
+        hits, unsure = split_by_floor(question, service.search(Query(text=question), 8), settings.floor)
         assert hits or not unsure, question
         Output(as_json=False).memories([item_to_dict(hit.item) | {"relevancy": hit.relevancy} for hit in hits])
         assert (capsys.readouterr().out or "Nothing relevant.\n") == shown, question

@@ -10,7 +10,7 @@ from memoryd.core.config import load_settings
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, Link, LinkType, MemoryItem, Passage, Source, Status
 from memoryd.daydream.reconcile import Keeper
-from memoryd.dream.plan import Board
+from memoryd.dream.plan import PlanBuilder
 from memoryd.lineage import corrected_ids, merged_ids, with_merges
 from memoryd.recall.governance import UseCounts, inherited
 from memoryd.service import Orchestrator
@@ -36,7 +36,7 @@ def test_a_session_that_said_the_old_port_does_not_count_for_the_new_one(tmp_pat
     [new] = [item for item in store.all() if item.status is Status.ACTIVE]
     [old] = [item for item in store.all() if item.status is Status.SUPERSEDED]
     assert "9090" in new.content and corrected_ids(new) == (old.id,) and merged_ids(new) == ()
-    board = Board(list(store.all()), clock.now(), frozenset())
+    board = PlanBuilder(list(store.all()), clock.now(), frozenset())
     assert [item.session for item in board.merged_into(new)] == []
     assert inherited(new, {old.id: UseCounts(5, 0, START)}, store.get).used == 0
     store.close()

@@ -11,7 +11,7 @@ from memoryd.core.config import Settings, load_settings
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Scope, Source, Status
 from memoryd.daydream.reconcile import Keeper
-from memoryd.dream.planner import Planning
+from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Report, Sweep
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
@@ -81,7 +81,7 @@ class Month:
         self.state = State(self.settings.paths.state_db, self.clock)
         self.store = Orchestrator(self.settings, self.clock, HashEmbedder(256), self.state.ledger)
         self.store.catch_up()
-        planning = Planning(self.store, self.state, self.settings, self.clock)
+        planning = Planner(self.store, self.state, self.settings, self.clock)
         self.sweep = Sweep(self.store, self.state, self.settings, self.clock, planning)
         self.keeper = Keeper(self.store, self.clock)
 

@@ -14,7 +14,7 @@ from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
 
-Planning = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
+Planner = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
 
 
 def item(content: str, **fields: object) -> MemoryItem:
@@ -62,7 +62,7 @@ def link(service: Orchestrator, id: str, other: str) -> Change:
     return Change("link", Action.LINK, old, replace(old, links=(*old.links, Link(LinkType.RELATES_TO, other))), "share Makefile")
 
 
-def planned(changes: Iterable[Change] = (), undecided: Iterable[Undecided] = ()) -> Planning:
+def planned(changes: Iterable[Change] = (), undecided: Iterable[Undecided] = ()) -> Planner:
     """A planning that always says this, leaving out what is done already."""
     wanted = list(changes)
 
@@ -74,7 +74,7 @@ def planned(changes: Iterable[Change] = (), undecided: Iterable[Undecided] = ())
     return plan
 
 
-def sweep_of(service: Orchestrator, state: State, settings: Settings, clock: FakeClock, planning: Planning) -> Sweep:
+def sweep_of(service: Orchestrator, state: State, settings: Settings, clock: FakeClock, planning: Planner) -> Sweep:
     """A sweep over a store."""
     return Sweep(service, state, settings, clock, planning)
 

@@ -136,7 +136,7 @@ def test_what_the_user_says_again_after_forgetting_it_stays() -> None:
 # With a model
 
 DOUBTFUL = [
-    ("The user likes quiet reviewers on the payments board", "The user likes loud reviewers on the payments board"),
+    ("The user likes quiet reviewers on the payments builder", "The user likes loud reviewers on the payments builder"),
     ("The importer reads the orders ledger on startup", "The importer reads the refunds ledger on startup"),
     ("Ship the mobile client from the harbour pipeline", "Ship the mobile client from the meadow pipeline"),
     ("The gateway greets visitors with the winter banner", "The gateway greets visitors with the autumn banner"),

@@ -9,7 +9,7 @@ from memoryd.core.errors import ModelError
 from memoryd.core.state import State
 from memoryd.core.types import Kind, Message
 from memoryd.dream.doubtful_pairs import MeteredLLM, dream_model
-from memoryd.dream.planner import Planning
+from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, ScriptedLLM
@@ -48,7 +48,7 @@ def test_an_answer_that_can_not_be_used_changes_nothing_and_is_told(
         clock.advance(days=1)
     before = tree(store.folder)
     llm = ScriptedLLM(*[answer] * 10)
-    sweep = Sweep(store, state, settings, clock, Planning(store, state, settings, clock, llm))
+    sweep = Sweep(store, state, settings, clock, Planner(store, state, settings, clock, llm))
     report = sweep.run("nightly")
     assert llm.calls, "there must be something to ask"
     assert report.draft.counts["llm_failed"] >= 1

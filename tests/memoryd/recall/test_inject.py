@@ -11,7 +11,7 @@ from memoryd.core.project import ProjectRegistry
 from memoryd.core.state import State
 from memoryd.core.text import token_count
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Project, Scope, Source
-from memoryd.recall.injection import Injector, SessionEvent, cache_key, hook_output, worth_asking
+from memoryd.recall.injection import Injector, SessionEvent, cache_key, hook_output, is_searchable
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
 
@@ -92,7 +92,7 @@ def test_governance_that_the_start_could_not_hand_over_comes_with_the_first_prom
     "prompt", ["ok", "yes please", "/commit now all files", "<task-notification>done building</task-notification>", ""]
 )
 def test_prompts_that_say_nothing_ask_nothing(prompt: str) -> None:
-    assert not worth_asking(prompt)
+    assert not is_searchable(prompt)
 
 
 def test_both_kinds_of_injection_can_be_turned_off(desk: Desk) -> None:
