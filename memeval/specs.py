@@ -112,6 +112,10 @@ def _unknown_parts(template: str) -> set[str]:
     return set(_TEMPLATE.findall(template)) - {"runId", "benchmark", "caseId"}
 
 
+def _unknown_places(template: str) -> set[str]:
+    return set(re.findall(r"\{(\w*)\}", template)) - {"text", "speaker", "role", "date"}
+
+
 def _pattern_fault(text: str) -> str:
     """What is wrong with a regular expression that cuts a text into results; empty for nothing."""
     try:
@@ -138,6 +142,17 @@ _are_levels = _rule(
     lambda levels: f"has {next(one for one in levels if one not in ('session', 'turn'))!r}; known are session, turn",
 )
 _is_pattern = _rule(lambda text: not _pattern_fault(text), lambda text: _pattern_fault(text))
+_is_least_1 = _rule(lambda value: value >= 1, lambda value: f"is {value}, but must be 1 or more")
+_is_strategy = _one_of("turns", "sentences", "words", "characters")
+_is_escape = _one_of("", "html", "json")
+_are_fields = _rule(
+    lambda names: {"speaker", "role", "date"}.issuperset(names),
+    lambda names: f"has {next(one for one in names if one not in ('speaker', 'role', 'date'))!r}; known are speaker, role, date",
+)
+_is_template = _rule(
+    lambda text: not text or ("{text}" in text and not _unknown_places(text)),
+    lambda text: f"must hold {{text}}, and besides it only {{speaker}}, {{role}}, {{date}}, not {text!r}",
+)
 _is_granularity = _one_of("session", "round", "turn")
 Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
@@ -523,6 +538,46 @@ class ModelsSpec:
 
 
 @spec
+class ChunkingSpec:
+    """How sessions are cut before a system gets them. `size` and `overlap` count what `strategy` names.
+
+    `turns`: so many turns together; `sentences`, `words`, `characters`: a turn that is longer is cut.
+    """
+
+    size: Annotated[Whole, AfterValidator(_is_least_1)]
+    overlap: Annotated[Whole, AfterValidator(_is_least_0)] = 0
+    strategy: Annotated[str, AfterValidator(_is_strategy)] = "sentences"
+
+
+@spec
+class BatchingSpec:
+    """Sessions in one call of a provider (by default as `ingestion` says), and seconds between calls."""
+
+    size: Annotated[Whole, AfterValidator(_is_least_0)] = 0
+    delay: Least0 = 0.0
+
+
+@spec
+class PreprocessingSpec:
+    """What becomes of a turn before a system gets it: fields removed, text put into a template, then escaped.
+
+    `remove` may name speaker, role and date. `template` may use {text}, {speaker}, {role}, {date}. `escape` is html or json.
+    """
+
+    remove: Annotated[tuple[str, ...], AfterValidator(_are_fields)] = ()
+    template: Annotated[str, AfterValidator(_is_template)] = ""
+    escape: Annotated[str, AfterValidator(_is_escape)] = ""
+
+
+@spec
+class SearchSpec:
+    """Pieces that are asked for and read at most (0: enough for the metrics), and the least score of a piece that counts."""
+
+    limit: Annotated[Whole, AfterValidator(_is_least_0)] = 0
+    threshold: Number | None = None
+
+
+@spec
 class RetrievalSpec:
     """Cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round, turn)."""
 
@@ -553,6 +608,10 @@ class BenchmarkSpec:
     judge: JudgeSpec = field(default_factory=JudgeSpec)
     custom_evaluator: str = ""
     models: ModelsSpec = field(default_factory=ModelsSpec)
+    chunking: ChunkingSpec | None = None
+    batching: BatchingSpec = BatchingSpec()
+    preprocessing: PreprocessingSpec | None = None
+    search: SearchSpec = SearchSpec()
     metrics: tuple[str, ...] = ()
     retrieval: RetrievalSpec = RetrievalSpec()
     metadata: Frozen[Plain] = field(default_factory=lambda: EMPTY)
@@ -568,6 +627,8 @@ class BenchmarkSpec:
 
     def check(self) -> Problems:
         """Rules between keys."""
+        if self.chunking is not None and self.chunking.overlap >= self.chunking.size:
+            yield "chunking.overlap", "must be less than chunking.size"
         if bool(self.loader) == (self.schema is not None):
             yield "schema" if self.schema else "loader", "give either a loader or a schema mapping"
         source = self.source

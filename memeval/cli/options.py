@@ -49,6 +49,7 @@ selection_options = _all([
 search_options = _all([
     click.option("--top-k", type=int, default=10, show_default=True, help="Pieces that the answering model reads."),
     click.option("--search-k", type=click.IntRange(0), default=0, help="Pieces asked for (default: enough for the metrics)."),
+    click.option("--threshold", type=float, help="Leave out pieces with a lower score (default: the benchmark's)."),
     click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval (default: the benchmark's)."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
     click.option("--key-expansion", is_flag=True, help="Provider option keyExpansion: find pieces by more than their text."),
@@ -176,6 +177,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         answer_prompt=_prompt(values.get("answer_prompt", "")),
         top_k=values["top_k"],
         search_k=values["search_k"],
+        threshold=values["threshold"],
         granularity=values["granularity"] or "",
         reader=values.get("reader", "direct"),
         variant=values["variant"] or "",

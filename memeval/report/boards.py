@@ -50,7 +50,15 @@ def board_parts(run: RunResult) -> tuple[Part, ...]:
         ("judge prompts", prompts),
         ("read", run.setting("top_k")),
         ("asked for", run.setting("search_k")),
+        ("threshold", run.setting("threshold")),
+        ("prepared", _prepared(run)),
     )
+
+
+def _prepared(run: RunResult) -> str:
+    """What the benchmark's file did to sessions before systems got them."""
+    made = {key: said for key in ("chunking", "preprocessing") if (said := run.find("benchmark", "spec", key))}
+    return json.dumps(made, sort_keys=True) if made else ""
 
 
 def _settings(run: RunResult, name: str) -> dict[str, object]:

@@ -32,7 +32,8 @@ from memeval.metrics.targets import ranking, scorer, user_side
 from memeval.prompts import Prompt, format_memories
 from memeval.prompts.memories import shown_date
 from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_to_json, usage_to_json
-from memeval.specs import IngestionMode
+from memeval.run.preparing import Chunks, chunked, preprocessed
+from memeval.specs import BenchmarkSpec, IngestionMode
 from memoryd.core.types import Usage
 
 BULK = 50
@@ -41,11 +42,12 @@ BULK = 50
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sessions of one call; with `wait`, indexing is awaited after it."""
+    """Sessions of one call; with `wait`, indexing is awaited after it. `chunks`: turns by id of the chunk they are in."""
 
     part: str
     sessions: tuple[Session, ...]
     wait: bool
+    chunks: Chunks = field(default_factory=lambda: EMPTY)
 
 
 def case_tag(benchmark: str, case_id: str) -> str:
@@ -69,12 +71,22 @@ def visible(session: Session) -> Session:
     return replace(session, source_id="", turns=tuple(replace(turn, metadata=EMPTY) for turn in session.turns))
 
 
-def batches(sessions: Sequence[Session], mode: IngestionMode, *, user_only: bool = False) -> Iterator[Batch]:
-    """The calls for a case. Sessions without a time keep their place behind the one before them."""
-    seen = [visible(user_side(session) if user_only else session) for session in in_time_order(sessions)]
-    size = BULK if mode is IngestionMode.BULK else 1
+def batches(
+    sessions: Sequence[Session], mode: IngestionMode, *, user_only: bool = False, spec: BenchmarkSpec | None = None
+) -> Iterator[Batch]:
+    """The calls for a case, with what the benchmark's file does to sessions. Those without a time keep their place."""
+    size = (spec.batching.size if spec else 0) or (BULK if mode is IngestionMode.BULK else 1)
+    seen = [_prepared(visible(user_side(one) if user_only else one), spec) for one in in_time_order(sessions)]
     for number, start in enumerate(range(0, len(seen), size), start=1):
-        yield Batch(f"{number:06d}", tuple(seen[start : start + size]), mode is IngestionMode.SESSION_BASED)
+        some = seen[start : start + size]
+        chunks = {id: turns for _, made in some for id, turns in made.items()}
+        yield Batch(f"{number:06d}", tuple(one for one, _ in some), mode is IngestionMode.SESSION_BASED, chunks)
+
+
+def _prepared(session: Session, spec: BenchmarkSpec | None) -> tuple[Session, dict[str, list[str]]]:
+    if spec is not None and spec.preprocessing is not None:
+        session = preprocessed(session, spec.preprocessing)
+    return chunked(session, spec.chunking) if spec is not None and spec.chunking is not None else (session, {})
 
 
 def in_time_order(sessions: Sequence[Session]) -> list[Session]:
@@ -88,19 +100,32 @@ def in_time_order(sessions: Sequence[Session]) -> list[Session]:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """`depth` pieces are asked for; the texts of the first `kept` are recorded, of the others where they come from."""
+    """`depth` pieces are asked for; the texts of the first `kept` are recorded, of the others where they come from.
+
+    Pieces with a score below `threshold` are left out. `chunks` are those of the case's ingest.
+    """
 
     depth: int
     kept: int
     granularity: str
+    threshold: float | None = None
+    chunks: Chunks = field(default_factory=lambda: EMPTY)
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 def search(provider: Provider, scope: str, question: Question, plan: SearchPlan) -> dict[str, Any]:
     """What was found, as the record's payload. Raises ProviderError."""
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
-    pieces = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query asks for nothing
+    raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query asks for nothing
+    pieces = [_of_data(piece, plan.chunks) for piece in raw if plan.threshold is None or piece.score >= plan.threshold]
     return {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
+
+
+def _of_data(piece: Retrieved, chunks: Chunks) -> Retrieved:
+    """A piece whose turns are those of the data, not chunks of them."""
+    if not chunks:
+        return piece
+    return replace(piece, turns=tuple(dict.fromkeys(turn for id in piece.turns for turn in chunks.get(id, (id,)))))
 
 
 def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:

@@ -73,12 +73,26 @@ class Plan:
         return self.settings.granularity or self.benchmark.retrieval.granularity
 
     @property
+    def top_k(self) -> int:
+        """Pieces that the answering model reads."""
+        limit = self.benchmark.search.limit
+        return min(self.settings.top_k, limit) if limit and not self.settings.search_k else self.settings.top_k
+
+    @property
     def search_k(self) -> int:
         """Pieces asked for: enough for every cut-off, also when several turns are of one session."""
         if self.settings.search_k:
             return max(self.settings.search_k, self.settings.top_k)
+        if self.benchmark.search.limit:
+            return self.benchmark.search.limit
         several = 4 if self.granularity != "session" and "session" in self.benchmark.retrieval.levels else 1
         return max(self.settings.top_k, several * max(self.benchmark.retrieval.k, default=0))
+
+    @property
+    def threshold(self) -> float | None:
+        """The least score of a piece that counts."""
+        own = self.settings.threshold
+        return self.benchmark.search.threshold if own is None else own
 
     @property
     def judges(self) -> tuple[str, ...]:

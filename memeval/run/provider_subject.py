@@ -30,6 +30,7 @@ from memeval.run import plan as plans
 from memeval.run.checkpoint import Run
 from memeval.run.engine import Stage, Work
 from memeval.run.plan import Plan, RunContext
+from memeval.run.preparing import Chunks
 from memeval.run.progress import Ended, Progress
 from memeval.run.result import about_run, result_of, without_secrets
 from memeval.run.settings import OPTIONS, Settings
@@ -200,7 +201,14 @@ class ProviderSubject:
         """Settings, filled in, without what is private: the folder of the data, and options that look like secrets."""
         plan = self._plan
         data = plan.settings.to_json()
-        data.update(variant=plan.variant, granularity=plan.granularity, search_k=plan.search_k, judge=",".join(plan.judges))
+        data.update(
+            variant=plan.variant,
+            granularity=plan.granularity,
+            search_k=plan.search_k,
+            top_k=plan.top_k,
+            threshold=plan.threshold,
+            judge=",".join(plan.judges),
+        )
         if "semantic" in plan.judges:
             data["embedder"] = plan.settings.embedder or embedding.DEFAULT
         data["data"] = Path(data["data"]).name
@@ -264,12 +272,15 @@ class _Phases:
         key = Key(Phase.INGEST, case.id)
         timeout = self._plan.settings.index_timeout
         parts: list[Record] = []
+        chunks: dict[str, Sequence[str]] = {}
         waited, usage = 0.0, Usage()
         try:
             self._clear_once(provider, case.id)
-            for batch in phases.batches(
-                case.sessions, self._plan.benchmark.ingestion, user_only=self._plan.variant == "official"
-            ):
+            spec = self._plan.benchmark
+            for batch in phases.batches(case.sessions, spec.ingestion, user_only=self._plan.variant == "official", spec=spec):
+                chunks |= batch.chunks
+                if parts and spec.batching.delay:
+                    self._context.stop.sleep(spec.batching.delay)
                 parts.append(self._ingest_batch(provider, scope, case.id, batch, timeout))
             if not (parts and batch.wait):
                 started = time.perf_counter()
@@ -286,6 +297,7 @@ class _Phases:
             "turns": sum(len(session.turns) for session in case.sessions),
             "provider": _summed(record.payload["provider"] for record in parts),
             "usage": usage_to_json(usage),
+            **({"chunks": chunks} if chunks else {}),
         }
         self._finish(key, payload, sum(record.seconds for record in parts) + waited, cost=usage.cost_usd)
 
@@ -321,13 +333,20 @@ class _Phases:
         for row in pending:
             by_case[row.case_id].append(_question(row))
         for case_id, questions in by_case.items():
-            provider.use_gold(self._scope(case_id), Case(case_id, (), tuple(questions)))
+            chunks = self._chunks(case_id)
+            provider.use_gold(self._scope(case_id), Case(case_id, (), tuple(_in_chunks(one, chunks) for one in questions)))
+
+    def _chunks(self, case_id: str) -> Chunks:
+        record = self._run.store.get(Key(Phase.INGEST, case_id)) if self._plan.benchmark.chunking else None
+        chunks: Chunks = record.payload.get("chunks", {}) if record is not None else {}
+        return chunks
 
     def _search_one(self, provider: Provider, row: QuestionRow) -> None:
         key = Key(Phase.SEARCH, row.case_id, row.question_id)
         if self._inherit_failure(key, Key(Phase.INGEST, row.case_id)):
             return
-        wanted = phases.SearchPlan(self._plan.search_k, self._plan.settings.top_k, self._plan.granularity)
+        plan = self._plan
+        wanted = phases.SearchPlan(plan.search_k, plan.top_k, plan.granularity, plan.threshold, self._chunks(row.case_id))
         started = time.perf_counter()
         try:
             with paid_by(self._payer(key)) as account:
@@ -360,7 +379,7 @@ class _Phases:
                     model,
                     lambda question: plans.answer_prompt(self._plan, question),
                     _question(row),
-                    self._found(before)[: self._plan.settings.top_k],
+                    self._found(before)[: self._plan.top_k],
                     self._plan.settings.reader,
                 )
         except (ProviderError, ModelError) as error:
@@ -409,14 +428,14 @@ class _Phases:
             scores += phases.code_scores(question, pieces, cut_offs)
             scores += precision_scores(question, pieces)
             if self._embedder is not None:
-                scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.settings.top_k]))
+                scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.top_k]))
         try:
             if answered is not None and answered.status is Status.DONE:
                 hypothesis = answer_from_json(answered.payload, answered.seconds)
                 with paid_by(self._payer(key)):
                     scores += phases.answer_scores(question, hypothesis, judges)
                 if pieces:
-                    shown = format_memories(pieces[: self._plan.settings.top_k], as_json=self._plan.settings.reader == "con")
+                    shown = format_memories(pieces[: self._plan.top_k], as_json=self._plan.settings.reader == "con")
                     scores.append(phases.efficiency_score(hypothesis, shown))
         except (ProviderError, ModelError) as error:
             self._failed(key, error, {"scores": scores, "usage": phases.total_usage(scores)})
@@ -519,6 +538,16 @@ class _Phases:
 
 def _question(row: QuestionRow) -> Question:
     return question_from_json(row.payload["question"])
+
+
+def _in_chunks(question: Question, chunks: Chunks) -> Question:
+    """A question whose evidence is what the provider has: chunks of the turns."""
+    if not chunks:
+        return question
+    whole = {turn for turns in chunks.values() for turn in turns}
+    wanted = set(question.evidence_turns)
+    cut = [id for id, turns in chunks.items() if wanted.intersection(turns)]
+    return replace(question, evidence_turns=(*(turn for turn in question.evidence_turns if turn not in whole), *cut))
 
 
 def _gold(row: QuestionRow) -> phases.Gold:

@@ -18,7 +18,7 @@ from memeval.run.plan import Plan, capabilities_of
 
 DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
     Phase.INGEST: ("benchmark", "provider", "data", "variant", "provider_options", "benchmark_options", "selection"),
-    Phase.SEARCH: ("search_k", "granularity", "top_k"),
+    Phase.SEARCH: ("search_k", "granularity", "top_k", "threshold"),
     Phase.ANSWER: ("answering_model", "answer_prompt", "reader", "model_options"),
     Phase.EVALUATE: ("judge", "judge_model", "judge_prompt", "judge_model_options", "embedder"),
 })  # fmt: skip
@@ -59,8 +59,14 @@ def check_specs(store: RunStore, plan: Plan, run: str) -> None:
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a server listens may change between two starts."""
-    return {key: value for key, value in spec.items() if key != "connection"}
+    """Where a server listens may change between two starts; a key that says nothing is as good as none, which older runs have."""
+    return {key: said for key, value in spec.items() if key != "connection" and (said := _said(value))}
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: said for key, one in value.items() if (said := _said(one))}
+    return [_said(one) for one in value] if isinstance(value, list) else value
 
 
 def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
@@ -68,7 +74,8 @@ def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
     told = store.meta("settings")
     if told is None:
         raise RunError(f"Run {store.path.parent.name} ended before it began.", fix="Name another run.")
-    return {name: told[name] for phase in ORDER[: ORDER.index(first)] for name in DECIDES[phase]}
+    decided = (name for phase in ORDER[: ORDER.index(first)] for name in DECIDES[phase])
+    return {name: told[name] for name in decided if name in told}
 
 
 def _check_source(plan: Plan, folder: Path, first: Phase) -> None:

@@ -138,7 +138,8 @@ OPTIONS = ("provider_options", "benchmark_options", "model_options", "judge_mode
 class Settings:
     """Names are those of specs, registries and flags; an empty text means what the benchmark says.
 
-    `top_k` pieces are read by the answering model; `search_k` are asked for (0: enough for the retrieval metrics).
+    `top_k` pieces are read by the answering model; `search_k` are asked for (0: enough for the retrieval metrics),
+    and those with a score below `threshold` are left out.
     Without an answering model the answer phase is left out, without an embedder the metric relevancy.
     """
 
@@ -151,6 +152,7 @@ class Settings:
     judge_prompt: str = ""
     top_k: int = 10
     search_k: int = 0
+    threshold: float | None = None
     granularity: str = ""
     reader: str = "direct"
     variant: str = ""
@@ -170,6 +172,8 @@ class Settings:
                 raise ConfigError(f"{name} {value!r} is not known.", fix=f"Known: {', '.join(known)}.")
         if self.top_k < 1 or self.search_k < 0:
             raise ConfigError("--top-k must be 1 or more.", fix="Correct it.")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise ConfigError(f"--threshold {self.threshold} is no score.", fix="Give a finite number.")
         if not 0 < self.index_timeout < math.inf:
             raise ConfigError(
                 f"--index-timeout {self.index_timeout:g} is no time to wait.", fix="Give a number of seconds above 0."
