@@ -33,7 +33,7 @@ from memoryd.daydream.offline import HeuristicExtractor, cues
 from memoryd.daydream.offline import weights as weights_module
 from memoryd.daydream.offline.reader import Skipped, passage_units
 from memoryd.daydream.offline.sentences import episodes
-from memoryd.daydream.offline.units import BIAS, Unit, Weights
+from memoryd.daydream.offline.units import BIAS, CueWeights, Unit
 from memoryd.daydream.transcript import ReadLimits, read_all
 
 RIDGE = 12.0
@@ -110,7 +110,7 @@ def passages(session: Session, mode: str) -> Iterator[Passage]:
             done += new
 
 
-def predict(session: Session, weights: Weights, mode: str, status: str = "all") -> list[str]:
+def predict(session: Session, weights: CueWeights, mode: str, status: str = "all") -> list[str]:
     """Contents that the reader gives; what an earlier passage gave word for word counts once, as in the store."""
     extractor = HeuristicExtractor(weights)
     found: dict[str, Status] = {}
@@ -243,7 +243,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args(argv)
     scorer, sessions = load_scorer(args.folder), load_sessions(args.folder)
-    shipped = Weights(weights_module.USER_WEIGHTS, weights_module.AGENT_WEIGHTS)
+    shipped = CueWeights(weights_module.USER_WEIGHTS, weights_module.AGENT_WEIGHTS)
     weights = {s.name: shipped for s in sessions}
     if args.write or args.cross_validate:
         user, agent = examples(sessions, True, scorer), examples(sessions, False, scorer)
@@ -251,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write_weights(fit(user), fit(agent))
             return 0
         folds = {s.name: s.group if args.cross_validate == "project" else s.name for s in sessions}
-        fitted = {fold: Weights(fit(user, fold), fit(agent, fold)) for fold in dict.fromkeys(folds.values())}
+        fitted = {fold: CueWeights(fit(user, fold), fit(agent, fold)) for fold in dict.fromkeys(folds.values())}
         weights = {name: fitted[fold] for name, fold in folds.items()}
     began = time.perf_counter()
     predictions = {s.name: predict(s, weights[s.name], args.mode, args.status) for s in sessions}

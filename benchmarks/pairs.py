@@ -26,7 +26,7 @@ from typing import Any
 from memoryd.core.config import load_settings
 from memoryd.core.errors import ModelError
 from memoryd.core.types import Candidate, Completion, Kind, LinkType, MemoryItem, Message, Passage, Source, Usage
-from memoryd.daydream.reconcile import Action as Kept
+from memoryd.daydream.reconcile import KeepAction as Kept
 from memoryd.daydream.reconcile import Keeper, Outcome
 from memoryd.dream.plan import DEFAULTS, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan

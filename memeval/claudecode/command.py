@@ -36,7 +36,7 @@ GRID_MODELS = ("claude-haiku-4-5", "claude-sonnet-5-5", "claude-opus-5-5")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridRow:
     """One row of the grid."""
 
     benchmark: str
@@ -50,7 +50,7 @@ class Cell:
         return f"{group}.{self.benchmark}.{self.arm}.{model}" + (f".r{self.repeat}" if self.repeat > 1 else "")
 
     @property
-    def baseline(self) -> Cell:
+    def baseline(self) -> GridRow:
         """The same without memory."""
         return replace(self, arm=Arm.OFF)
 
@@ -78,10 +78,10 @@ class Command:
     seed: int = 0
     cache: bool = True
 
-    def all_cells(self) -> list[Cell]:
+    def all_cells(self) -> list[GridRow]:
         """In the order in which they are run: benchmark by benchmark, so that the first verdict comes early."""
         return [
-            Cell(benchmark, Arm(arm), model, repeat)
+            GridRow(benchmark, Arm(arm), model, repeat)
             for benchmark in self.benchmarks
             for repeat in range(1, self.repeat + 1)
             for arm, model in self.cells

@@ -17,7 +17,7 @@ from threading import Semaphore
 from typing import Any
 
 from memeval import stats
-from memeval.claudecode.command import Cell, Command
+from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord
 from memeval.claudecode.result import main_metric, step_records
 from memeval.claudecode.sessions import Outage
@@ -34,8 +34,8 @@ from memoryd.core.files import write_atomic
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:
     """Run all cells, cheapest first, and compare them. Raises MemevalError; what was done is kept."""
     slots, outage = Semaphore(command.conditions.workers), Outage()
-    files: dict[Cell, Path] = {}
-    without: dict[Cell, list[StepRecord]] = {}
+    files: dict[GridRow, Path] = {}
+    without: dict[GridRow, list[StepRecord]] = {}
     early: list[ClientSubject] = []
     for cell in (cell for cell in command.all_cells() if cell.benchmark in families):
         family = families[cell.benchmark]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.command import Cell, Command, group_file, load_command, save_command
+from memeval.claudecode.command import Command, GridRow, group_file, load_command, save_command
 from memeval.claudecode.contract import Arm, Family, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import write_summary
@@ -38,7 +38,7 @@ _ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences
 class MergedCell:
     """A cell, its whole plan, and the runs of those shards that have a part of it, in order."""
 
-    cell: Cell
+    cell: GridRow
     sequences: tuple[StepSequence, ...]
     runs: tuple[str, ...]
 
@@ -150,7 +150,7 @@ def _finish(group: str) -> str:
 
 
 def _check_stores(
-    cell: Cell, family: Family, stores: Mapping[str, RunStore], parts: Mapping[str, Sequence[StepSequence]]
+    cell: GridRow, family: Family, stores: Mapping[str, RunStore], parts: Mapping[str, Sequence[StepSequence]]
 ) -> None:
     name, facts = "", dict[str, Any]()
     for group, store in stores.items():
@@ -195,7 +195,7 @@ def _keys(sequences: Sequence[StepSequence]) -> set[tuple[str, str]]:
     return {(one.id, step.question.id) for one in sequences for step in one.steps if step.question is not None}
 
 
-def _check_cuts(cell: Cell, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
+def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
     """Tasks of a sequence live on those before them: one that shards cut in pieces is not what an undivided run does."""
     pieces = [one.id for part in parts for one in part if any(step.kind is StepKind.TASK for step in one.steps)]
     cut = [name for name in dict.fromkeys(pieces) if pieces.count(name) > 1]
@@ -259,7 +259,7 @@ def _repeated(stores: Sequence[RunStore]) -> dict[str, Any]:
 def _write(
     results: ResultsDir, run_id: str, whole: Command, families: Mapping[str, Family], cells: Sequence[MergedCell]
 ) -> list[Path]:
-    without: dict[Cell, list[StepRecord]] = {}
+    without: dict[GridRow, list[StepRecord]] = {}
     for one in cells:
         if one.cell.arm is Arm.OFF:
             with Run.resume(results, one.cell.run_id(run_id)) as run:

@@ -19,7 +19,7 @@ from typing import Any, cast
 from memeval import registry
 from memeval.claudecode import memories
 from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, Step, StepRecord, StepSequence, ToolCall
-from memeval.claudecode.sessions import Outcome, trajectories
+from memeval.claudecode.sessions import StepOutcome, trajectories
 from memeval.core.embedding import RememberingEmbedder
 from memeval.core.protocols import RetrievalMetric
 from memeval.core.types import Phase, Retrieved, Score
@@ -235,7 +235,7 @@ def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[
     return out
 
 
-def memory_scores(step: Step, outcome: Outcome, found: Sequence[Retrieved], embedder: str) -> list[dict[str, Any]]:
+def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], embedder: str) -> list[dict[str, Any]]:
     """Scores of what memory gave; without memory there is nothing to rank, and only efficiency has a value (0)."""
     usage = outcome.result.usage
     share = efficiency(memories.tokens(outcome.given), usage.input_tokens + usage.output_tokens)

@@ -51,7 +51,7 @@ GIVE_UP_AFTER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepOutcome:
     """What became of a step: the last try's result, and what memory gave and took. `cached`: another run paid for it."""
 
     result: SessionResult
@@ -115,7 +115,7 @@ class SessionRunner:
         self._outage = outage
         self._policy = RetryPolicy(conditions.retries, conditions.backoff, maximum=600.0)
 
-    def run(self, step: Step, place: Place, resume: str = "", chance: Callable[[], float] = lambda: 1.0) -> Outcome:
+    def run(self, step: Step, place: Place, resume: str = "", chance: Callable[[], float] = lambda: 1.0) -> StepOutcome:
         """The step's outcome; nothing of it runs afterwards. Raises StoppedError, BudgetError, and ModelError in an outage."""
         attempt = 0
         spent = Usage()
@@ -133,7 +133,7 @@ class SessionRunner:
         self._outage.note(outcome.result)
         return replace(outcome, attempts=attempt + 1, result=replace(outcome.result, usage=spent))
 
-    def _once(self, step: Step, place: Place, resume: str) -> Outcome:
+    def _once(self, step: Step, place: Place, resume: str) -> StepOutcome:
         environment = self.environment(place.state)
         before = place.state.builtin_memory()
         if not self._setup.arm.has_plugin:
@@ -147,7 +147,7 @@ class SessionRunner:
             settled = daemon.settle(self._conditions.settle_timeout)
         except ProviderError as error:
             failed = SessionResult("", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN])
-            return Outcome(failed)
+            return StepOutcome(failed)
         finally:
             daemon.stop()
         outcome = self._seen(result, stream, place, before)
@@ -191,14 +191,14 @@ class SessionRunner:
                 settle(result.usage.cost_usd)
         return result, stream
 
-    def _seen(self, result: SessionResult, stream: Stream, place: Place, before: Mapping[str, str]) -> Outcome:
+    def _seen(self, result: SessionResult, stream: Stream, place: Place, before: Mapping[str, str]) -> StepOutcome:
         after = place.state.builtin_memory()
         given = [*memories.injected(stream), *memories.retrieved(result.tool_calls)]
         if self._setup.arm.has_builtin:
             given = [*memories.loaded(before), *given]
-        return Outcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
+        return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
-    def import_logs(self, logs: Sequence[Path], place: Place) -> Outcome:
+    def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
         """Let the plugin read logs, without any session of the client."""
         daemon = MemoryDaemon(place.state, self.environment(place.state))
         started = time.monotonic()
@@ -214,12 +214,12 @@ class SessionRunner:
                 failed = SessionResult(
                     "", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]
                 )
-                return Outcome(failed)
+                return StepOutcome(failed)
             finally:
                 daemon.stop()
         result = SessionResult("", seconds=round(time.monotonic() - started, 3))
         written = {"plugin": memories.changed(known, settled.memories)}
-        return Outcome(result, files=settled.memories, written=written, daydreams={"failing": list(settled.failing)})
+        return StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": list(settled.failing)})
 
     def environment(self, state: State) -> dict[str, str]:
         """All variables of a session."""
@@ -231,7 +231,7 @@ class SessionRunner:
 SHOWN_TEXT = 2000
 
 
-def trajectory(sequence: StepSequence, step: Step, outcome: Outcome, found: Sequence[Retrieved]) -> dict[str, Any]:
+def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: Sequence[Retrieved]) -> dict[str, Any]:
     """What was written, retrieved, injected and used. Token counts are estimates, but for the session's own."""
     result = outcome.result
     injected = [one for one in outcome.given if not one.via.startswith("tool:")]
@@ -293,7 +293,7 @@ class SessionCache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
-    def get(self, key: str, payer: str) -> tuple[Outcome, tuple[Score, ...]] | None:
+    def get(self, key: str, payer: str) -> tuple[StepOutcome, tuple[Score, ...]] | None:
         """What became of the session, and its grades if they were kept."""
         if self._folder is None:
             return None
@@ -304,7 +304,7 @@ class SessionCache:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, key: str, payer: str, outcome: Outcome, scores: Sequence[Score] = ()) -> None:
+    def put(self, key: str, payer: str, outcome: StepOutcome, scores: Sequence[Score] = ()) -> None:
         """Keep a session that ended with an answer."""
         if self._folder is None or not outcome.result.ok:
             return
@@ -332,12 +332,12 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {"name": call.name, "arguments": dict(call.arguments), "result": call.result, "is_error": call.is_error}
 
 
-def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> Outcome:
+def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
     told = data["result"]
     paid = usage_from_json(told["usage"])
     usage = paid if own else Usage(0, paid.input_tokens, paid.output_tokens, 0.0, cached_calls=max(1, paid.calls))
     calls = tuple(ToolCall(**call) for call in data["tool_calls"])
-    return Outcome(
+    return StepOutcome(
         SessionResult(**{**told, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
         data["attempts"] if own else 0,
         tuple(Given(**one) for one in data["given"]),

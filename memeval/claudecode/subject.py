@@ -19,7 +19,7 @@ from typing import Any
 from memeval.claudecode import memories
 from memeval.claudecode.arms import TRANSCRIPTS, ArmSetup, Conditions
 from memeval.claudecode.client import ClaudeCode
-from memeval.claudecode.command import Cell, Command
+from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import (
     OWN_FAULTS,
     Arm,
@@ -36,7 +36,16 @@ from memeval.claudecode.processes import end_leftovers
 from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
 from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id, write_log
-from memeval.claudecode.sessions import Outage, Outcome, Place, SessionCache, SessionRunner, remembered, session_key, trajectory
+from memeval.claudecode.sessions import (
+    Outage,
+    Place,
+    SessionCache,
+    SessionRunner,
+    StepOutcome,
+    remembered,
+    session_key,
+    trajectory,
+)
 from memeval.core.calls import Budget, Stop
 from memeval.core.errors import ConfigError, DataError, DependencyError
 from memeval.core.types import EMPTY, Phase, Retrieved, Score
@@ -79,7 +88,7 @@ class ClientSubject:
     machine: Machine
     group: str
     command: Command
-    cell: Cell
+    cell: GridRow
     family: Family
     sequences: Sequence[StepSequence]
     slots: Semaphore
@@ -401,7 +410,7 @@ class _Chain:
         else:
             self._record(step, outcome, grades)
 
-    def _carried_out(self, step: Step, place: Place) -> tuple[Outcome, Sequence[Score]]:
+    def _carried_out(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
         if step.id == IMPORTED:
             return self._import(place), ()
         if step.kind is StepKind.REPLAY:
@@ -411,7 +420,7 @@ class _Chain:
             return outcome, self._grade(step, outcome)
         return self._off_task(step, place)
 
-    def _off_task(self, step: Step, place: Place) -> tuple[Outcome, Sequence[Score]]:
+    def _off_task(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
         """Without memory only answer and grades of a task are needed later. One that could not be graded is not kept."""
         decides = {**self._work.decides, "benchmark": dict(self._work.family.about())}
         key = session_key(decides, step, place.session_id, ())
@@ -434,14 +443,14 @@ class _Chain:
         elif step.session is not None:
             self._write_log(step, self.box.now, self.box.work / step.folder)
 
-    def _prepared(self, step: Step, place: Place) -> Outcome:
+    def _prepared(self, step: Step, place: Place) -> StepOutcome:
         try:
             self._work.family.prepare(step, self.box.work)
         except (DataError, DependencyError) as error:
-            return Outcome(SessionResult("", error=ErrorKind.UNPREPARED, message=error.message, fix=error.fix), attempts=0)
+            return StepOutcome(SessionResult("", error=ErrorKind.UNPREPARED, message=error.message, fix=error.fix), attempts=0)
         return self._work.sessions.run(step, place)
 
-    def _replay(self, step: Step, place: Place) -> Outcome:
+    def _replay(self, step: Step, place: Place) -> StepOutcome:
         place.cwd.mkdir(parents=True, exist_ok=True)
         self._write_log(step, place.state, place.cwd)
         return self._work.sessions.run(step, place, resume=place.session_id)
@@ -451,7 +460,7 @@ class _Chain:
         number = int(step.payload.get("number", 0))
         return write_log(step.session, self._ids[step.id], state.project(cwd), cwd, self._work.client_version, number=number)
 
-    def _import(self, place: Place) -> Outcome:
+    def _import(self, place: Place) -> StepOutcome:
         place.cwd.mkdir(parents=True, exist_ok=True)
         logs = [self._write_log(one, place.state, place.cwd) for one in self._sequence.steps if one.kind is StepKind.REPLAY]
         return self._work.sessions.import_logs(logs, place)
@@ -474,7 +483,7 @@ class _Chain:
     def _fork_again(self, step: Step) -> None:
         self.box.fork(step.id)
 
-    def _grade(self, step: Step, outcome: Outcome) -> Sequence[Score]:
+    def _grade(self, step: Step, outcome: StepOutcome) -> Sequence[Score]:
         if step.question is None:
             return ()
         if outcome.result.error is ErrorKind.UNPREPARED:
@@ -483,7 +492,7 @@ class _Chain:
 
     # Records
 
-    def _record_replay(self, step: Step, outcome: Outcome) -> None:
+    def _record_replay(self, step: Step, outcome: StepOutcome) -> None:
         result = outcome.result
         payload = {
             "status": "done" if result.ok else str(result.error),
@@ -515,7 +524,7 @@ class _Chain:
             if key.case_id == self._sequence.id and key.part and (record := self._store.get(key)) is not None:
                 yield record.payload, record.seconds
 
-    def _record(self, step: Step, outcome: Outcome, grades: Sequence[Score]) -> None:
+    def _record(self, step: Step, outcome: StepOutcome, grades: Sequence[Score]) -> None:
         assert step.question is not None
         result = outcome.result
         found = memories.pieces(outcome.given, outcome.files, self._sources)

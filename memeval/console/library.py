@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 
-from memeval.console.live import Progress, progress
+from memeval.console.live import RunProgress, progress
 from memeval.core.errors import RunError, UnknownRunError
 from memeval.report.compare import QuestionPair, RunComparison, compare, question_pairs
 from memeval.report.export import result_files
@@ -114,7 +114,7 @@ class Library:
 
     # Runs that go on
 
-    def unfinished(self) -> list[Progress]:
+    def unfinished(self) -> list[RunProgress]:
         """Runs that have a store but no result, the newest first; those that go on before those that stopped."""
         finished = self._newest().keys()
         found = []
@@ -128,7 +128,7 @@ class Library:
         found.sort(key=lambda one: one.begun, reverse=True)
         return sorted(found, key=lambda one: one.state != "running")[:UNFINISHED]
 
-    def progress(self, run_id: str) -> Progress:
+    def progress(self, run_id: str) -> RunProgress:
         """How far a run is. Raises RunError."""
         folder = self._folder(run_id) if run_id in self.results.run_ids() else None
         if folder is None:

@@ -17,7 +17,7 @@ RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class PhaseProgress:
     """A phase: how many pieces of work are done (failed ones too) of how many."""
 
     phase: str
@@ -27,7 +27,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """A run as it stands.
 
     `note` has the first metric so far with its interval, `cost` what was paid so far ("" for nothing); `parts` counts
@@ -39,7 +39,7 @@ class Progress:
     benchmark: str
     provider: str
     begun: str
-    stages: tuple[Stage, ...]
+    stages: tuple[PhaseProgress, ...]
     parts: int
     note: str
     cost: str
@@ -49,13 +49,13 @@ class Progress:
         return asdict(self)
 
 
-def progress(folder: Path) -> Progress:
+def progress(folder: Path) -> RunProgress:
     """How far the run in a folder is. Raises RunError when it can't be read."""
     running = is_running(folder)  # asked first: what ends in between is told as running once more, never as stopped
     with RunStore(folder / "run.db", read_only=True) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None
-        return Progress(
+        return RunProgress(
             run_id=folder.name,
             state=RUNNING if running else FINISHED if finished else STOPPED,
             benchmark=str(settings.get("benchmark") or ""),
@@ -68,7 +68,7 @@ def progress(folder: Path) -> Progress:
         )
 
 
-def _stages(store: RunStore, answers: bool) -> tuple[Stage, ...]:
+def _stages(store: RunStore, answers: bool) -> tuple[PhaseProgress, ...]:
     rows, counts = store.questions(), store.counts()
     cases = len({row.case_id for row in rows})
     stages = []
@@ -77,7 +77,7 @@ def _stages(store: RunStore, answers: bool) -> tuple[Stage, ...]:
         if phase is Phase.ANSWER and not answers and not there:
             continue
         total = cases if phase is Phase.INGEST else len(rows)
-        stages.append(Stage(str(phase), sum(there.values()), there.get(Status.FAILED, 0), total))
+        stages.append(PhaseProgress(str(phase), sum(there.values()), there.get(Status.FAILED, 0), total))
     return tuple(stages)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memeval.console.library import Library
-from memeval.console.live import RUNNING, Progress
+from memeval.console.live import RUNNING, RunProgress
 from memeval.core.errors import MemevalError, UnknownRunError
 from memeval.report.compare import OUTCOMES, comparison_table
 from memeval.report.export import ledger_table
@@ -135,7 +135,7 @@ async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIt
     """("progress", …) at each change, ("beat", {}) now and then so that a closed tab is noticed, ("end", …) at the end."""
     loop = asyncio.get_running_loop()
     begun = told = loop.time()
-    last: Progress | None = None
+    last: RunProgress | None = None
     while loop.time() - begun < STREAM_SECONDS:
         try:
             now = await look()

@@ -7,7 +7,7 @@ design: recency, efficiency, relevancy, accuracy_gain. `targets` says what count
 All give values per question (or take them), so that means, intervals and paired tests come later from the same arrays.
 """
 
-from memeval.metrics.answers import Abstention, Accuracy, Cell, Gain, Outcome, abstention, accuracy, accuracy_gain
+from memeval.metrics.answers import Abstention, Accuracy, AnswerRow, Gain, Outcome, abstention, accuracy, accuracy_gain
 from memeval.metrics.ranking import (
     CUT_OFFS,
     RankingMetric,
@@ -31,7 +31,7 @@ __all__ = [
     "VARIANTS",
     "Abstention",
     "Accuracy",
-    "Cell",
+    "AnswerRow",
     "Gain",
     "Latency",
     "Outcome",

@@ -20,7 +20,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AnswerRow:
     """A row of a table: how many questions, and what they add up to."""
 
     total: int
@@ -45,8 +45,8 @@ class Cell:
 class Accuracy:
     """Overall and per group. `task_averaged` is over groups that have a question."""
 
-    overall: Cell
-    groups: Mapping[str, Cell]
+    overall: AnswerRow
+    groups: Mapping[str, AnswerRow]
     task_averaged: float | None
 
 
@@ -61,14 +61,14 @@ def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
     return Accuracy(everything, groups, math.fsum(means) / len(means) if means else None)
 
 
-def cell(outcomes: Sequence[Outcome]) -> Cell:
+def cell(outcomes: Sequence[Outcome]) -> AnswerRow:
     """Counts and sum of some outcomes."""
     counts = dict.fromkeys(("scored", "failed", "unscored", "skipped"), 0)
     for outcome in outcomes:
         status = _status(outcome)
         counts[status] += 1
     values = [outcome.value for outcome in outcomes if outcome.value is not None and _status(outcome) == "scored"]
-    return Cell(total=len(outcomes) - counts["skipped"], sum=math.fsum(values), **counts)
+    return AnswerRow(total=len(outcomes) - counts["skipped"], sum=math.fsum(values), **counts)
 
 
 def _status(outcome: Outcome) -> str:

@@ -200,5 +200,5 @@ def _translated(url: str, timeout: float) -> Iterator[None]:
         with openai_api.translated(url, timeout, fixes=_FIXES, retry_unreadable=True):
             yield
     except product.ModelError as error:
-        kind = _Refused if isinstance(error, openai_api.Refused) else ModelError
+        kind = _Refused if isinstance(error, openai_api.MalformedRequestError) else ModelError
         raise kind(error.message, fix=error.fix, transient=error.transient, retry_after=error.retry_after) from error

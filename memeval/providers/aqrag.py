@@ -15,7 +15,7 @@ from memeval.core.text import STOP_WORDS, sentences, words
 from memeval.core.types import SearchRequest, Session
 from memeval.providers.hybrid import EmbeddingProvider, MixedIndex, nearest
 from memeval.providers.local import ModelAided, Notes, Options, ask_list, postgres_notes, sqlite_notes
-from memeval.providers.retrieval import Piece, Scores, cut, z_scores
+from memeval.providers.retrieval import RetrievalUnit, Scores, cut, z_scores
 
 QUESTIONS = 2
 SUBJECT_WORDS = 7
@@ -57,7 +57,7 @@ class AqragProvider(ModelAided, EmbeddingProvider):
         asked = self._questions(scope, turns, fresh={turn.turns[0] for turn in turns})
         self.vectors(scope, [question for questions in asked.values() for question in questions])
 
-    def _questions(self, scope: str, turns: Sequence[Piece], fresh: Collection[str] = ()) -> Mapping[str, list[str]]:
+    def _questions(self, scope: str, turns: Sequence[RetrievalUnit], fresh: Collection[str] = ()) -> Mapping[str, list[str]]:
         """Questions by turn id, thought of once and kept."""
         by_id = {turn.turns[0]: turn for turn in turns}
         if self.model is not None:
@@ -68,11 +68,11 @@ class AqragProvider(ModelAided, EmbeddingProvider):
             self._notes.put(scope, made)
         return known | made
 
-    def _ask(self, turn: Piece) -> list[str]:
+    def _ask(self, turn: RetrievalUnit) -> list[str]:
         assert self.model is not None
         return ask_list(self.model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
 
-    def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
+    def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
         """Vectors of contents and questions, and words."""
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         asked = self._questions(scope, cut(self.store.all(scope), "turn"))
@@ -80,7 +80,7 @@ class AqragProvider(ModelAided, EmbeddingProvider):
         vectors = self.vectors(scope, [question for question, _ in pairs])
         return replace(super().build(scope, pieces), questions=vectors, askers=[number for _, number in pairs])
 
-    def rank(self, index: MixedIndex, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+    def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
         """The weighted sum."""
         base = super().rank(index, pieces, request)
         if index.questions is None or not index.askers:
@@ -95,7 +95,7 @@ class AqragProvider(ModelAided, EmbeddingProvider):
         super().clear(scope)
 
 
-def anticipate(turn: Piece, count: int) -> list[str]:
+def anticipate(turn: RetrievalUnit, count: int) -> list[str]:
     """Questions made from a turn: who said something about its longest sentences, and when if there is a time in it."""
     speaker = turn.key.partition(":")[0] if ":" in turn.key[:40] and "\n" not in turn.key[:40] else ""
     out: list[str] = []

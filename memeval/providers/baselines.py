@@ -9,7 +9,7 @@ from memeval.core.protocols import Capabilities
 from memeval.core.text import estimate_tokens
 from memeval.core.types import Case, Question, Retrieved, SearchRequest
 from memeval.providers.local import LocalProvider, Options
-from memeval.providers.retrieval import Piece, cut
+from memeval.providers.retrieval import RetrievalUnit, cut
 
 
 @registry.provider("none")
@@ -40,10 +40,10 @@ class FullContextProvider(LocalProvider):
         text = "\n\n".join(piece.text for piece in pieces)
         return [Retrieved(text, 1.0, tuple(piece.session for piece in pieces), turns, pieces[-1].at)]
 
-    def _fitting(self, pieces: list[Piece]) -> list[Piece]:
+    def _fitting(self, pieces: list[RetrievalUnit]) -> list[RetrievalUnit]:
         if not self._max_tokens:
             return pieces
-        kept: list[Piece] = []
+        kept: list[RetrievalUnit] = []
         left = self._max_tokens
         for piece in reversed(pieces):
             left -= estimate_tokens(piece.text)
@@ -93,7 +93,7 @@ class OracleProvider(LocalProvider):
         return [piece.retrieved(1.0) for piece in _evidence(pieces, question)]
 
 
-def _evidence(pieces: Sequence[Piece], question: Question) -> list[Piece]:
+def _evidence(pieces: Sequence[RetrievalUnit], question: Question) -> list[RetrievalUnit]:
     """Pieces with an evidence turn; where turns are not known, those of the evidence sessions."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     if turns:

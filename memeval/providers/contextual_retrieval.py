@@ -17,7 +17,7 @@ from memeval.core.text import STOP_WORDS, words
 from memeval.core.types import Session
 from memeval.providers.hybrid import HybridProvider, MixedIndex
 from memeval.providers.local import INDEXES_KEPT, ModelAided, ask, sqlite_notes
-from memeval.providers.retrieval import Bm25, Piece, cut
+from memeval.providers.retrieval import Bm25, RetrievalUnit, cut
 from memeval.specs import ProviderSpec
 
 TOPIC_WORDS = 6
@@ -60,7 +60,7 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
         """Write the contexts of these sessions' turns and embed the turns in them."""
         self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions, fresh=True)])
 
-    def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
+    def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
         """Vectors of turns in context; words of the pieces with the contexts of their turns."""
         turns = self._in_context(scope, self.store.all(scope))
         owner = {id: piece.order for piece in pieces for id in piece.turns}
@@ -81,15 +81,15 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
         self._topics.clear()
         super().close()
 
-    def _in_context(self, scope: str, sessions: Sequence[Session], *, fresh: bool = False) -> list[Piece]:
+    def _in_context(self, scope: str, sessions: Sequence[Session], *, fresh: bool = False) -> list[RetrievalUnit]:
         turns = cut(sessions, "turn")
         contexts = self._written(scope, sessions, turns, fresh) if self.model else self._described(scope, sessions, turns)
         return [
-            Piece(f"{context}\n{turn.key}", turn.text, turn.session, turn.turns, turn.at, turn.order)
+            RetrievalUnit(f"{context}\n{turn.key}", turn.text, turn.session, turn.turns, turn.at, turn.order)
             for turn, context in zip(turns, contexts, strict=True)
         ]
 
-    def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece], fresh: bool) -> list[str]:
+    def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[RetrievalUnit], fresh: bool) -> list[str]:
         """Contexts by the model."""
         whole = {piece.session: piece.text for piece in cut(sessions, "session")}
         by_id = {turn.turns[0]: turn for turn in turns}
@@ -102,11 +102,11 @@ class ContextualRetrievalProvider(ModelAided, HybridProvider):
         known = self.answers(scope, sqlite_notes(self.store.folder), list(by_id), ask_for, by_id if fresh else ())
         return [str(known[turn.turns[0]]) for turn in turns]
 
-    def _described(self, scope: str, sessions: Sequence[Session], turns: Sequence[Piece]) -> list[str]:
+    def _described(self, scope: str, sessions: Sequence[Session], turns: Sequence[RetrievalUnit]) -> list[str]:
         topics = self._topics_of(scope)
         about = {session.id: " ".join(topics.of(session)) for session in sessions}
         out = []
-        before: Piece | None = None
+        before: RetrievalUnit | None = None
         for turn in turns:
             last = before.key[:BEFORE_CHARACTERS] if before is not None and before.session == turn.session else ""
             day = f"{turn.at:%d %B %Y}" if turn.at else ""

@@ -11,7 +11,7 @@ from memeval import registry
 from memeval.core.types import SearchRequest, Session
 from memeval.providers.local import IndexedProvider, Options
 from memeval.providers.memoryd import text_embedder
-from memeval.providers.retrieval import K1, B, Bm25, Piece, Scores, VectorCache, Vectors, z_scores
+from memeval.providers.retrieval import K1, B, Bm25, RetrievalUnit, Scores, VectorCache, Vectors, z_scores
 
 
 @registry.provider("bm25")
@@ -26,11 +26,11 @@ class Bm25Provider(IndexedProvider[Bm25]):
         self._k1 = options.number("k1", K1)
         self._b = options.number("b", B)
 
-    def build(self, scope: str, pieces: Sequence[Piece]) -> Bm25:
+    def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> Bm25:
         """BM25 of the keys."""
         return Bm25([piece.key for piece in pieces], self._k1, self._b)
 
-    def rank(self, index: Bm25, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+    def rank(self, index: Bm25, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
         """BM25 scores."""
         return index.scores(request.text)
 
@@ -73,7 +73,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         """Embed the turns of these sessions; else that is done at the first search."""
         self.vectors(scope, [turn.key for turn in self.keyed(sessions, "turn")])
 
-    def build(self, scope: str, pieces: Sequence[Piece]) -> MixedIndex:
+    def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
         """Vectors of all turns, and words if they have a weight."""
         turns = self.pieces(scope, "turn")
         owner = {id: piece.order for piece in pieces for id in piece.turns}
@@ -81,7 +81,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         vectors = self.vectors(scope, [turn.key for turn in turns])
         return MixedIndex(vectors, [owner[turn.turns[0]] for turn in turns], words)
 
-    def rank(self, index: MixedIndex, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+    def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
         """Weighted sum of z-scores of cosine and BM25; of the one alone its own values."""
         cosines = self.cosines(index, len(pieces), request.text)
         if index.words is None:

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from memeval.core.errors import ConfigError, DependencyError, ProviderError
 from memeval.core.protocols import Capabilities, Model, Provider
 from memeval.core.types import Retrieved, SearchRequest, Session, Turn
-from memeval.providers.retrieval import CONTEXT_CHARACTERS, Piece, Scores, best, cut, in_context, with_times
+from memeval.providers.retrieval import CONTEXT_CHARACTERS, RetrievalUnit, Scores, best, cut, in_context, with_times
 from memeval.specs import ProviderSpec
 from memoryd.core.types import Message
 
@@ -472,7 +472,7 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
     capabilities = Capabilities().searching("keyExpansion", "timeAware")
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
-        self._indexes: OrderedDict[tuple[str, str], tuple[list[Piece], IndexT]] = OrderedDict()
+        self._indexes: OrderedDict[tuple[str, str], tuple[list[RetrievalUnit], IndexT]] = OrderedDict()
         self._lock = threading.RLock()
         super().__init__(spec, options)
 
@@ -482,19 +482,19 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
         self._context = CONTEXT_CHARACTERS if options.flag("keyExpansion", False) else 0
         self._time_aware = options.flag("timeAware", False)
 
-    def pieces(self, scope: str, granularity: str) -> list[Piece]:
+    def pieces(self, scope: str, granularity: str) -> list[RetrievalUnit]:
         """The pieces of a scope, with their keys."""
         return self.keyed(self.store.all(scope), granularity)
 
-    def keyed(self, sessions: Sequence[Session], granularity: str) -> list[Piece]:
+    def keyed(self, sessions: Sequence[Session], granularity: str) -> list[RetrievalUnit]:
         """The pieces of sessions, with their keys."""
         return in_context(cut(sessions, granularity), self._context)
 
-    def build(self, scope: str, pieces: Sequence[Piece]) -> IndexT:
+    def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> IndexT:
         """An index of the pieces."""
         raise NotImplementedError
 
-    def rank(self, index: IndexT, pieces: Sequence[Piece], request: SearchRequest) -> Scores:
+    def rank(self, index: IndexT, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
         """A score for each piece, shape (pieces,)."""
         raise NotImplementedError
 
@@ -508,7 +508,7 @@ class IndexedProvider(LocalProvider, Generic[IndexT]):
             scores = with_times(scores, pieces, request.text, request.at)
         return [pieces[number].retrieved(score) for number, score in best(scores, request.k)]
 
-    def index(self, scope: str, granularity: str) -> tuple[list[Piece], IndexT]:
+    def index(self, scope: str, granularity: str) -> tuple[list[RetrievalUnit], IndexT]:
         """Pieces and index of a scope; the last few are kept."""
         key = (scope, granularity)
         with self._lock:

@@ -30,8 +30,8 @@ from memeval.providers.local import LocalProvider, Options
 from memeval.providers.retrieval import (
     CONTEXT_CHARACTERS,
     GRANULARITIES,
-    Piece,
-    TextEmbedder,
+    NamedEmbedder,
+    RetrievalUnit,
     Vectors,
     best,
     cut,
@@ -114,7 +114,7 @@ class _TextEmbedder(_ShortEmbedder):
             return np.asarray(self._inner.embed_queries([text])[0], dtype=np.float32)
 
 
-def text_embedder(name: str, characters: int = 0) -> TextEmbedder:
+def text_embedder(name: str, characters: int = 0) -> NamedEmbedder:
     """Memoryd's embedder of that name (bge-small, hash) for other providers; `characters` of each text, 0: all.
 
     Raises ProviderError for an unknown name.
@@ -260,7 +260,7 @@ def _key_model(settings: Settings) -> LLM:
     return make_llm(settings, choose(settings))
 
 
-def _item(piece: Piece, by_user: frozenset[str]) -> MemoryItem:
+def _item(piece: RetrievalUnit, by_user: frozenset[str]) -> MemoryItem:
     digest = hashlib.sha256("\0".join(piece.turns).encode()).hexdigest()
     at = _aware(piece.at)
     return MemoryItem(
@@ -284,10 +284,10 @@ def _aware(at: datetime | None) -> datetime:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-def _placed(hits: Sequence[Hit], pieces: Sequence[Piece]) -> list[tuple[Piece, Hit]]:
+def _placed(hits: Sequence[Hit], pieces: Sequence[RetrievalUnit]) -> list[tuple[RetrievalUnit, Hit]]:
     """Each piece once, in the place of its best hit."""
     owner = {id: piece for piece in pieces for id in piece.turns}
-    out: dict[int, tuple[Piece, Hit]] = {}
+    out: dict[int, tuple[RetrievalUnit, Hit]] = {}
     for hit in hits:
         for id in hit.item.evidence.lines:
             if (piece := owner.get(id)) is not None:
@@ -295,5 +295,5 @@ def _placed(hits: Sequence[Hit], pieces: Sequence[Piece]) -> list[tuple[Piece, H
     return list(out.values())
 
 
-def _retrieved(piece: Piece, hit: Hit, score: float) -> Retrieved:
+def _retrieved(piece: RetrievalUnit, hit: Hit, score: float) -> Retrieved:
     return replace(piece.retrieved(score), metadata={"memory": hit.item.id, "relevancy": hit.relevancy})

@@ -35,7 +35,7 @@ from memeval.core.errors import DependencyError, ProviderError
 from memeval.core.protocols import Capabilities
 from memeval.core.types import Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options
-from memeval.providers.retrieval import CONTEXT_CHARACTERS, Piece, cut, in_context
+from memeval.providers.retrieval import CONTEXT_CHARACTERS, RetrievalUnit, cut, in_context
 
 START_SECONDS = 120.0
 CALL_SECONDS = 900.0
@@ -174,7 +174,7 @@ class ProcessProvider(LocalProvider):
         self._see: Callable[[str, bytes], None] = lambda do, line: None
         self._program: Program | None = None
         self._told: list[Mapping[str, Any]] = []
-        self._owners: OrderedDict[tuple[str, str], dict[str, Piece]] = OrderedDict()
+        self._owners: OrderedDict[tuple[str, str], dict[str, RetrievalUnit]] = OrderedDict()
         self._lock = threading.RLock()
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
@@ -260,7 +260,7 @@ class ProcessProvider(LocalProvider):
         program.ask("open", self._start_seconds, folder=str(folder.resolve()), settings=self._settings)
         return program
 
-    def _pieces(self, scope: str, granularity: str) -> dict[str, Piece]:
+    def _pieces(self, scope: str, granularity: str) -> dict[str, RetrievalUnit]:
         """Turn id → the piece that it is in."""
         key = (scope, granularity)
         with self._lock:
@@ -272,7 +272,7 @@ class ProcessProvider(LocalProvider):
             return self._owners[key]
 
 
-def _item(piece: Piece, session: Session) -> dict[str, Any]:
+def _item(piece: RetrievalUnit, session: Session) -> dict[str, Any]:
     turn = next(turn for turn in session.turns if turn.id == piece.turns[0])
     at = piece.at.isoformat() if isinstance(piece.at, datetime) else ""
     return {"id": turn.id, "session": session.id, "role": turn.role, "speaker": turn.speaker, "text": piece.key, "at": at}

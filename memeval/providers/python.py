@@ -20,7 +20,7 @@ from memeval.core.errors import ConfigError, ProviderError
 from memeval.core.protocols import Capabilities
 from memeval.core.types import Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options, sqlite_notes
-from memeval.providers.retrieval import Piece, cut
+from memeval.providers.retrieval import RetrievalUnit, cut
 from memeval.specs import ProviderSpec
 
 OBJECTS_KEPT = 4
@@ -244,7 +244,7 @@ class PythonProvider(LocalProvider):
             self._see(what, repr(told).encode())
         return told
 
-    def _read(self, scope: str, found: Any, pieces: Sequence[Piece]) -> Iterator[Retrieved]:
+    def _read(self, scope: str, found: Any, pieces: Sequence[RetrievalUnit]) -> Iterator[Retrieved]:
         by_turn = {piece.turns[0]: piece for piece in pieces}
         by_text = {piece.text: piece for piece in pieces}
         if isinstance(found, Mapping):
@@ -268,8 +268,13 @@ class PythonProvider(LocalProvider):
                 yield Retrieved(text, score, (piece.session,), piece.turns, piece.at)
 
     def _source(
-        self, hit: Any, text: str, notes: Mapping[str, Any], by_turn: Mapping[str, Piece], by_text: Mapping[str, Piece]
-    ) -> Piece | None:
+        self,
+        hit: Any,
+        text: str,
+        notes: Mapping[str, Any],
+        by_turn: Mapping[str, RetrievalUnit],
+        by_text: Mapping[str, RetrievalUnit],
+    ) -> RetrievalUnit | None:
         metadata = _value(hit, ("metadata",))
         turn = metadata.get("turn") if isinstance(metadata, Mapping) else None
         id = _value(hit, ("id",))

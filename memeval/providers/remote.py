@@ -28,7 +28,7 @@ from memeval.core.types import EMPTY, Retrieved, SearchRequest, Session
 from memeval.providers.http_client import SentLog, find, find_all, mentioned, roots
 from memeval.providers.local import Options
 from memeval.providers.memoryd import text_embedder
-from memeval.providers.retrieval import Piece, cut, render
+from memeval.providers.retrieval import RetrievalUnit, cut, render
 from memeval.specs import AddUnit, EndpointSpec, EndpointsSpec, ProviderSpec, ToolSpec, ToolsSpec, key_of
 
 EVERYWHERE = frozenset({"runTag", "setup"})
@@ -192,14 +192,14 @@ class RemoteProvider(Provider):
                 continue
             yield from self._batches(session, pieces)
 
-    def _batches(self, session: Session, pieces: Sequence[Piece]) -> Iterator[_Unit]:
+    def _batches(self, session: Session, pieces: Sequence[RetrievalUnit]) -> Iterator[_Unit]:
         for start in range(0, len(pieces), self._batch):
             some = pieces[start : start + self._batch]
             turns = tuple(id for piece in some for id in piece.turns)
             items = [self._values(piece, session) for piece in some]
             yield _Unit("\n".join(turns), {"items": items, "session": session.id}, (session.id, turns))
 
-    def _values(self, piece: Piece, session: Session) -> dict[str, Any]:
+    def _values(self, piece: RetrievalUnit, session: Session) -> dict[str, Any]:
         turns = [turn for turn in session.turns if turn.id in piece.turns]
         values: dict[str, Any] = {
             "id": piece.session if len(turns) != 1 or self._calls.add.unit is AddUnit.SESSION else piece.turns[0],

@@ -27,7 +27,7 @@ CONTEXT_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RetrievalUnit:
     """A unit. `key` is what it is found by, `text` what is handed out; `order` its place in the scope, from 0."""
 
     key: str
@@ -42,7 +42,7 @@ class Piece:
         return Retrieved(self.text, score, (self.session,), self.turns, self.at)
 
 
-def cut(sessions: Iterable[Session], granularity: str) -> list[Piece]:
+def cut(sessions: Iterable[Session], granularity: str) -> list[RetrievalUnit]:
     """All pieces with text, in order. Raises ConfigError for an unknown granularity."""
     if granularity not in GRANULARITIES:
         raise ConfigError(f"There is no granularity {granularity!r}.", fix=f"Use one of {', '.join(GRANULARITIES)}.")
@@ -51,10 +51,10 @@ def cut(sessions: Iterable[Session], granularity: str) -> list[Piece]:
     return [_piece(session, turns, order) for order, (session, turns) in enumerate(pair for pair in told if pair[1])]
 
 
-def in_context(pieces: Iterable[Piece], characters: int) -> list[Piece]:
+def in_context(pieces: Iterable[RetrievalUnit], characters: int) -> list[RetrievalUnit]:
     """Pieces whose keys go on with the end of what was said before them in their session (key expansion)."""
-    out: list[Piece] = []
-    last: Piece | None = None
+    out: list[RetrievalUnit] = []
+    last: RetrievalUnit | None = None
     for piece in pieces:
         if characters and last is not None and last.session == piece.session:
             out.append(replace(piece, key=f"{piece.key}\n(after: {last.key[-characters:]})"))
@@ -84,9 +84,11 @@ def _rounds(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
         yield current
 
 
-def _piece(session: Session, turns: Sequence[Turn], order: int) -> Piece:
+def _piece(session: Session, turns: Sequence[Turn], order: int) -> RetrievalUnit:
     at = turns[0].at or session.at
-    return Piece("\n".join(map(key_of, turns)), render(turns, at), session.id, tuple(turn.id for turn in turns), at, order)
+    return RetrievalUnit(
+        "\n".join(map(key_of, turns)), render(turns, at), session.id, tuple(turn.id for turn in turns), at, order
+    )
 
 
 def key_of(turn: Turn) -> str:
@@ -105,7 +107,7 @@ BATCH = 64
 MOST_KEYS = 500
 
 
-class TextEmbedder(Protocol):
+class NamedEmbedder(Protocol):
     """Texts to unit vectors, float32 of shape (n, dimensions)."""
 
     @property
@@ -134,7 +136,7 @@ def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 class VectorCache:
     """Vectors in `vectors.db` of a folder, as half floats (they lose nothing that a rank would show)."""
 
-    def __init__(self, folder: Path, embedder: TextEmbedder) -> None:
+    def __init__(self, folder: Path, embedder: NamedEmbedder) -> None:
         self._path = folder / "vectors.db"
         self._embedder = embedder
 
@@ -306,7 +308,7 @@ def _count(word: str) -> int:
     return {"a": 1, "an": 1, "couple of": 2, "few": 3}.get(word) or _NUMBERS.get(word, 1)
 
 
-def with_times(scores: Scores, pieces: Sequence[Piece], text: str, at: datetime | None) -> Scores:
+def with_times(scores: Scores, pieces: Sequence[RetrievalUnit], text: str, at: datetime | None) -> Scores:
     """Scores with a bonus for pieces from the time that the question names; the same scores if it names none."""
     asked = asked_range(text, at)
     if asked is None or not len(scores):

@@ -8,7 +8,7 @@ from memeval import registry
 from memeval.core.types import Retrieved, SearchRequest
 from memeval.providers.hybrid import EmbeddingProvider
 from memeval.providers.local import Options
-from memeval.providers.retrieval import Piece, best
+from memeval.providers.retrieval import RetrievalUnit, best
 
 SCOPES = ("resource", "thread")
 
@@ -47,10 +47,10 @@ class SemanticRecallProvider(EmbeddingProvider):
                 out.append(_joined([turns[place] for place in window], score))
         return out
 
-    def _may(self, turns: Sequence[Piece], number: int) -> bool:
+    def _may(self, turns: Sequence[RetrievalUnit], number: int) -> bool:
         return not self._thread_only or turns[number].session == turns[-1].session
 
-    def _window(self, turns: Sequence[Piece], number: int) -> list[int]:
+    def _window(self, turns: Sequence[RetrievalUnit], number: int) -> list[int]:
         places = range(max(0, number - self._before), min(len(turns), number + self._after + 1))
         return [place for place in places if turns[place].session == turns[number].session]
 
@@ -64,6 +64,6 @@ def _range(options: Options) -> tuple[int, int]:
     return before, after
 
 
-def _joined(window: Sequence[Piece], score: float) -> Retrieved:
+def _joined(window: Sequence[RetrievalUnit], score: float) -> Retrieved:
     ids = tuple(id for piece in window for id in piece.turns)
     return Retrieved("\n".join(piece.text for piece in window), score, (window[0].session,), ids, window[0].at)

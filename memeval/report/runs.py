@@ -42,7 +42,7 @@ RATIOS = frozenset({"efficiency"})
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MetricCell:
     """A metric over some questions. `value` counts what failed or is unscored as 0, `value_scored` leaves it out."""
 
     value: float | None
@@ -54,8 +54,8 @@ class Cell:
     failed: int
     unscored: int
     skipped: int
-    by_type: Mapping[str, Cell]
-    by_category: Mapping[str, Cell]
+    by_type: Mapping[str, MetricCell]
+    by_category: Mapping[str, MetricCell]
     task_averaged: float | None = None
 
 
@@ -70,7 +70,7 @@ class ScoreEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RetrievedHit:
     """A retrieved piece; `text` may be cut, `length` is that of the whole."""
 
     rank: int
@@ -98,7 +98,7 @@ class QuestionResult:
     status: str
     error: str
     error_phase: str
-    retrieved: tuple[Piece, ...]
+    retrieved: tuple[RetrievedHit, ...]
     hypothesis: str | None
     scores: Mapping[str, ScoreEntry]
     seconds: Mapping[str, float]
@@ -125,7 +125,7 @@ class RunResult:
     run_id: str
     benchmark: str
     provider: str
-    metrics: Mapping[str, Cell] = field(repr=False)
+    metrics: Mapping[str, MetricCell] = field(repr=False)
     questions: tuple[QuestionResult, ...] = field(repr=False)
     data: Mapping[str, Any] = field(repr=False)
     path: Path | None = None
@@ -341,9 +341,9 @@ def _question(node: _Node) -> QuestionResult:
     )
 
 
-def _piece(node: _Node) -> Piece:
+def _piece(node: _Node) -> RetrievedHit:
     text = node.text("text", "")
-    return Piece(
+    return RetrievedHit(
         rank=node.count("rank"),
         text=text,
         length=node.count("length", len(text)),
@@ -362,9 +362,9 @@ def _score(node: _Node) -> ScoreEntry:
     return ScoreEntry(value, status, node.text("reason", ""), node.text("judge", ""))
 
 
-def _cell(node: _Node) -> Cell:
+def _cell(node: _Node) -> MetricCell:
     interval = node.maybe("interval")
-    return Cell(
+    return MetricCell(
         value=number(node.data.get("value")),
         value_scored=number(node.data.get("value_scored")),
         low=number(interval.data.get("low")) if interval else None,
@@ -380,7 +380,7 @@ def _cell(node: _Node) -> Cell:
     )
 
 
-def _cells(node: _Node | None) -> Mapping[str, Cell]:
+def _cells(node: _Node | None) -> Mapping[str, MetricCell]:
     return MappingProxyType({key: _cell(node.child(key)) for key in node.data} if node else {})
 
 

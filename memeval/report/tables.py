@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memeval.report.runs import Cell, RunResult, number, primary_metric, widest_metric
+from memeval.report.runs import MetricCell, RunResult, number, primary_metric, widest_metric
 from memeval.report.table import NONE, Table, dollars, interval, percent, seconds
 
 _COUNTS = ("total", "scored", "failed", "unscored", "skipped")
@@ -40,7 +40,7 @@ def _headline(run: RunResult) -> str:
     return f"\n{', '.join([value, *took])}.\n"
 
 
-def counts(cell: Cell) -> tuple[str, ...]:
+def counts(cell: MetricCell) -> tuple[str, ...]:
     """The denominators of a cell as texts."""
     return tuple(str(getattr(cell, name)) for name in _COUNTS)
 

@@ -15,7 +15,7 @@ from memeval import stats
 from memeval.core.overlap import says_nothing_known
 from memeval.core.types import EMPTY, Phase, QuestionType
 from memeval.metrics import Outcome, abstention, accuracy, latency
-from memeval.metrics.answers import Cell, headline
+from memeval.metrics.answers import AnswerRow, headline
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.checkpoint import Run
@@ -310,19 +310,19 @@ def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[st
     return {kind for kind, found in seen.items() if found == {"skipped"}}
 
 
-def _by_category(rated: Rated) -> Mapping[str, Cell]:
+def _by_category(rated: Rated) -> Mapping[str, AnswerRow]:
     named = [pair for pair in rated if pair[0]["category"]]
     return accuracy(Outcome(question["id"], question["category"], *one) for question, one in named).groups
 
 
-def _groups(key: str, cells: Mapping[str, Cell], rated: Rated, seed: int) -> dict[str, Any]:
+def _groups(key: str, cells: Mapping[str, AnswerRow], rated: Rated, seed: int) -> dict[str, Any]:
     members: dict[str, list[tuple[Mapping[str, Any], tuple[float | None, str]]]] = defaultdict(list)
     for pair in rated:
         members[pair[0][key]].append(pair)
     return {name: _cell(cell, members[name], seed) for name, cell in cells.items()}
 
 
-def _cell(cell: Cell, rated: Rated, seed: int) -> dict[str, Any]:
+def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
     """Counts, both means, and the interval of `value`, in which what failed or could not be scored counts as 0."""
     counted = [(question["cluster"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
     return {

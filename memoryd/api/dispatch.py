@@ -50,7 +50,7 @@ MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _RuntimeParts:
     """Everything that depends on the settings; made again when they change."""
 
     settings: Settings
@@ -96,7 +96,7 @@ class Api:
         planning = Planner(self._service, self._state, settings, self._clock, logins=self._logins)
         return Sweep(self._service, self._state, settings, self._clock, planning)
 
-    def _make_parts(self, settings: Settings) -> _Parts:
+    def _make_parts(self, settings: Settings) -> _RuntimeParts:
         injector = Injector(self._service, self._state, settings, self._clock, self._registry)
         runtime = Runtime(
             settings=settings,
@@ -118,7 +118,7 @@ class Api:
         daydream = DayDream(
             self._service, self._state, settings, self._clock, embedder=self._embedder, logins=self._logins, watch=self._watch
         )
-        return _Parts(settings, runtime, hooks, injector, daydream)
+        return _RuntimeParts(settings, runtime, hooks, injector, daydream)
 
     # What the daemon asks
 

@@ -16,7 +16,7 @@ from memoryd.daemon.contract import Slot
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.dream.journal import Head, Record
+    from memoryd.dream.journal import Head, JournalRecord
     from memoryd.dream.plan import Change, Undecided
     from memoryd.dream.proposals import Proposal
     from memoryd.dream.sweep import Report
@@ -378,7 +378,7 @@ def _change(change: Change, lines: bool = False) -> dict[str, Any]:
     return shown | ({"lines": file_lines(change.before, change.after)} if lines else {})
 
 
-def _record(record: Record, lines: bool = False) -> dict[str, Any]:
+def _record(record: JournalRecord, lines: bool = False) -> dict[str, Any]:
     from memoryd.dream.journal import file_lines
 
     shown = _diff(record.id, record.stage, record.action.value, record.reason, record.group, record.before, record.after)

@@ -22,7 +22,7 @@ MOST_MOVED = 1_000_000
 
 
 @request
-class Switch:
+class SwitchTarget:
     """A session, or a project: by name, by a folder of it, or that of the caller's folder."""
 
     folder: str = path(help="A folder of the project (default: this one).", argument=True)
@@ -39,19 +39,19 @@ class Switched(TypedDict):
     memory: str
 
 
-@operation(Switch, Switched, person_only=True)
-def off(runtime: Runtime, request: Switch, caller: Caller) -> Switched:
+@operation(SwitchTarget, Switched, person_only=True)
+def off(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
     """Switch memory off for a project with all that lies below its folder, or for a session."""
     return _switch(runtime, request, caller, off=True)
 
 
-@operation(Switch, Switched, person_only=True)
-def on(runtime: Runtime, request: Switch, caller: Caller) -> Switched:
+@operation(SwitchTarget, Switched, person_only=True)
+def on(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
     """Switch memory on again. The nearest switch counts: below a folder that is off it can be on for one project."""
     return _switch(runtime, request, caller, off=False)
 
 
-def _switch(runtime: Runtime, request: Switch, caller: Caller, *, off: bool) -> Switched:
+def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: bool) -> Switched:
     session = request.session
     if session is not None:  # empty is a mistake (an unset variable), not the project
         if runtime.state.session(session) is None:

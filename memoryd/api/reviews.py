@@ -28,7 +28,7 @@ MANUAL = "manual"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Unreviewed:
     """How many memories nobody has looked at: learnt ones, and candidates that a person could confirm."""
 
     new: int
@@ -41,11 +41,11 @@ def last_look(state: State, project: str | None) -> datetime:
     return max((from_iso(look) for look in looks if look), default=EPOCH)
 
 
-def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> Waiting:
+def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> Unreviewed:
     """What was learnt in the project since then and that nobody has settled, by status."""
     found = _unsettled(service, project, since, now)
     to_confirm = sum(item.status is Status.CANDIDATE for item in found)
-    return Waiting(len(found) - to_confirm, to_confirm)
+    return Unreviewed(len(found) - to_confirm, to_confirm)
 
 
 def _unsettled(service: Orchestrator, project: str | None, since: datetime, now: datetime) -> list[MemoryItem]:

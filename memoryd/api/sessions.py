@@ -18,7 +18,7 @@ from memoryd.core.types import Status, Turn, Usage
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
     from memoryd.core.config import Settings
-    from memoryd.core.decision_log import Verdict
+    from memoryd.core.decision_log import LoggedDecision
     from memoryd.core.state import Run, SessionRecord, State
 
 SHOWN = 20
@@ -137,7 +137,7 @@ def session_report(runtime: Runtime, request: ReadSession, caller: Caller) -> Se
     return cast("SessionReport", report)
 
 
-def _with_text(runtime: Runtime, decided: Sequence[Verdict], head: Mapping[str, Any]) -> list[Verdict]:
+def _with_text(runtime: Runtime, decided: Sequence[LoggedDecision], head: Mapping[str, Any]) -> list[LoggedDecision]:
     from memoryd.daydream.transcript import turns_of_lines
 
     lines = {verdict.line for verdict in decided if verdict.line}
@@ -148,7 +148,7 @@ def _with_text(runtime: Runtime, decided: Sequence[Verdict], head: Mapping[str, 
     return [replace(verdict, text=_text(runtime, verdict, turns)) for verdict in decided]
 
 
-def _text(runtime: Runtime, verdict: Verdict, turns: Mapping[int, Sequence[Turn]]) -> str:
+def _text(runtime: Runtime, verdict: LoggedDecision, turns: Mapping[int, Sequence[Turn]]) -> str:
     from memoryd.core.decision_log import REFUSED
     from memoryd.daydream.reconcile import shown_text
 
@@ -220,7 +220,7 @@ def _head(record: SessionRecord | None, name: str, runs: list[Run]) -> dict[str,
     }
 
 
-def _with(decided: Iterable[Verdict], outcome: str) -> list[dict[str, Any]]:
+def _with(decided: Iterable[LoggedDecision], outcome: str) -> list[dict[str, Any]]:
     return [asdict(verdict) for verdict in decided if verdict.outcome == outcome]
 
 

@@ -19,8 +19,8 @@ from memoryd.recall.prompt_block import TAG, harmless
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.core.decision_log import Verdict
-    from memoryd.daydream.settle import Answer, Origin, Settled, Settler
+    from memoryd.core.decision_log import LoggedDecision
+    from memoryd.daydream.settle import Origin, SettleAnswer, Settled, Settler
 
 MOST_ITEMS = 24
 MOST_OWN = 2
@@ -205,8 +205,8 @@ def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
     runtime.state.record_decisions(run, decided)
 
 
-def _verdict(runtime: Runtime, result: Settled) -> Verdict | None:
-    from memoryd.core.decision_log import KEPT, KNOWN, REFUSED, Verdict
+def _verdict(runtime: Runtime, result: Settled) -> LoggedDecision | None:
+    from memoryd.core.decision_log import KEPT, KNOWN, REFUSED, LoggedDecision
 
     outcome = {"kept": KEPT, "known": KNOWN, "dropped": REFUSED, "refused": REFUSED}.get(result.status)
     if outcome is None:
@@ -214,16 +214,16 @@ def _verdict(runtime: Runtime, result: Settled) -> Verdict | None:
     item = runtime.service.get(result.memory) if result.memory else None
     why = result.reason or ("settled by the session's model" if result.status == "kept" else "dropped by the session's model")
     kind, source = (item.kind.value, item.source.value) if item else ("", "")
-    return Verdict(outcome, why, memory=result.memory, kind=kind, source=source)
+    return LoggedDecision(outcome, why, memory=result.memory, kind=kind, source=source)
 
 
-def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> Answer:
+def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer:
     """One entry of the call, every value checked. Raises InputError that names the fault."""
-    from memoryd.daydream.settle import Answer
+    from memoryd.daydream.settle import SettleAnswer
 
     asked = parse(OwnStatement, entry, "settle: own") if own else parse(SettledLine, entry, "settle")
     assert isinstance(asked, OwnStatement | SettledLine)
-    return Answer(
+    return SettleAnswer(
         id=asked.id.removeprefix("#") if isinstance(asked, SettledLine) else "",
         keep=_is_kept(asked, entry) if isinstance(asked, SettledLine) else True,
         content=_statement(asked.content),

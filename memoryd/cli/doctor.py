@@ -21,7 +21,7 @@ from memoryd.core.files import read_tail, try_lock
 from memoryd.core.state import GIVEN_UP
 from memoryd.daemon.client import Client, ensure_daemon
 from memoryd.daemon.endpoint import daemons_of
-from memoryd.dream.journal import Journal, Step
+from memoryd.dream.journal import EntryStep, Journal
 
 LOW_DISK_BYTES = 500 * 2**20
 OLD_CLIENT = (2, 0, 0)
@@ -126,7 +126,7 @@ def _database(path: Path, durable: bool) -> Check:
 def _journal(settings: Settings) -> Iterator[Check]:
     """An entry that is neither done nor rolled back while nobody dreams: a kill cut it off."""
     heads = Journal(settings.paths.journal).heads()
-    cut_off = [head.name for head in heads if head.step in (Step.READY, Step.APPLYING)]
+    cut_off = [head.name for head in heads if head.step in (EntryStep.READY, EntryStep.APPLYING)]
     lock = try_lock(settings.paths.dream_lock) if cut_off else None
     if lock is not None:
         lock.close()

@@ -48,7 +48,7 @@ KEPT_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OfferedCandidate:
     """A candidate that was offered.
 
     Attributes:
@@ -146,7 +146,9 @@ class Offers:
             out[memory] = code[:length]
         return out
 
-    def record(self, entries: Sequence[Entry], *, project: str, session: str, event: str, prompt: int, tokens: int) -> None:
+    def record(
+        self, entries: Sequence[OfferedCandidate], *, project: str, session: str, event: str, prompt: int, tokens: int
+    ) -> None:
         """Record an offer. A power cut may lose the record; the candidates are then offered again."""
         now = self._now()
         old = to_iso(self._clock.now() - timedelta(days=KEPT_DAYS))
@@ -162,15 +164,15 @@ class Offers:
                 [(e.short, project, e.memory, e.session, session, now, e.known) for e in entries],
             )
 
-    def entry(self, project: str, short: str) -> Entry | None:
+    def entry(self, project: str, short: str) -> OfferedCandidate | None:
         """Return the candidate offered in the project under this short id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ? AND short = ?", (project, short))
-        return Entry(*rows[0]) if rows else None
+        return OfferedCandidate(*rows[0]) if rows else None
 
-    def offered(self, project: str) -> dict[str, Entry]:
+    def offered(self, project: str) -> dict[str, OfferedCandidate]:
         """Return all candidates offered in the project, by memory id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ?", (project,))
-        return {row[2]: Entry(*row) for row in rows}
+        return {row[2]: OfferedCandidate(*row) for row in rows}
 
     def set_neighbours(self, known: Mapping[str, str]) -> None:
         """Store the known memory nearest to each candidate; empty for none."""
@@ -189,7 +191,7 @@ class Offers:
 
     # Answers
 
-    def close(self, entry: Entry, outcome: str, memory: str = "") -> None:
+    def close(self, entry: OfferedCandidate, outcome: str, memory: str = "") -> None:
         """Record the model's decision about an entry, and the memory that resulted from it."""
         with self._db.transaction():
             self._db.execute(

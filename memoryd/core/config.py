@@ -99,7 +99,7 @@ MOST = 10**15  # the API's JSON holds 64-bit integers
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Setting:
     """One setting: its field name, help text, parser, and the allowed values if it is an enumeration."""
 
     name: str
@@ -197,68 +197,72 @@ def _path_list(value: Any) -> tuple[str, ...]:
     return tuple(str(Path(_printed(entry)).expanduser()) for entry in entries if entry)
 
 
-KEYS: dict[str, Key] = {
+KEYS: dict[str, Setting] = {
     key.name: key
     for key in (
-        Key("home", "Folder for everything memoryd stores.", lambda value: Path(_text(value)).expanduser().absolute()),
-        Key(
+        Setting("home", "Folder for everything memoryd stores.", lambda value: Path(_text(value)).expanduser().absolute()),
+        Setting(
             "reader",
             "Who decides what is kept: auto, endpoint (a model behind openai_base_url), claude (`claude -p`), "
             "session (the session's own model settles proposals) or offline (rules).",
             _reader,
             READERS,
         ),
-        Key("use_claude", "Your consent: `auto` may run `claude -p` with your login to read sessions (memoryd setup).", _flag),
-        Key("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _text),
-        Key("openai_model", "Model of the endpoint reader.", _text),
-        Key("openai_api_key", "Key for the endpoint. When set, `auto` means endpoint.", _text),
-        Key("openai_timeout_seconds", "Timeout of one model call, in seconds.", _positive),
-        Key("claude_command", "The Claude Code client that the claude reader runs.", _text),
-        Key("claude_model", "Model of the claude reader.", _text),
-        Key("daily_token_budget", "Model tokens per day for the day dream; 0 forbids model calls.", _count),
-        Key("chunk_tokens", "Longest part of a session sent to a model in one call, in tokens.", _between(1, 200_000)),
-        Key("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
-        Key("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
-        Key("embedding_api_key", "Key for the embedding endpoint.", _text),
-        Key("rank", "maxsim (words, meaning, tokens), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS), RANKS),
-        Key("floor", "Relevancy below which recall returns nothing, 0..1.", _share),
-        Key("weight_recency", "Ranking weight of recency (w_r).", _share),
-        Key("weight_relevancy", "Ranking weight of relevancy (w_s).", _share),
-        Key("recency_days", "Time constant of the recency term (tau), in days.", _positive),
-        Key("inject_session", "Whether SessionStart injects governance.", _flag),
-        Key("inject_prompt", "Whether prompts get relevant memories.", _flag),
-        Key(
+        Setting(
+            "use_claude", "Your consent: `auto` may run `claude -p` with your login to read sessions (memoryd setup).", _flag
+        ),
+        Setting("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _text),
+        Setting("openai_model", "Model of the endpoint reader.", _text),
+        Setting("openai_api_key", "Key for the endpoint. When set, `auto` means endpoint.", _text),
+        Setting("openai_timeout_seconds", "Timeout of one model call, in seconds.", _positive),
+        Setting("claude_command", "The Claude Code client that the claude reader runs.", _text),
+        Setting("claude_model", "Model of the claude reader.", _text),
+        Setting("daily_token_budget", "Model tokens per day for the day dream; 0 forbids model calls.", _count),
+        Setting("chunk_tokens", "Longest part of a session sent to a model in one call, in tokens.", _between(1, 200_000)),
+        Setting("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
+        Setting("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
+        Setting("embedding_api_key", "Key for the embedding endpoint.", _text),
+        Setting(
+            "rank", "maxsim (words, meaning, tokens), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS), RANKS
+        ),
+        Setting("floor", "Relevancy below which recall returns nothing, 0..1.", _share),
+        Setting("weight_recency", "Ranking weight of recency (w_r).", _share),
+        Setting("weight_relevancy", "Ranking weight of relevancy (w_s).", _share),
+        Setting("recency_days", "Time constant of the recency term (tau), in days.", _positive),
+        Setting("inject_session", "Whether SessionStart injects governance.", _flag),
+        Setting("inject_prompt", "Whether prompts get relevant memories.", _flag),
+        Setting(
             "start_notice",
             "One-line notice at a session's start: new (when something was learnt), always or off.",
             _choice(*NOTICES),
             NOTICES,
         ),
-        Key("session_budget", "Maximum tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
-        Key("prompt_budget", "Maximum tokens injected with a prompt.", _between(0, MOST_INJECTED)),
-        Key("tool_budget", "Maximum tokens in an MCP tool's result.", _between(0, MOST_IN_AN_ANSWER)),
-        Key("ann_threshold", "Number of memories above which the HNSW index is used (extra `ann`).", _count),
-        Key("lease_minutes", "Minutes of inactivity after which the daemon shuts down.", _positive),
-        Key("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
-        Key("dream_idle_minutes", "Minutes without a session after which a dream may start early.", _positive),
-        Key("dream_min_new", "New memories since the last dream that an early dream requires.", _count),
-        Key("dream_max_share", "Largest share of all memories that a dream may drop without asking, 0..1.", _share),
-        Key("dream_max_items", "Largest number of memories that a dream may drop without asking.", _count),
-        Key("dream_journal", "Number of dreams kept in the journal, for undo.", _count),
-        Key(
+        Setting("session_budget", "Maximum tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
+        Setting("prompt_budget", "Maximum tokens injected with a prompt.", _between(0, MOST_INJECTED)),
+        Setting("tool_budget", "Maximum tokens in an MCP tool's result.", _between(0, MOST_IN_AN_ANSWER)),
+        Setting("ann_threshold", "Number of memories above which the HNSW index is used (extra `ann`).", _count),
+        Setting("lease_minutes", "Minutes of inactivity after which the daemon shuts down.", _positive),
+        Setting("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
+        Setting("dream_idle_minutes", "Minutes without a session after which a dream may start early.", _positive),
+        Setting("dream_min_new", "New memories since the last dream that an early dream requires.", _count),
+        Setting("dream_max_share", "Largest share of all memories that a dream may drop without asking, 0..1.", _share),
+        Setting("dream_max_items", "Largest number of memories that a dream may drop without asking.", _count),
+        Setting("dream_journal", "Number of dreams kept in the journal, for undo.", _count),
+        Setting(
             "dream_project_cap",
             "Maximum active memories per project; the dream archives the least valuable ones above it.",
             _count,
         ),
-        Key("dream_floor", "Value below which the dream archives a memory, 0..1.", _share),
-        Key(
+        Setting("dream_floor", "Value below which the dream archives a memory, 0..1.", _share),
+        Setting(
             "dream_ask_model",
             "Whether a dream asks the reader's model about doubtful pairs of memories.",
             _flag,
         ),
-        Key("exclude", "Folders whose sessions are ignored.", _path_list),
-        Key("log_level", "debug, info, warning or error.", _choice(*LEVELS), LEVELS),
-        Key("listen", "auto (Unix socket where available) or tcp (loopback port with a token).", _choice(*LISTENS), LISTENS),
-        Key("console_port", "Loopback port of the console (memoryd console); 0 picks a free one.", _port),
+        Setting("exclude", "Folders whose sessions are ignored.", _path_list),
+        Setting("log_level", "debug, info, warning or error.", _choice(*LEVELS), LEVELS),
+        Setting("listen", "auto (Unix socket where available) or tcp (loopback port with a token).", _choice(*LISTENS), LISTENS),
+        Setting("console_port", "Loopback port of the console (memoryd console); 0 picks a free one.", _port),
     )
 }
 

@@ -22,7 +22,7 @@ MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LoggedDecision:
     """The decision about one statement of a session.
 
     Attributes:
@@ -68,7 +68,7 @@ def drop_text(db: Database) -> None:
         db.execute(f"ALTER TABLE verdict ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
 
 
-def record(db: Database, run: int, session: str, verdicts: Sequence[Verdict]) -> None:
+def record(db: Database, run: int, session: str, verdicts: Sequence[LoggedDecision]) -> None:
     """Add the verdicts of a run and drop the oldest ones over the limit. Must run inside the caller's transaction."""
     if not verdicts:
         return
@@ -86,15 +86,17 @@ def record(db: Database, run: int, session: str, verdicts: Sequence[Verdict]) ->
     db.execute("DELETE FROM verdict WHERE id <= (SELECT max(id) FROM verdict) - ?", (MOST,))
 
 
-def of_session(db: Database, session: str) -> list[Verdict]:
+def of_session(db: Database, session: str) -> list[LoggedDecision]:
     """Return all verdicts of a session, in log order."""
     rows = db.execute(f"SELECT {_FIELDS}, run FROM verdict WHERE session = ? ORDER BY run, line, id", (session,))
     return [_verdict(*row) for row in rows]
 
 
-def _verdict(outcome: str, reason: str, memory: str, kind: str, source: str, line: int, said_at: str, *rest: int) -> Verdict:
+def _verdict(
+    outcome: str, reason: str, memory: str, kind: str, source: str, line: int, said_at: str, *rest: int
+) -> LoggedDecision:
     part, start, chars, run = rest
-    return Verdict(outcome, reason, "", memory, kind, source, line, said_at, run, part, start, chars)
+    return LoggedDecision(outcome, reason, "", memory, kind, source, line, said_at, run, part, start, chars)
 
 
 def erase(db: Database, memory: str) -> None:

@@ -68,7 +68,7 @@ def chat(
     for attempt in attempts:
         try:
             return _chat_once(client, model, attempt)
-        except Refused:
+        except MalformedRequestError:
             continue
     return _chat_once(client, model, last)
 
@@ -90,7 +90,7 @@ def embeddings(client: OpenAI, model: str, texts: Sequence[str]) -> list[list[fl
     return [vectors[i] for i in range(len(texts))]
 
 
-class Refused(ModelError):
+class MalformedRequestError(ModelError):
     """The server rejected the request as malformed (400, 422), possibly because it lacks a feature."""
 
 
@@ -169,7 +169,7 @@ def translated(
 
 
 def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], fixes: Mapping[int, str]) -> ModelError:
-    kind = Refused if status in _UNSUPPORTED else ModelError
+    kind = MalformedRequestError if status in _UNSUPPORTED else ModelError
     transient = status in _TRANSIENT or status >= 500
     fix = fixes.get(status, "It is retried later." if transient else "Check the model, its options and the endpoint.")
     wait = retry_after(headers) if transient else None

@@ -17,7 +17,7 @@ import orjson
 from memoryd.core import candidates, decision_log, switches
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database, Migrations
-from memoryd.core.decision_log import Verdict
+from memoryd.core.decision_log import LoggedDecision
 from memoryd.core.errors import StoreError
 from memoryd.core.ledger import Ledger, UseKind, create_tables
 from memoryd.core.protocols import Clock
@@ -254,14 +254,14 @@ class State:
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
         return Cursor(*rows[0]) if rows else Cursor(transcript)
 
-    def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[Verdict] = ()) -> None:
+    def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[LoggedDecision] = ()) -> None:
         """Move the cursor and record the run and its decisions, atomically."""
         with self._db.transaction():
             self.set_cursor(cursor)
             self.record_run(run)
             decision_log.record(self._db, int(self._db.value("SELECT max(id) FROM run")), run.session, decided)
 
-    def record_decisions(self, run: Run, decided: Sequence[Verdict]) -> None:
+    def record_decisions(self, run: Run, decided: Sequence[LoggedDecision]) -> None:
         """Record decisions that did not come from reading a log."""
         with self._db.transaction():
             self.record_run(run)
@@ -400,7 +400,9 @@ class State:
         """Make all parts that wait for a model due now."""
         self._db.execute("UPDATE held SET due = 0, error = ''")
 
-    def finish_held(self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[Verdict] = ()) -> None:
+    def finish_held(
+        self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[LoggedDecision] = ()
+    ) -> None:
         """Record a model's run over a part and advance to the cursor; None removes the part.
 
         If the model has read further than the rules, the rules skip ahead too.
@@ -509,7 +511,7 @@ class State:
         rows = self._db.execute(f"SELECT {_RUN}, id FROM run {condition} ORDER BY id DESC LIMIT ?", [*parameters, limit])
         return [_run(row) for row in rows]
 
-    def verdicts(self, session: str) -> list[Verdict]:
+    def verdicts(self, session: str) -> list[LoggedDecision]:
         """Return the verdicts on the session's statements, in log order."""
         return decision_log.of_session(self._db, session)
 

@@ -15,7 +15,7 @@ from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.reconcile import refused
 from memoryd.daydream.redact import redact
-from memoryd.daydream.transcript import Piece
+from memoryd.daydream.transcript import LogChunk
 from memoryd.llm import extractor_folder, is_internal_text
 
 # What the agent worded and the user only said yes to: a decision, marked as agreed to, never the user's rule.
@@ -71,7 +71,7 @@ def is_excluded(settings: Settings, folder: str) -> bool:
     return any(root in (path, *path.parents) for entry in settings.exclude for root in spellings(entry) for path in paths)
 
 
-def is_own_run(settings: Settings, cwd: str, piece: Piece) -> bool:
+def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
     """Whether the log is of a model run of ours: by its folder or by the mark in its prompt."""
     folder = extractor_folder(settings)
     if cwd and folder in (Path(cwd), *Path(cwd).parents):

@@ -218,7 +218,7 @@ class InvalidAnswerError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedMemory:
     """One entry of a valid answer; `evidence` are turn numbers counted from 1, the last three ids as shown in the prompt."""
 
     content: str
@@ -235,14 +235,14 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """A valid answer: what is proposed, and the summary of the session for whoever goes on with it."""
 
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[ProposedMemory, ...]
     handoff: str = ""
 
 
-def parse_answer(text: str) -> Answer:
+def parse_answer(text: str) -> ModelAnswer:
     """What a model's answer proposes. Raises InvalidAnswerError that names the place.
 
     An unknown key anywhere makes the answer invalid: a model that invents an order must not count as one with nothing to keep.
@@ -259,7 +259,7 @@ def parse_answer(text: str) -> Answer:
     if len(value["candidates"]) > MAX_CANDIDATES:
         raise InvalidAnswerError(f"more than {MAX_CANDIDATES} candidates")
     proposals = tuple(_proposal(entry, f"candidates[{i}]") for i, entry in enumerate(value["candidates"]))
-    return Answer(proposals, _handoff(value.get("handoff") or ""))
+    return ModelAnswer(proposals, _handoff(value.get("handoff") or ""))
 
 
 def _handoff(value: Any) -> str:
@@ -268,13 +268,13 @@ def _handoff(value: Any) -> str:
     return shorten(one_line(value), MAX_HANDOFF)
 
 
-def _proposal(entry: Any, where: str) -> Proposal:
+def _proposal(entry: Any, where: str) -> ProposedMemory:
     if not isinstance(entry, dict):
         raise InvalidAnswerError(f"{where}: expected an object")
     missing, extra = _ENTRY.keys() - entry.keys() - _OPTIONAL, entry.keys() - _ENTRY.keys()
     if missing or extra:
         raise InvalidAnswerError(f"{where}: missing keys {sorted(missing)}, unknown keys {sorted(extra)}")
-    return Proposal(
+    return ProposedMemory(
         content=_content(entry["content"], where),
         kind=Kind(_one_of(entry, "kind", where)),
         polarity=Polarity(_one_of(entry, "polarity", where)),
@@ -333,7 +333,7 @@ def support(content: str, evidence: str) -> float:
     return containment(roots(content), roots(evidence))
 
 
-def ground(proposals: Sequence[Proposal], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
+def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
     """Candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
     kept: list[tuple[int, Candidate]] = []
     refused: list[Refused] = []
@@ -361,7 +361,7 @@ def _words(turn: Turn) -> str:
     return f"{turn.text} {turn.detail}"
 
 
-def _problem(proposal: Proposal, turns: Sequence[Turn], everything: str) -> str:
+def _problem(proposal: ProposedMemory, turns: Sequence[Turn], everything: str) -> str:
     if not turns:
         return "no valid evidence"
     if support(proposal.content, " ".join(_words(turn) for turn in turns)) < MIN_SUPPORT:
@@ -378,7 +378,7 @@ def source_of(turn: Turn) -> Source:
     return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain and not turn.offered else Source.AGENT_STEP
 
 
-def _source(proposal: Proposal, turns: Sequence[Turn], passage: Passage) -> Source:
+def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -> Source:
     """Who said it. A statement is the user's only if the user's own turns say all of it and no tool output says it better."""
     if is_users(proposal.content, proposal.polarity, turns, passage):
         return Source.USER
@@ -519,7 +519,7 @@ def status_by_worth(importance: int, confidence: float, source: Source, refers: 
     return Status.ACTIVE if sure or refers or source is Source.USER else Status.CANDIDATE
 
 
-def _candidate(proposal: Proposal, turns: Sequence[Turn], source: Source, known: Mapping[str, MemoryItem]) -> Candidate:
+def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, known: Mapping[str, MemoryItem]) -> Candidate:
     def ids(named: Sequence[str]) -> tuple[str, ...]:
         return tuple(known[name].id for name in (name.strip("[] ") for name in named) if name in known)
 

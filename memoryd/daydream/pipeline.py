@@ -20,7 +20,7 @@ from typing import Any
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import candidate_to_dict
 from memoryd.core.config import Settings
-from memoryd.core.decision_log import REFUSED, Verdict
+from memoryd.core.decision_log import REFUSED, LoggedDecision
 from memoryd.core.errors import MemorydError, TranscriptError
 from memoryd.core.ledger import Ledger, UseKind
 from memoryd.core.project import ProjectRegistry
@@ -59,7 +59,7 @@ from memoryd.daydream.readers import (
 )
 from memoryd.daydream.reconcile import (
     UNKNOWN_SESSION,
-    Action,
+    KeepAction,
     Keeper,
     KeepingStore,
     Outcome,
@@ -70,7 +70,7 @@ from memoryd.daydream.reconcile import (
     to_item,
 )
 from memoryd.daydream.redact import redacted_passage
-from memoryd.daydream.transcript import Piece, blind_cursor, first_folder, read_all, read_transcript
+from memoryd.daydream.transcript import LogChunk, blind_cursor, first_folder, read_all, read_transcript
 from memoryd.daydream.under_way import UnderWay
 from memoryd.llm.claude import Logins
 
@@ -91,9 +91,9 @@ def contradicted(candidate: Candidate, outcome: Outcome, store: KeepingStore) ->
     """The memories that a statement of the user replaced or spoke against."""
     if candidate.source is not Source.USER:
         return []
-    if outcome.action is Action.SUPERSEDES:
+    if outcome.action is KeepAction.SUPERSEDES:
         return [outcome.superseded] if outcome.superseded else []
-    item = store.get(outcome.id) if outcome.action is Action.CONTRADICTS else None
+    item = store.get(outcome.id) if outcome.action is KeepAction.CONTRADICTS else None
     return [link.target for link in item.links if link.type is LinkType.CONTRADICTS] if item else []
 
 
@@ -107,7 +107,7 @@ def note(
         ledger.record_use(wrong, session, UseKind.CONTRADICTED)
 
 
-WRITES = (Action.NEW, Action.SUPERSEDES, Action.CONTRADICTS, Action.CONFIRMS)
+WRITES = (KeepAction.NEW, KeepAction.SUPERSEDES, KeepAction.CONTRADICTS, KeepAction.CONFIRMS)
 log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
 LIVE_CURSORS = 64
@@ -238,7 +238,7 @@ class DayDream:
         cwd = self._folder(job, piece)
         refused = self._why_not_folder(cwd, piece)
         place = self._place(job, piece, cwd, named=not refused)
-        run, verdicts = self._blank_run(job, place, piece), list[Verdict]()
+        run, verdicts = self._blank_run(job, place, piece), list[LoggedDecision]()
         refused = refused or self._why_not(place)
         if refused:
             run = replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)}))
@@ -253,7 +253,7 @@ class DayDream:
             self._reading.moved_to(piece.cursor.offset)
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
 
-    def _read(self, job: Job, cursor: Cursor) -> Piece:
+    def _read(self, job: Job, cursor: Cursor) -> LogChunk:
         """The next piece. What has ended the process before is read line by line, and the line that does it again is given up."""
         limits = replace(self._limits, lines=1) if self._reading.ended_before else self._limits
         with self._watch():
@@ -307,12 +307,12 @@ class DayDream:
         self._state.finish_piece(moved, run)
         return run
 
-    def _folder(self, job: Job, piece: Piece) -> str:
+    def _folder(self, job: Job, piece: LogChunk) -> str:
         """The session's first folder: a `cd` in the middle does not move its memories."""
         record = self._state.session(job.session or piece.session)
         return (record.cwd if record else "") or job.cwd or piece.cwd
 
-    def _why_not_folder(self, cwd: str, piece: Piece) -> str:
+    def _why_not_folder(self, cwd: str, piece: LogChunk) -> str:
         for folder in (cwd, piece.cwd):
             if is_own_run(self._settings, folder, piece):
                 return "own run"
@@ -320,7 +320,7 @@ class DayDream:
                 return "excluded folder"
         return ""
 
-    def _place(self, job: Job, piece: Piece, cwd: str, named: bool) -> _Place:
+    def _place(self, job: Job, piece: LogChunk, cwd: str, named: bool) -> _Place:
         """`named` False: the folder must not even be entered into the list of projects."""
         session = piece.session or job.session
         record = self._state.session(job.session or session)
@@ -335,7 +335,7 @@ class DayDream:
         record = self._state.session(place.session)
         return "session off" if record and record.off else ""
 
-    def _blank_run(self, job: Job, place: _Place, piece: Piece) -> Run:
+    def _blank_run(self, job: Job, place: _Place, piece: LogChunk) -> Run:
         return Run(
             session=place.session,
             transcript=job.transcript,
@@ -349,7 +349,7 @@ class DayDream:
 
     # One piece
 
-    def _digest(self, job: Job, place: _Place, piece: Piece, run: Run, begin: Cursor) -> tuple[Run, list[Verdict]]:
+    def _digest(self, job: Job, place: _Place, piece: LogChunk, run: Run, begin: Cursor) -> tuple[Run, list[LoggedDecision]]:
         """Extract and write; the run and the decisions as they are to be recorded.
 
         When no model can answer, rules read the piece, and it is kept for the model from `begin` on.
@@ -377,11 +377,11 @@ class DayDream:
         with self._watch():
             return self._readers.rules.extract(passage)
 
-    def _passage(self, place: _Place, piece: Piece, transcript: str) -> Passage:
+    def _passage(self, place: _Place, piece: LogChunk, transcript: str) -> Passage:
         passage = redacted_passage(_passage(piece, place, transcript))
         return replace(passage, given=self._given(place.session))
 
-    def _keep(self, passage: Passage, piece: Piece, run: Run, extraction: Extraction) -> tuple[Run, list[Verdict]]:
+    def _keep(self, passage: Passage, piece: LogChunk, run: Run, extraction: Extraction) -> tuple[Run, list[LoggedDecision]]:
         """Write what a reader proposes."""
         if extraction.handoff and passage.session and passage.project:
             self._state.save_handoff(passage.session, passage.project, extraction.handoff)
@@ -391,15 +391,15 @@ class DayDream:
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
         note(piece.turns, outcomes, passage.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
-        proposed = sum(c.status is Status.CANDIDATE and outcome.action is Action.NEW for c, outcome in outcomes)
+        proposed = sum(c.status is Status.CANDIDATE and outcome.action is KeepAction.NEW for c, outcome in outcomes)
         written = sum(actions[action] for action in WRITES) - proposed
         skipped = summed(
-            piece.skipped, extraction.skipped, counts(refused), {"refused": actions[Action.REFUSED], "proposed": proposed}
+            piece.skipped, extraction.skipped, counts(refused), {"refused": actions[KeepAction.REFUSED], "proposed": proposed}
         )
         run = replace(
             run,
             kept=written,
-            known=actions[Action.KNOWN],
+            known=actions[KeepAction.KNOWN],
             skipped=skipped,
             extractor=extraction.extractor or self._readers.chosen,
             model=extraction.model,
@@ -566,7 +566,7 @@ class DayDream:
         return dry_run(path, extractor or self._extractor or make_extractor(self._settings), self._settings, self._clock.now())
 
 
-def _passage(piece: Piece, place: _Place, transcript: str) -> Passage:
+def _passage(piece: LogChunk, place: _Place, transcript: str) -> Passage:
     return Passage(piece.turns, piece.context, place.session, place.project, place.cwd or piece.cwd, transcript)
 
 
@@ -575,7 +575,7 @@ def _passage(piece: Piece, place: _Place, transcript: str) -> Passage:
 
 def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
     """See `DayDream.dry_run`. Raises TranscriptError and ModelError."""
-    draft = _Draft(now)
+    draft = _LogDraft(now)
     skipped: Counter[str] = Counter()
     usage, model, handoff = Usage(), "", ""
     for piece in read_all(path, limits=limits_for(settings, extractor.name)):
@@ -615,7 +615,7 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
     replays) gives them, and the walk ends at the first request that has none. Without it nothing is known from earlier
     pieces. An answer that does not follow the schema is sent back once, with the fault; that is all that may come on top.
     """
-    draft = _Draft(now)
+    draft = _LogDraft(now)
     for piece in read_all(path, limits=limits_for(settings, ENDPOINT)):
         if not piece.turns or is_own_run(settings, piece.cwd, piece):
             continue
@@ -628,14 +628,14 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
                 draft.add(candidate, passage)
 
 
-def _draft_passage(piece: Piece, path: Path, draft: _Draft) -> Passage:
+def _draft_passage(piece: LogChunk, path: Path, draft: _LogDraft) -> Passage:
     """The piece with what the log gave before it; nothing of it is known from anywhere else."""
     passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), ends=not piece.more))
     given = tuple(candidate.content for candidate in draft.candidates())
     return replace(passage, given=given, known=choose_related(draft.items(), passage))
 
 
-class _Draft:
+class _LogDraft:
     """Candidates of one log, reconciled among themselves."""
 
     def __init__(self, now: datetime) -> None:
@@ -650,19 +650,19 @@ class _Draft:
         known = {id: item for id, (_, item) in self._items.items()}
         session = passage.session or UNKNOWN_SESSION
         decision, references = reconcile(candidate, list(known.values()), session=session), resolve(candidate, known)
-        if decision.action is Action.REFUSED:
+        if decision.action is KeepAction.REFUSED:
             return {decision.action.value: 1}
         decision = references.decision or decision
         ended = set(references.ended)
-        if decision.action in (Action.SUPERSEDES, Action.CONFIRMS):
+        if decision.action in (KeepAction.SUPERSEDES, KeepAction.CONFIRMS):
             ended.add(decision.target)
-        elif decision.action is Action.KNOWN:
+        elif decision.action is KeepAction.KNOWN:
             ended.discard(decision.target)
         for id in ended & known.keys():
             del self._items[id]
         if references.only_closes:
             return {"closes a todo": 1}
-        if decision.action is Action.KNOWN:
+        if decision.action is KeepAction.KNOWN:
             return {decision.action.value: 1}
         self._count += 1
         id = f"mem_{self._count:012x}"

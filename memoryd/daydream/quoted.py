@@ -245,7 +245,7 @@ class Spoken:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _Removed:
     """Collects what is taken out, in order."""
 
     quoted: list[str] = field(default_factory=list)
@@ -263,7 +263,7 @@ def _nothing_known(_line: str) -> bool:
 
 def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> Spoken:
     """Divide a typed turn. `is_instruction` knows the sentences of the project's own instruction files. Raises TooSlowError."""
-    parts = _Parts()
+    parts = _Removed()
     if _is_guidance(text):
         return Spoken(parts.take(text), text.strip())
     for step in (
@@ -330,7 +330,7 @@ def _words(text: str) -> int:
 # Blocks with an end
 
 
-def _without_regions(text: str, parts: _Parts) -> str:
+def _without_regions(text: str, parts: _Removed) -> str:
     """Without what stands between other marks of a begin and an end, from the first to the last."""
     for signs, opening, closing in REGIONS:
         start = opening.search(text) if any(sign in text for sign in signs) else None
@@ -340,7 +340,7 @@ def _without_regions(text: str, parts: _Parts) -> str:
     return text
 
 
-def _without_fences(text: str, parts: _Parts) -> str:
+def _without_fences(text: str, parts: _Removed) -> str:
     """Without code blocks: from the first fence to the last, since a paste may hold fences itself; unclosed ones to the end."""
     lines = text.split("\n")
     marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
@@ -357,7 +357,7 @@ def _closes_itself(match: re.Match[str]) -> bool:
     return match["mark"] in match["rest"]
 
 
-def _without_comments(text: str, parts: _Parts) -> str:
+def _without_comments(text: str, parts: _Removed) -> str:
     for opening, closing in COMMENTS:
         start = text.find(opening)
         if start < 0 or (opening == "/*" and closing not in text):  # a glob such as src/* opens nothing
@@ -370,7 +370,7 @@ def _without_comments(text: str, parts: _Parts) -> str:
     return text
 
 
-def _without_tags(text: str, parts: _Parts) -> str:
+def _without_tags(text: str, parts: _Removed) -> str:
     """Without what stands in tags, each from its opening to the last closing one of its name."""
     for sign, pattern in (("<", TAG), ("[", BB_TAG)):
         if sign in text and pattern.search(text):
@@ -378,7 +378,7 @@ def _without_tags(text: str, parts: _Parts) -> str:
     return text
 
 
-def _tags_out(text: str, pattern: re.Pattern[str], parts: _Parts) -> str:
+def _tags_out(text: str, pattern: re.Pattern[str], parts: _Removed) -> str:
     found = list(pattern.finditer(text))
     last_close = {m["name"].lower(): m for m in found if m["close"]}
     opened = {m["name"].lower() for m in found if not m["close"]}
@@ -420,7 +420,7 @@ def _alone_on_line(text: str, match: re.Match[str]) -> bool:
 # Quotation marks
 
 
-def _without_quotations(text: str, parts: _Parts) -> str:
+def _without_quotations(text: str, parts: _Removed) -> str:
     """Without what stands between quotation marks or as code, unless it is a short part of a sentence of the person."""
     out: list[str] = []
     at = 0
@@ -567,7 +567,7 @@ def _around(text: str, start: int, end: int) -> str:
     return text[first:start] + " " + text[end : min(last if last >= 0 else len(text), end + NEAR_CHARS)]
 
 
-def _without_code_over_lines(text: str, parts: _Parts) -> str:
+def _without_code_over_lines(text: str, parts: _Removed) -> str:
     """Without what stands between a backtick and its fellow on a later line."""
     odd = [number for number, line in enumerate(text.split("\n")) if line.count("`") % 2]
     if len(odd) < 2:  # noqa: PLR2004
@@ -587,7 +587,7 @@ NEAR_FOOT, FOOT_CHARS = 4, 2_000
 # A text that is shown, by what the person says about it
 
 
-def _without_shown(text: str, parts: _Parts) -> str:
+def _without_shown(text: str, parts: _Removed) -> str:
     """Without a text that ends as letters and pages do, or that the last line asks about."""
     start = max(0, len(text) - FOOT_CHARS)
     if feet := list(FOOT.finditer(text, start)):
@@ -650,7 +650,7 @@ def _asks_about(line: str) -> bool:
 # Lines
 
 
-def _without_pasted_lines(text: str, parts: _Parts) -> str:
+def _without_pasted_lines(text: str, parts: _Removed) -> str:
     return "\n".join(_Lines(text.split("\n"), parts).run())
 
 
@@ -683,7 +683,7 @@ def _is_output(line: str) -> bool:
 class _Lines:
     """One walk over the lines of a turn."""
 
-    def __init__(self, lines: list[str], parts: _Parts) -> None:
+    def __init__(self, lines: list[str], parts: _Removed) -> None:
         self._lines = lines
         self._parts = parts
         self._out: list[str] = []
@@ -935,7 +935,7 @@ def introduces(head: str) -> bool:
 # Within lines
 
 
-def _without_links(text: str, parts: _Parts) -> str:
+def _without_links(text: str, parts: _Removed) -> str:
     """Links and pictures by their text only where it is a name; titles never."""
 
     def shown(match: re.Match[str]) -> str:
@@ -950,7 +950,7 @@ def _without_links(text: str, parts: _Parts) -> str:
     return LINK.sub(shown, text) if "[" in text else text
 
 
-def _without_reports(text: str, parts: _Parts) -> str:
+def _without_reports(text: str, parts: _Removed) -> str:
     """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
     words = set(WORD.findall(text.casefold()))
     silent = REPORT_WORDS.isdisjoint(words) and WANT_WORDS.isdisjoint(words)
@@ -965,7 +965,7 @@ def _without_reports(text: str, parts: _Parts) -> str:
     return "".join(out)
 
 
-def _own_of_clause(clause: str, parts: _Parts) -> str:
+def _own_of_clause(clause: str, parts: _Removed) -> str:
     if (after := SAID_AFTER.search(clause)) and ORDER.search(clause, 0, after.start()):
         return f"{parts.take(clause[: after.start()])}{clause[after.start() :]}"
     reported = REPORTED.search(clause)
@@ -989,7 +989,7 @@ def _own_of_clause(clause: str, parts: _Parts) -> str:
     return f"{clause[: first.end()]} {parts.take(rest[:end])}{rest[end:]}"
 
 
-def _without_instructions(text: str, parts: _Parts, is_instruction: Callable[[str], bool]) -> str:
+def _without_instructions(text: str, parts: _Removed, is_instruction: Callable[[str], bool]) -> str:
     """Without the sentences that lie in the project's own instruction files: the client gives those anyway."""
     out = []
     for line in text.split("\n"):

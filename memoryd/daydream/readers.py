@@ -21,7 +21,7 @@ from memoryd.core.protocols import LLM, Clock, Embedder, Extractor
 from memoryd.core.state import GATHERING, Cursor, Job, State
 from memoryd.core.types import Extraction, Passage
 from memoryd.daydream.model_reader import Closable, UnusableAnswerError
-from memoryd.daydream.transcript import Piece, ReadLimits
+from memoryd.daydream.transcript import LogChunk, ReadLimits
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.llm.claude import Logins
 
@@ -55,7 +55,7 @@ class Gathering:
             size = Path(job.transcript).stat().st_size
         return 0 <= size - cursor.offset < self._least_bytes(cursor)
 
-    def is_small(self, job: Job, piece: Piece) -> bool:
+    def is_small(self, job: Job, piece: LogChunk) -> bool:
         """Whether a piece that was read does not fill a call yet; then its log is looked at when it holds twice as much.
 
         So all looks together read no more than twice what is new.

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from memoryd.core import decision_log
 from memoryd.core.clock import to_iso
-from memoryd.core.decision_log import Verdict
+from memoryd.core.decision_log import LoggedDecision
 from memoryd.core.project import find_git
 from memoryd.core.protocols import Clock, MemoryStore
 from memoryd.core.text import one_line, shorten
@@ -99,7 +99,7 @@ TOMBSTONE_SIMILARITY = 0.75
 REPHRASED_SIMILARITY = 0.5
 
 
-class Action(StrEnum):
+class KeepAction(StrEnum):
     """What to do with a candidate."""
 
     NEW = "new"
@@ -118,7 +118,7 @@ class Decision:
     `refined` one that it says more about.
     """
 
-    action: Action
+    action: KeepAction
     target: str = ""
     reason: str = ""
     also: tuple[str, ...] = ()
@@ -142,10 +142,10 @@ def reconcile(
     decided = _refused(candidate, settled) or _known(candidate, settled)
     if decided is None and candidate.status is not Status.CANDIDATE:
         decided = _against_active(candidate, settled)
-    if decided is not None and (decided.action is not Action.NEW or decided.refined):
+    if decided is not None and (decided.action is not KeepAction.NEW or decided.refined):
         return decided
     waiting = [pair for pair in pairs if pair[0].status is Status.CANDIDATE]
-    return _waiting(candidate, waiting, session) or Decision(Action.NEW)
+    return _waiting(candidate, waiting, session) or Decision(KeepAction.NEW)
 
 
 def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Decision | None:
@@ -155,14 +155,14 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
         if candidate.status is not Status.CANDIDATE:
             if same:
-                return Decision(Action.CONFIRMS, item.id, "said outright")
+                return Decision(KeepAction.CONFIRMS, item.id, "said outright")
         elif reread or (same and (not session or item.session == session)):
             if same or _rephrases(item, candidate, REPHRASED_SIMILARITY):
-                return Decision(Action.KNOWN, item.id, "proposed already")
+                return Decision(KeepAction.KNOWN, item.id, "proposed already")
         elif same:
             # The same order of the moment is given in many sessions; that makes no memory of it.
             lasting = not (binds(candidate.content) or asks(candidate.content))
-            action = Action.CONFIRMS if lasting else Action.KNOWN
+            action = KeepAction.CONFIRMS if lasting else KeepAction.KNOWN
             return Decision(action, item.id, "said in a second session" if lasting else "proposed already")
     return None
 
@@ -186,7 +186,7 @@ def _refused(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
         if item.status is Status.BLACKLISTED and (
             comparison.relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
         ):
-            return Decision(Action.REFUSED, item.id, "the user had this forgotten")
+            return Decision(KeepAction.REFUSED, item.id, "the user had this forgotten")
     return None
 
 
@@ -202,9 +202,9 @@ def _known(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
         if item.status is Status.SUPERSEDED:
             if same and (reread or _was_said_before_its_end(candidate, item)):
-                return Decision(Action.KNOWN, item.id, "known, and replaced since")
+                return Decision(KeepAction.KNOWN, item.id, "known, and replaced since")
         elif (same and not raises(candidate, item)) or (reread and _rephrases(item, candidate, REPHRASED_SIMILARITY)):
-            return Decision(Action.KNOWN, item.id, "known")
+            return Decision(KeepAction.KNOWN, item.id, "known")
     return None
 
 
@@ -240,17 +240,17 @@ def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
         for item, comparison in found
         if item.status is Status.ACTIVE and (decision := _opposed(candidate, item, comparison)) is not None
     ]
-    by = {action: [decision for decision in decisions if decision.action is action] for action in Action}
-    if by[Action.REFUSED]:
-        return by[Action.REFUSED][0]
-    opposed = tuple(decision.target for decision in by[Action.CONTRADICTS])
-    refined = next((decision.refined for decision in by[Action.NEW]), "")
-    if by[Action.SUPERSEDES]:
-        first, *others = by[Action.SUPERSEDES]
+    by = {action: [decision for decision in decisions if decision.action is action] for action in KeepAction}
+    if by[KeepAction.REFUSED]:
+        return by[KeepAction.REFUSED][0]
+    opposed = tuple(decision.target for decision in by[KeepAction.CONTRADICTS])
+    refined = next((decision.refined for decision in by[KeepAction.NEW]), "")
+    if by[KeepAction.SUPERSEDES]:
+        first, *others = by[KeepAction.SUPERSEDES]
         return replace(first, also=tuple(decision.target for decision in others), opposed=opposed, refined=refined)
     if opposed:
-        return replace(by[Action.CONTRADICTS][0], opposed=opposed, refined=refined)
-    return by[Action.NEW][0] if by[Action.NEW] else Decision(Action.NEW)
+        return replace(by[KeepAction.CONTRADICTS][0], opposed=opposed, refined=refined)
+    return by[KeepAction.NEW][0] if by[KeepAction.NEW] else Decision(KeepAction.NEW)
 
 
 def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision | None:
@@ -259,27 +259,29 @@ def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decis
     if found.relation in (Relation.SAME, Relation.REFINES):
         return _confirmed(candidate, item, found)
     if is_older(candidate, item):
-        return Decision(Action.REFUSED, item.id, "older than what is known")
+        return Decision(KeepAction.REFUSED, item.id, "older than what is known")
     if not may_replace(candidate, item):
         if candidate.source is Source.TOOL:
-            return Decision(Action.REFUSED, item.id, "tool text against a better source")
-        return Decision(Action.CONTRADICTS, item.id, f"{found.reason}, from a lesser source or narrower")
-    return Decision(Action.SUPERSEDES if found.relation is Relation.REPLACES else Action.CONTRADICTS, item.id, found.reason)
+            return Decision(KeepAction.REFUSED, item.id, "tool text against a better source")
+        return Decision(KeepAction.CONTRADICTS, item.id, f"{found.reason}, from a lesser source or narrower")
+    return Decision(
+        KeepAction.SUPERSEDES if found.relation is Relation.REPLACES else KeepAction.CONTRADICTS, item.id, found.reason
+    )
 
 
 def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision:
     """The same with more authority takes the place of the older, unless the older says more: no detail is lost."""
-    beside = Decision(Action.NEW, reason=f"{found.reason} than {item.id}", refined=item.id)
+    beside = Decision(KeepAction.NEW, reason=f"{found.reason} than {item.id}", refined=item.id)
     if is_older(candidate, item):
-        return Decision(Action.REFUSED, item.id, "older than what is known") if found.relation is Relation.SAME else beside
+        return Decision(KeepAction.REFUSED, item.id, "older than what is known") if found.relation is Relation.SAME else beside
     if found.relation is Relation.SAME:
         if adds(said(candidate), said(item)):
             return beside
-        return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
+        return Decision(KeepAction.SUPERSEDES, item.id, "confirmed by the user or for all projects")
     wider = (
         candidate.source is Source.USER and item.source in (Source.IMPORT, Source.NOTE) and not item.pinned and not found.doubtful
     )
-    return Decision(Action.SUPERSEDES, item.id, "the user's own words, which say more") if wider else beside
+    return Decision(KeepAction.SUPERSEDES, item.id, "the user's own words, which say more") if wider else beside
 
 
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
@@ -377,10 +379,10 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
     """Active ones first: a candidate file that says the same as an active memory needs no confirmation."""
     for item in sorted(items, key=lambda item: item.status is not Status.ACTIVE):
         if item.status is Status.CANDIDATE:
-            return Decision(Action.CONFIRMS, item.id, "confirmed by the reader")
+            return Decision(KeepAction.CONFIRMS, item.id, "confirmed by the reader")
         if raises(candidate, item):
-            return Decision(Action.SUPERSEDES, item.id, "confirmed by the user or for all projects")
-        return Decision(Action.KNOWN, item.id, "known")
+            return Decision(KeepAction.SUPERSEDES, item.id, "confirmed by the user or for all projects")
+        return Decision(KeepAction.KNOWN, item.id, "known")
     return None
 
 
@@ -424,7 +426,7 @@ class KeepingStore(MemoryStore, Protocol):
 class Outcome:
     """What became of a candidate. `id` is the memory that now says it, or that refused it."""
 
-    action: Action
+    action: KeepAction
     id: str
     superseded: str = ""
     reason: str = ""
@@ -449,21 +451,21 @@ class Keeper:
         others = [item for item in near if not self._is_said_anew(candidate, passage, item)]
         session = passage.session or UNKNOWN_SESSION
         decision = self._revision(candidate, passage) or reconcile(candidate, others, self._store.compare, session)
-        if decision.action is Action.REFUSED:
+        if decision.action is KeepAction.REFUSED:
             return Outcome(decision.action, decision.target, reason=decision.reason)
         references = self._references(candidate, passage)
         decision = references.decision or decision
         if references.only_closes:
             self._close(references.ended)
-            return Outcome(Action.KNOWN, references.ended[0], reason="closed")
-        if decision.action is Action.KNOWN:
+            return Outcome(KeepAction.KNOWN, references.ended[0], reason="closed")
+        if decision.action is KeepAction.KNOWN:
             self._finish_supersession(decision)
             self._close(id for id in references.ended if id != decision.target)
             return Outcome(decision.action, decision.target, reason=decision.reason)
         now = self._clock.now()
         item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
         item = replace(item, valid_from=None) if ahead else item
-        if decision.action is Action.CONFIRMS:
+        if decision.action is KeepAction.CONFIRMS:
             self._confirm(decision.target, item, outright=candidate.status is not Status.CANDIDATE)
             self._close(id for id in references.ended if id != decision.target)
             return Outcome(decision.action, decision.target, reason=decision.reason)
@@ -479,20 +481,20 @@ class Keeper:
     def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
         """Write the memory and close what it ends: one as the memory that it supersedes, others with a link."""
         ended = list(references.ended)
-        if decision.action is Action.SUPERSEDES:
+        if decision.action is KeepAction.SUPERSEDES:
             ended = list(dict.fromkeys([decision.target, *decision.also, *ended]))
         links = [Link(LinkType.SUPERSEDES, id) for id in ended[1:]]
         links += [Link(LinkType.CONTRADICTS, id) for id in references.disputed]
         item = replace(item, links=tuple(dict.fromkeys([*item.links, *links])))
         if not ended:
-            action = Action.CONTRADICTS if references.disputed else decision.action
+            action = KeepAction.CONTRADICTS if references.disputed else decision.action
             written = self._store.write(item)
             if item.status is Status.CANDIDATE:
                 self._store.make_room(item.project)
             return Outcome(action, written, reason=decision.reason or ("disputed" if references.disputed else ""))
         id = self._store.supersede(ended[0], item)
         self._close(ended[1:])
-        return Outcome(Action.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
+        return Outcome(KeepAction.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
 
     def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
         """A statement of this session that its speaker takes back is replaced, whatever the wording."""
@@ -502,7 +504,7 @@ class Keeper:
             for item in self._store.near(text, project=passage.project, k=NEIGHBOURS):
                 ours = item.session == (passage.session or UNKNOWN_SESSION) and (item.source is Source.USER) == by_user
                 if ours and item.status is Status.ACTIVE and not item.pinned and item.content.startswith(head):
-                    return Decision(Action.SUPERSEDES, item.id, "taken back in the same session")
+                    return Decision(KeepAction.SUPERSEDES, item.id, "taken back in the same session")
         return None
 
     def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
@@ -573,7 +575,7 @@ class Keeper:
 
 # Refused statements that one piece may put on record; the counts by reason hold all.
 MOST_REFUSED = 60
-_OUTCOMES: Mapping[Action, str] = {Action.KNOWN: decision_log.KNOWN, Action.REFUSED: decision_log.REFUSED}
+_OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, KeepAction.REFUSED: decision_log.REFUSED}
 
 
 def refused(candidate: Candidate, reason: str) -> Refused:
@@ -589,7 +591,7 @@ def counts(entries: Iterable[Refused]) -> dict[str, int]:
 
 def decided(
     outcomes: Sequence[tuple[Candidate, Outcome]], left_out: Sequence[Refused], turns: Sequence[Turn] = ()
-) -> list[Verdict]:
+) -> list[LoggedDecision]:
     """Verdicts for what was compared with the store, and for the first of what never came that far.
 
     They say where in these turns a statement stands instead of repeating it.
@@ -602,14 +604,14 @@ def decided(
     return [_placed(verdict, text, by_line.get(verdict.line, [])) for verdict, text in found]
 
 
-def _placed(verdict: Verdict, statement: str, texts: Sequence[str]) -> Verdict:
+def _placed(verdict: LoggedDecision, statement: str, texts: Sequence[str]) -> LoggedDecision:
     for part, text in enumerate(texts):
         if statement and (start := text.find(statement)) >= 0:
             return replace(verdict, part=part, start=start, chars=len(statement))
     return verdict
 
 
-def shown_text(verdict: Verdict, turns: Sequence[Turn]) -> str:
+def shown_text(verdict: LoggedDecision, turns: Sequence[Turn]) -> str:
     """The statement of a verdict out of the turns of its line; the turn's beginning where it is not told word for word."""
     if not 0 <= verdict.part < len(turns):
         return ""
@@ -618,13 +620,13 @@ def shown_text(verdict: Verdict, turns: Sequence[Turn]) -> str:
     return shorten(one_line(said), decision_log.TEXT_CHARS)
 
 
-def _of_outcome(candidate: Candidate, outcome: Outcome) -> Verdict:
+def _of_outcome(candidate: Candidate, outcome: Outcome) -> LoggedDecision:
     written = (
-        decision_log.PROPOSED if candidate.status is Status.CANDIDATE and outcome.action is Action.NEW else decision_log.KEPT
+        decision_log.PROPOSED if candidate.status is Status.CANDIDATE and outcome.action is KeepAction.NEW else decision_log.KEPT
     )
     kind = _OUTCOMES.get(outcome.action, written)
-    why = candidate.reason if outcome.action is Action.NEW else f"{outcome.action}: {outcome.reason}"
-    return Verdict(
+    why = candidate.reason if outcome.action is KeepAction.NEW else f"{outcome.action}: {outcome.reason}"
+    return LoggedDecision(
         kind,
         why,
         memory=outcome.id,
@@ -635,6 +637,6 @@ def _of_outcome(candidate: Candidate, outcome: Outcome) -> Verdict:
     )
 
 
-def _of_refused(entry: Refused) -> Verdict:
+def _of_refused(entry: Refused) -> LoggedDecision:
     said = to_iso(entry.at) if entry.at else ""
-    return Verdict(decision_log.REFUSED, entry.reason, source=entry.source.value, line=entry.line, said_at=said)
+    return LoggedDecision(decision_log.REFUSED, entry.reason, source=entry.source.value, line=entry.line, said_at=said)

@@ -19,7 +19,7 @@ from typing import Any
 
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.types import Passage, Turn
-from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, Rule
+from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, SecretRule
 from memoryd.daydream.secret_values import Anchors, Looked, is_wordy
 from memoryd.daydream.secret_words import ANCHORS, told
 
@@ -143,7 +143,7 @@ def _by_anchor() -> Mapping[str, tuple[int, ...]]:
     return MappingProxyType({anchor: tuple(numbers) for anchor, numbers in out.items()})
 
 
-def _replace(rule: Rule, looked: Looked, found: Counter[str]) -> str:
+def _replace(rule: SecretRule, looked: Looked, found: Counter[str]) -> str:
     """The text with the rule's secrets replaced."""
     text = looked.text
 

@@ -31,7 +31,7 @@ MARK = "[redacted:"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """A pattern whose group `secret` is a secret when `accept` agrees. One anchor of each group in `needs` must occur.
 
     A pattern with `stems` begins with one of them, and is tried where they are and nowhere else.
@@ -541,11 +541,11 @@ def _rule(
     ignore_case: bool = True,
     stems: str = "",
     also: str = "",
-) -> Rule:
+) -> SecretRule:
     """One of `words`, and one of `also`, must occur: literals in lower case, or names of SHAPES."""
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     needs = tuple(frozenset(group.casefold().split()) for group in (words, also) if group)
-    return Rule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
+    return SecretRule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
 
 
 # What a word must look like for a rule to be tried, where no literal says enough. None of them matches a space.
@@ -573,7 +573,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     # In URLs
     _rule(
         "url-key",

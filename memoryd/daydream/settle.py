@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoryd.core import candidates
-from memoryd.core.candidates import Entry
+from memoryd.core.candidates import OfferedCandidate
 from memoryd.core.errors import TranscriptError
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Evidence, Kind, MemoryItem, Passage, Polarity, Source, Status, Turn, TurnKind
 from memoryd.daydream.model_answer import MIN_REWORDED, is_users, status_by_worth, support
-from memoryd.daydream.reconcile import Action, Keeper, Outcome
+from memoryd.daydream.reconcile import KeepAction, Keeper, Outcome
 from memoryd.daydream.speakers import short_hash
 from memoryd.daydream.transcript import read_all
 from memoryd.service import Orchestrator
@@ -24,13 +24,13 @@ from memoryd.service import Orchestrator
 MOST_BYTES = 200_000_000
 USER_CONFIDENCE = 0.9
 AGENT_CONFIDENCE = 0.75
-KEPT_ACTIONS = frozenset({Action.NEW, Action.CONTRADICTS, Action.SUPERSEDES, Action.CONFIRMS})
+KEPT_ACTIONS = frozenset({KeepAction.NEW, KeepAction.CONTRADICTS, KeepAction.SUPERSEDES, KeepAction.CONFIRMS})
 # Turns before and after one of the user in which a tool may have said the same first.
 AROUND = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SettleAnswer:
     """What the model says about one candidate, or about a statement of its own (`id` empty). None: as the candidate has it."""
 
     id: str = ""
@@ -78,7 +78,7 @@ class Settler:
         self._keeper = keeper
         self._turns: dict[str, list[Turn]] = {}
 
-    def settle(self, answer: Answer, origin: Origin) -> Settled:
+    def settle(self, answer: SettleAnswer, origin: Origin) -> Settled:
         """Settle one offered candidate of the project."""
         entry = self._state.offers.entry(origin.project, answer.id)
         if entry is None:
@@ -95,7 +95,7 @@ class Settler:
                 return self._reword(answer, entry, item, source)
             return self._keep(answer, entry, item, origin)
 
-    def add(self, answer: Answer, origin: Origin) -> Settled:
+    def add(self, answer: SettleAnswer, origin: Origin) -> Settled:
         """Keep a statement that the model found worth keeping beside what it was offered."""
         base = MemoryItem(
             content=answer.content,
@@ -113,7 +113,7 @@ class Settler:
                 self._state.offers.note(origin.project, origin.session, outcome.id, candidates.OWN)
         return _settled("own", outcome)
 
-    def _reword(self, answer: Answer, entry: Entry, item: MemoryItem, source: Source) -> Settled:
+    def _reword(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, source: Source) -> Settled:
         """What the model calls minor stays a candidate, in its wording: found when searched for, gone after a while."""
         if item.id not in self._state.ledger.edited():
             changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
@@ -122,37 +122,37 @@ class Settler:
         self._state.offers.close(entry, candidates.MINOR, item.id)
         return Settled(answer.id, "minor", item.id, reason="kept as a candidate: found by a search, not given unasked")
 
-    def _drop(self, answer: Answer, entry: Entry, item: MemoryItem) -> Settled:
+    def _drop(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem) -> Settled:
         if item.id in self._state.ledger.edited() or item.pinned:
             return Settled(answer.id, "refused", item.id, reason="The user edited this candidate; only the user removes it.")
         self._finish(entry, item, candidates.DROPPED)
         return Settled(answer.id, "dropped", statement=item.content)
 
-    def _keep(self, answer: Answer, entry: Entry, item: MemoryItem, origin: Origin) -> Settled:
+    def _keep(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, origin: Origin) -> Settled:
         target = self._target(answer.replaces, entry)
         outcome = self._write(replace(answer, replaces=target), item, item.id, origin)
         kept = outcome.action in KEPT_ACTIONS
-        status = candidates.KEPT if kept else candidates.KNOWN if outcome.action is Action.KNOWN else candidates.REFUSED
+        status = candidates.KEPT if kept else candidates.KNOWN if outcome.action is KeepAction.KNOWN else candidates.REFUSED
         self._finish(entry, item, status, outcome.id)
         told = _settled(answer.id, outcome)
         if target and kept and outcome.superseded != target:
             told = replace(told, reason=f"{target} stays beside it: it is not known here, or only the user may end it.")
         return told
 
-    def _target(self, given: str, entry: Entry) -> str:
+    def _target(self, given: str, entry: OfferedCandidate) -> str:
         """The memory that is replaced: by its id, or by the beginning of the one that was shown with the line."""
         if given and entry.known.removeprefix("mem_").startswith(given.removeprefix("mem_")):
             return entry.known
         return given
 
-    def _finish(self, entry: Entry, item: MemoryItem, outcome: str, memory: str = "") -> None:
+    def _finish(self, entry: OfferedCandidate, item: MemoryItem, outcome: str, memory: str = "") -> None:
         """Remember the lines first: a kill in between leaves a candidate that is offered once more, not one that comes back."""
         self._state.offers.settle_lines(item.evidence.lines, item.content)
         if memory != item.id:
             self._service.delete(item.id)
         self._state.offers.close(entry, outcome, memory)
 
-    def _write(self, answer: Answer, item: MemoryItem, id: str, origin: Origin) -> Outcome:
+    def _write(self, answer: SettleAnswer, item: MemoryItem, id: str, origin: Origin) -> Outcome:
         """Compare with what is known and write."""
         content, polarity = answer.content or item.content, answer.polarity or item.polarity
         source, lines = self._source(content, polarity, item, origin)
@@ -173,7 +173,7 @@ class Settler:
         )
         passage = Passage((), (), item.session, item.project, origin.cwd, item.evidence.transcript)
         outcome = self._keeper.keep(candidate, passage, id=id)
-        if outcome.action is Action.KNOWN:
+        if outcome.action is KeepAction.KNOWN:
             self._add_keys(outcome.id, candidate.asked_as)
         return outcome
 

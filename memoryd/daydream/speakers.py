@@ -410,7 +410,7 @@ _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|р
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnsweredQuestion:
     """What was asked and answered. `offered`: the answer is an option, in the agent's words, not text that was typed."""
 
     question: str
@@ -418,7 +418,7 @@ class Answer:
     offered: bool
 
 
-def answers_of(tool: str, text: str, result: Any) -> list[Answer]:
+def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
     """The answers of a result of AskUserQuestion; none for another tool.
 
     `text` is what the model was shown, `result` the client's own record of it. Where that holds the options, an
@@ -437,9 +437,9 @@ def answers_of(tool: str, text: str, result: Any) -> list[Answer]:
     return [_answer(question, answer, options.get(question, {}), known) for question, answer in pairs]
 
 
-def _answer(question: str, answer: str, options: Mapping[str, str], known: bool) -> Answer:
+def _answer(question: str, answer: str, options: Mapping[str, str], known: bool) -> AnsweredQuestion:
     text = _told(answer, options)
-    return Answer(question, text, not known or text != answer or answer in options)
+    return AnsweredQuestion(question, text, not known or text != answer or answer in options)
 
 
 def _string(value: Any) -> str:

@@ -40,7 +40,7 @@ TAIL_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line without its end. `end` is the offset after it; `data` is None when it was over the limit.
 
     `number` is 1-based. `complete` is False when no line end was seen: for an over-long line that goes on,
@@ -72,15 +72,15 @@ class _Assembler:
         elif part and not self._skipping:
             self._parts.append(part)
 
-    def _take(self, complete: bool) -> Line:
+    def _take(self, complete: bool) -> LogLine:
         data = None if self._skipping else b"".join(self._parts)
-        line = Line(data, self._number + 1, self.end, complete)
+        line = LogLine(data, self._number + 1, self.end, complete)
         if complete:
             self._parts, self._held, self._skipping = [], 0, False
             self._number += 1
         return line
 
-    def feed(self, block: bytes) -> Iterator[Line]:
+    def feed(self, block: bytes) -> Iterator[LogLine]:
         """The lines that the block completes."""
         start = 0
         while (stop := block.find(b"\n", start)) >= 0:
@@ -91,14 +91,14 @@ class _Assembler:
         self._hold(block[start:])
         self.end += len(block) - start
 
-    def rest(self) -> Line | None:
+    def rest(self) -> LogLine | None:
         """What is left at the end of the file: an unfinished line, or None."""
         return self._take(complete=False) if self._held or self._skipping else None
 
 
 def read_lines(
     stream: BinaryIO, start: int, number: int, *, limit: int, block_bytes: int, skipping: bool = False
-) -> Iterator[Line]:
+) -> Iterator[LogLine]:
     """Lines from offset `start` on; `number` lines lie before it. `skipping`: start is inside an over-long line."""
     stream.seek(start)
     assembler = _Assembler(start, number, limit, skipping)
@@ -202,7 +202,7 @@ class ReadLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LogChunk:
     """New turns, with a few from before for context only, and the cursor after them.
 
     `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
@@ -239,7 +239,7 @@ def read_transcript(
     known: Callable[[str], bool] = _nothing_known,
     apart: Callable[[str], bool] = _nothing_known,
     pass_over: bool = False,
-) -> Piece:
+) -> LogChunk:
     """The next piece of the log. Raises TranscriptError when it is no regular file or can't be opened or read.
 
     `final` says that nobody writes to the file any more: a last line without an end is read if it is whole.
@@ -300,7 +300,9 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
     return out
 
 
-def read_all(path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known) -> Iterator[Piece]:
+def read_all(
+    path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known
+) -> Iterator[LogChunk]:
     """The whole log in pieces, as a file that nobody writes to any more. Raises TranscriptError."""
     cursor, more = Cursor(str(path)), True
     while more:
@@ -318,7 +320,7 @@ def _read(
     known: Callable[[str], bool],
     apart: Callable[[str], bool],
     pass_over: bool,
-) -> Piece:
+) -> LogChunk:
     cursor = _after_blind(stream, cursor)
     fits = cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint
     memo = load_memo(cursor.live or with_text(cursor.context, _line_reader(stream, limits))) if fits else None
@@ -338,7 +340,7 @@ def _read(
     more = reading.take_all(lines, final)
     if final and not more:
         reading.take_undelivered(stream)
-    return Piece(
+    return LogChunk(
         turns=tuple(reading.turns),
         context=tuple(turn for turn in before if short_hash(turn.uuid) not in reading.entries.left),
         cursor=reading.moved_cursor(stream),
@@ -421,7 +423,7 @@ class _Reading:
         self._line = cursor.line
         self._tokens = 0
 
-    def take_all(self, lines: Iterator[Line], final: bool) -> bool:
+    def take_all(self, lines: Iterator[LogLine], final: bool) -> bool:
         """Take lines until a limit is reached (then True) or the file is at its end."""
         begun = time.monotonic()
         for taken, line in enumerate(lines, 1):
@@ -435,11 +437,11 @@ class _Reading:
                 return line.complete
         return False
 
-    def _may_take_unfinished(self, line: Line, final: bool) -> bool:
+    def _may_take_unfinished(self, line: LogLine, final: bool) -> bool:
         """A line without its end is passed over when it is already too long, and read when it is whole and final."""
         return line.data is None or (final and isinstance(_parse(line.data), Mapping))
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: LogLine) -> None:
         if line.data is None:
             # A line that is passed over in several readings counts once.
             self.entries.skipped["oversize"] += int(not self._memo.skipping)

@@ -18,7 +18,7 @@ from memoryd.core.errors import BrokenFileError, InputError, MemorydError, Store
 from memoryd.core.files import replace_all
 from memoryd.core.protocols import Clock
 from memoryd.core.types import MemoryItem
-from memoryd.dream.journal import SEE_JOURNAL, Head, Journal, Kind, Place, Record, Step
+from memoryd.dream.journal import SEE_JOURNAL, EntryKind, EntryStep, Head, Journal, JournalRecord, Place
 from memoryd.dream.plan import Change
 from memoryd.lineage import as_before_merged
 from memoryd.service import Orchestrator
@@ -39,7 +39,7 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class UndoRefusal:
     """A file that an undo left unchanged, and why."""
 
     id: str
@@ -54,7 +54,7 @@ class Undone:
     entry: str = ""
     of: str = ""
     ids: list[str] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[UndoRefusal] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Applier:
     """
 
     def __init__(
-        self, service: Orchestrator, journal: Journal, clock: Clock, on_undone: Callable[[Sequence[Record], bool], None]
+        self, service: Orchestrator, journal: Journal, clock: Clock, on_undone: Callable[[Sequence[JournalRecord], bool], None]
     ) -> None:
         self._service = service
         self._journal = journal
@@ -86,7 +86,7 @@ class Applier:
 
     # Forward
 
-    def apply(self, changes: Sequence[Change], kind: Kind, trigger: str) -> Applied:
+    def apply(self, changes: Sequence[Change], kind: EntryKind, trigger: str) -> Applied:
         """Apply changes as one entry, skipping groups with a memory that changed since it was read.
 
         Raises:
@@ -122,8 +122,8 @@ class Applier:
 
     def _create(
         self,
-        kind: Kind,
-        records: Sequence[Record],
+        kind: EntryKind,
+        records: Sequence[JournalRecord],
         found: Iterable[_CurrentFile],
         trigger: str,
         of: str = "",
@@ -134,7 +134,7 @@ class Applier:
         return self._journal.create(kind, records, before, at=at, trigger=trigger, of=of, target=target)
 
     def _run(self, name: str, work: Callable[[], object]) -> None:
-        self._journal.set_step(name, Step.APPLYING)
+        self._journal.set_step(name, EntryStep.APPLYING)
         try:
             work()
         except MemorydError as error:
@@ -147,10 +147,10 @@ class Applier:
 
     def _finish(self, name: str) -> None:
         head = self._journal.head(name)
-        if head.kind is Kind.UNDO:
+        if head.kind is EntryKind.UNDO:
             self._journal.note_undone(name)
-            self._on_undone(self._journal.records(name), self._journal.head(head.of).kind is Kind.UNDO)
-        self._journal.set_step(name, Step.DONE)
+            self._on_undone(self._journal.records(name), self._journal.head(head.of).kind is EntryKind.UNDO)
+        self._journal.set_step(name, EntryStep.DONE)
 
     def _now(self, id: str) -> _CurrentFile:
         path = self._service.path_of(id)
@@ -170,19 +170,19 @@ class Applier:
             InputError: The entry was not applied.
         """
         head = self._journal.head(name)
-        if head.step is not Step.DONE:
+        if head.step is not EntryStep.DONE:
             raise InputError(f"{name} was not applied ({head.step}).", fix=SEE_JOURNAL)
         with self._service.writing():
             return self._undo(head, self._chosen(name, only))
 
-    def _chosen(self, name: str, only: Collection[str] | None) -> list[Record]:
+    def _chosen(self, name: str, only: Collection[str] | None) -> list[JournalRecord]:
         records = self._journal.records(name)
         if only is None:
             return records
         groups = {_record_group(record) for record in records if record.id in only}
         return [record for record in records if _record_group(record) in groups]
 
-    def _undo(self, head: Head, records: Sequence[Record]) -> Undone:
+    def _undo(self, head: Head, records: Sequence[JournalRecord]) -> Undone:
         places, before = self._journal.places(head.name), self._journal.before(head.name)
         out = Undone(of=head.name)
         found = {record.id: self._now(record.id) for record in records}
@@ -193,23 +193,28 @@ class Applier:
             if _record_group(record) in bad:
                 where = found[record.id].path or record.before_path or record.after_path
                 reason = problems.get(record.id, "it is grouped with a file that was edited since")
-                out.refused.append(Refusal(record.id, str(self._service.folder / where), reason))
+                out.refused.append(UndoRefusal(record.id, str(self._service.folder / where), reason))
         todo = [record for record in todo if _record_group(record) not in bad]
         if todo:
             self._take_back(head, todo, found, before, out)
         return out
 
     def _take_back(
-        self, head: Head, todo: Sequence[Record], found: Mapping[str, _CurrentFile], before: Mapping[str, bytes], out: Undone
+        self,
+        head: Head,
+        todo: Sequence[JournalRecord],
+        found: Mapping[str, _CurrentFile],
+        before: Mapping[str, bytes],
+        out: Undone,
     ) -> None:
         records = [_reversed(record, found[record.id]) for record in todo]
         target = {record.before_path: before[record.before_path] for record in todo if record.before_path}
         now = [found[record.id] for record in todo]
-        out.entry = self._create(Kind.UNDO, records, now, "by hand", of=head.name, target=target)
+        out.entry = self._create(EntryKind.UNDO, records, now, "by hand", of=head.name, target=target)
         out.ids = [record.id for record in todo]
         self._run(out.entry, lambda: self._put(_targets(records, target), records))
 
-    def _problem(self, record: Record, now: _CurrentFile, place: Place) -> str:
+    def _problem(self, record: JournalRecord, now: _CurrentFile, place: Place) -> str:
         if now.sha != place.sha and (now.data is None or _sha(as_before_merged(now.data)) != place.sha):
             return "it was edited since" if now.path else "it was deleted since"
         other = self._service.folder / record.before_path
@@ -217,7 +222,7 @@ class Applier:
             return f"another file exists at {other}"
         return ""
 
-    def _put(self, files: Mapping[str, bytes | None], records: Iterable[Record]) -> None:
+    def _put(self, files: Mapping[str, bytes | None], records: Iterable[JournalRecord]) -> None:
         """Write these contents (None deletes a file), then index the files."""
         folder = self._service.folder
         replace_all([(folder / path, data) for path, data in sorted(files.items()) if data is not None])
@@ -234,7 +239,7 @@ class Applier:
     def recover(self) -> list[str]:
         """Complete or roll back every entry that a kill interrupted; return their names."""
         self._journal.remove_unfinished()
-        interrupted = [head.name for head in self._journal.heads() if head.step in (Step.READY, Step.APPLYING)]
+        interrupted = [head.name for head in self._journal.heads() if head.step in (EntryStep.READY, EntryStep.APPLYING)]
         for name in interrupted:
             log.warning("journal entry %s was interrupted; recovering", name)
             if self._journal.is_applied(name):
@@ -259,7 +264,7 @@ class Applier:
                     left.append(record.id)
             restored = [_reversed(record, _CurrentFile(record.after_path, None)) for record in records]
             self._put({path: data for path, data in files.items() if data != self._bytes(path)}, restored)
-        self._journal.set_step(name, Step.ROLLED_BACK, f"{note}; edited since and left: {', '.join(left)}" if left else note)
+        self._journal.set_step(name, EntryStep.ROLLED_BACK, f"{note}; edited since and left: {', '.join(left)}" if left else note)
 
     def _bytes(self, path: str) -> bytes | None:
         try:
@@ -267,7 +272,9 @@ class Applier:
         except FileNotFoundError:
             return None
 
-    def _is_ours(self, record: Record, path: str, data: bytes, before: Mapping[str, bytes], target: Mapping[str, bytes]) -> bool:
+    def _is_ours(
+        self, record: JournalRecord, path: str, data: bytes, before: Mapping[str, bytes], target: Mapping[str, bytes]
+    ) -> bool:
         if data in (before.get(record.before_path), target.get(record.after_path)):
             return True
         return record.after is not None and _item(data, path) == memory_file.storable(record.after)
@@ -288,14 +295,14 @@ def _group(change: Change) -> str:
     return change.group or change.id
 
 
-def _record_group(record: Record) -> str:
+def _record_group(record: JournalRecord) -> str:
     return record.group or record.id
 
 
-def _planned(change: Change, now: _CurrentFile) -> Record:
+def _planned(change: Change, now: _CurrentFile) -> JournalRecord:
     if change.before is not None and now.data is None:
         raise StoreError(f"The file of {change.id} can't be found.", fix="Run 'memoryd reindex'.")
-    return Record(
+    return JournalRecord(
         change.id,
         change.stage,
         change.action,
@@ -309,9 +316,9 @@ def _planned(change: Change, now: _CurrentFile) -> Record:
     )
 
 
-def _reversed(record: Record, now: _CurrentFile) -> Record:
+def _reversed(record: JournalRecord, now: _CurrentFile) -> JournalRecord:
     """Return the record that reverts this one, starting from the current file."""
-    return Record(
+    return JournalRecord(
         record.id,
         record.stage,
         record.action,
@@ -326,11 +333,11 @@ def _reversed(record: Record, now: _CurrentFile) -> Record:
     )
 
 
-def _is_back(record: Record, now: _CurrentFile, before: Mapping[str, bytes]) -> bool:
+def _is_back(record: JournalRecord, now: _CurrentFile, before: Mapping[str, bytes]) -> bool:
     return now.path == record.before_path and now.data == before.get(record.before_path)
 
 
-def _targets(records: Iterable[Record], target: Mapping[str, bytes]) -> dict[str, bytes | None]:
+def _targets(records: Iterable[JournalRecord], target: Mapping[str, bytes]) -> dict[str, bytes | None]:
     files: dict[str, bytes | None] = {}
     for record in records:
         files |= {record.before_path: None} if record.before_path else {}

@@ -96,7 +96,7 @@ _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 SEE_JOURNAL = "See 'memoryd journal'."
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What created an entry."""
 
     DREAM = "dream"
@@ -105,7 +105,7 @@ class Kind(StrEnum):
     FORGET = "forget"
 
 
-class Step(StrEnum):
+class EntryStep(StrEnum):
     """Progress of an entry."""
 
     READY = "ready"
@@ -115,7 +115,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """One memory of an entry. None and empty paths mean that there is no file on that side.
 
     Paths are relative to the memories folder. Until the entry is applied, `after_path` is where the file is expected;
@@ -148,10 +148,10 @@ class Head:
     """Summary of an entry. `undone` are the memories that an undo restored since."""
 
     name: str
-    kind: Kind
+    kind: EntryKind
     at: str
     trigger: str
-    step: Step
+    step: EntryStep
     of: str = ""
     memories: int = 0
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -190,15 +190,15 @@ class Journal:
         if not _NAME.fullmatch(name) or not (self._folder / name).is_dir():
             raise NotFoundError(f"There is no journal entry '{name}'.", fix=SEE_JOURNAL)
         values = self._json(name, "head.json")
-        values |= {"kind": Kind(values["kind"]), "step": Step(values["step"]), "undone": tuple(values["undone"])}
+        values |= {"kind": EntryKind(values["kind"]), "step": EntryStep(values["step"]), "undone": tuple(values["undone"])}
         return Head(**values)
 
-    def records(self, name: str, first: int = 0, most: int | None = None) -> list[Record]:
+    def records(self, name: str, first: int = 0, most: int | None = None) -> list[JournalRecord]:
         """Return an entry's records in planning order, at most `most` starting at `first`."""
         found = self._json(name, "plan.json")["records"]
         return [_record(values) for values in found[first : None if most is None else first + most]]
 
-    def history(self, memory: str) -> Iterator[tuple[Head, Record]]:
+    def history(self, memory: str) -> Iterator[tuple[Head, JournalRecord]]:
         """Yield what entries did to one memory, oldest first."""
         needle = memory.encode()
         for name in self.names():
@@ -235,8 +235,8 @@ class Journal:
 
     def create(
         self,
-        kind: Kind,
-        records: Sequence[Record],
+        kind: EntryKind,
+        records: Sequence[JournalRecord],
         before: Mapping[str, bytes],
         *,
         at: datetime,
@@ -246,7 +246,7 @@ class Journal:
     ) -> str:
         """Write plan and snapshot durably and return the name of the new entry, ready to be applied."""
         number = max((int(name.rpartition("-")[2]) for name in self.names()), default=0) + 1
-        head = Head(f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, Step.READY, of, len(records), _counts(records))
+        head = Head(f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, EntryStep.READY, of, len(records), _counts(records))
         draft = make_private_dir(self._folder / f"{_UNFINISHED}{head.name}")
         write_atomic(draft / "plan.json", orjson.dumps({"records": [_record_to_dict(record) for record in records]}))
         write_atomic(draft / "before.zip", _zipped(before))
@@ -257,7 +257,7 @@ class Journal:
         sync_dir(self._folder)
         return head.name
 
-    def set_step(self, name: str, step: Step, note: str = "") -> None:
+    def set_step(self, name: str, step: EntryStep, note: str = "") -> None:
         """Set an entry's step, durably."""
         self._write_head(replace(self.head(name), step=step, note=note))
 
@@ -271,7 +271,7 @@ class Journal:
         ids = {record.id for record in self.records(name)}
         of = self.head(undo.of)
         self._write_head(replace(of, undone=tuple(sorted({*of.undone, *ids}))))
-        if of.kind is Kind.UNDO:
+        if of.kind is EntryKind.UNDO:
             first = self.head(of.of)
             self._write_head(replace(first, undone=tuple(sorted(set(first.undone) - ids))))
 
@@ -287,7 +287,7 @@ class Journal:
             paths = {path for record in gone for path in (record.before_path, record.after_path)}
             self._rewrite(name, [record for record in records if record not in gone], paths)
 
-    def _rewrite(self, name: str, records: Sequence[Record], without: Collection[str]) -> None:
+    def _rewrite(self, name: str, records: Sequence[JournalRecord], without: Collection[str]) -> None:
         folder = self._folder / name
         for file in ("before.zip", "target.zip"):
             if (folder / file).exists():
@@ -310,7 +310,7 @@ class Journal:
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
 
-def _counts(records: Sequence[Record]) -> dict[str, int]:
+def _counts(records: Sequence[JournalRecord]) -> dict[str, int]:
     out: dict[str, int] = {}
     for record in records:
         out[record.stage] = out.get(record.stage, 0) + 1
@@ -321,8 +321,8 @@ def _head_bytes(head: Head) -> bytes:
     return orjson.dumps(asdict(replace(head, counts=dict(head.counts))), option=orjson.OPT_INDENT_2)
 
 
-def _record_to_dict(record: Record) -> dict[str, Any]:
-    values = {name: getattr(record, name) for name in Record.__slots__}
+def _record_to_dict(record: JournalRecord) -> dict[str, Any]:
+    values = {name: getattr(record, name) for name in JournalRecord.__slots__}
     return values | {side: _item_or_none(getattr(record, side)) for side in ("before", "after")}
 
 
@@ -330,9 +330,9 @@ def _item_or_none(item: MemoryItem | None) -> dict[str, Any] | None:
     return None if item is None else item_to_dict(item)
 
 
-def _record(values: dict[str, Any]) -> Record:
+def _record(values: dict[str, Any]) -> JournalRecord:
     items = {side: item_from_dict(values[side]) if values[side] else None for side in ("before", "after")}
-    return Record(**{**values, **items, "action": Action(values["action"])})
+    return JournalRecord(**{**values, **items, "action": Action(values["action"])})
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:

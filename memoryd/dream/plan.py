@@ -165,7 +165,7 @@ class Retirement:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _ChangeDraft:
     before: MemoryItem | None
     after: MemoryItem
     stage: str
@@ -182,7 +182,7 @@ class PlanBuilder:
         self.now = now
         self._items = {item.id: item for item in sorted(items, key=lambda item: item.id)}
         self._protected = protected
-        self._drafts: dict[str, _Draft] = {}
+        self._drafts: dict[str, _ChangeDraft] = {}
         self.version = 0
 
     def __getitem__(self, id: str) -> MemoryItem:
@@ -229,7 +229,7 @@ class PlanBuilder:
         """Change fields of a memory that stays active."""
         draft = self._drafts.get(after.id)
         if draft is None:
-            draft = self._drafts[after.id] = _Draft(self._items[after.id], after, stage, action, [])
+            draft = self._drafts[after.id] = _ChangeDraft(self._items[after.id], after, stage, action, [])
         draft.after = after
         draft.reasons += [reason] if reason not in draft.reasons else []
         draft.groups |= {group} - {""}
@@ -269,7 +269,7 @@ class PlanBuilder:
             # The survivor's file must not change, so the link starts at the retired memory.
             link = Link(end.link, end.by.id)
             after = replace(after, links=after.links if link in after.links else (*after.links, link))
-        self._drafts[id] = _Draft(before, after, end.stage, end.action, [end.reason], groups)
+        self._drafts[id] = _ChangeDraft(before, after, end.stage, end.action, [end.reason], groups)
         self._put(after)
 
     def merge(self, after: MemoryItem, sources: Sequence[MemoryItem], stage: str, reason: str) -> bool:
@@ -291,7 +291,7 @@ class PlanBuilder:
         )
         for item in sources:
             self.retire(item.id, Retirement(stage, Action.SUPERSEDE, reason, f"merge:{id}", by=new))
-        self._drafts[id] = _Draft(None, new, stage, Action.CREATE, [reason], groups, tuple(origins))
+        self._drafts[id] = _ChangeDraft(None, new, stage, Action.CREATE, [reason], groups, tuple(origins))
         self._put(new)
         return True
 

@@ -35,7 +35,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PagedProposals:
     """A page of proposals, their total number, and all contradictions."""
 
     proposals: tuple[Proposal, ...]
@@ -72,12 +72,12 @@ class Proposals:
         """Return all pending proposals, by id."""
         return list(self.page().proposals)
 
-    def page(self, first: int = 0, most: int | None = None) -> Page:
+    def page(self, first: int = 0, most: int | None = None) -> PagedProposals:
         """Return at most `most` proposals starting at `first`, by id. Others are not parsed: there can be thousands."""
         stored = self._load()
         found = sorted(stored["waiting"])[first : None if most is None else first + most]
         proposals = tuple(_proposal(id, stored["waiting"][id]) for id in found)
-        return Page(proposals, len(stored["waiting"]), tuple(Undecided(**values) for values in stored["undecided"]))
+        return PagedProposals(proposals, len(stored["waiting"]), tuple(Undecided(**values) for values in stored["undecided"]))
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of proposals and of contradictions. Rereads the file only if it changed."""
@@ -141,9 +141,9 @@ class Proposals:
             stored["refused"] = {id: ids for id, ids in stored["refused"].items() if id not in wanted}
             self._save(stored)
 
-    def refused(self) -> Refused:
+    def refused(self) -> RefusedGroups:
         """Return what the user refused so far."""
-        return Refused(self._load()["refused"])
+        return RefusedGroups(self._load()["refused"])
 
     def _drop(self, ids: Iterable[str], refused: Mapping[str, list[str]]) -> None:
         stored = self._load()
@@ -166,7 +166,7 @@ class Proposals:
         write_atomic(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2))
 
 
-class Refused:
+class RefusedGroups:
     """Refused groups; a refusal also covers groups that drop two of its memories together."""
 
     def __init__(self, stored: Mapping[str, list[str]]) -> None:

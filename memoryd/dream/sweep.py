@@ -23,7 +23,7 @@ from memoryd.core.state import State
 from memoryd.core.types import EPOCH, MemoryItem, Query, Source, Status
 from memoryd.dream import stages
 from memoryd.dream.apply import Applier, Undone
-from memoryd.dream.journal import Head, Journal, Kind, Record, Step
+from memoryd.dream.journal import EntryKind, EntryStep, Head, Journal, JournalRecord
 from memoryd.dream.plan import DROPPING, Action, Change, Plan, Undecided
 from memoryd.dream.planner import collector_paused
 from memoryd.dream.proposals import Proposal, Proposals, grouped, id_of
@@ -125,7 +125,7 @@ class Sweep:
     def _run(self, trigger: str) -> Report:
         self._service.fade_candidates()
         draft, inspection = self._draft(self._service_items())
-        applied = self._applier.apply(draft.changes, Kind.DREAM, trigger)
+        applied = self._applier.apply(draft.changes, EntryKind.DREAM, trigger)
         self.proposals.replace(draft.proposals, draft.undecided)
         self._state.ledger.set_anchors(inspection.prints)
         self.journal.prune(self._settings.dream_journal)
@@ -187,7 +187,7 @@ class Sweep:
         with self._alone():
             chosen = self.proposals.require(ids) if ids else self.proposals.waiting()
             changes = tuple(change for proposal in chosen for change in proposal.changes)
-            applied = self._applier.apply(changes, Kind.ACCEPT, "accepted by the user")
+            applied = self._applier.apply(changes, EntryKind.ACCEPT, "accepted by the user")
             stale = {change.id for change in applied.stale}
             self.proposals.settle([p.id for p in chosen if not stale & {change.id for change in p.changes}])
             return Report(applied.entry, Draft(changes), applied.changes, applied.stale)
@@ -205,7 +205,7 @@ class Sweep:
         hidden = [replace(item, status=Status.BLACKLISTED, expired_at=now, pinned=False) for item in items]
         changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
         with self._alone():
-            return self._applier.apply(changes, Kind.FORGET, trigger).entry
+            return self._applier.apply(changes, EntryKind.FORGET, trigger).entry
 
     def undo(self, target: str = "", only: Collection[str] | None = None) -> Undone:
         """Undo an entry (or the memories in `only`), the last change of one memory, or the last entry.
@@ -231,7 +231,7 @@ class Sweep:
             raise NotFoundError(f"No dream in effect has changed {id}.", fix=f"See 'memoryd why {id}'.")
         return found[-1].name
 
-    def _on_undone(self, records: Sequence[Record], back: bool) -> None:
+    def _on_undone(self, records: Sequence[JournalRecord], back: bool) -> None:
         """Keep the next dream from repeating what the user undid, and allow what was restored."""
         by_group: dict[str, list[tuple[Action, str]]] = {}
         for record in records:
@@ -291,7 +291,7 @@ def _model_failure(report: Report) -> str:
 
 
 def _is_in_effect(head: Head) -> bool:
-    return head.step is Step.DONE and head.kind is not Kind.UNDO
+    return head.step is EntryStep.DONE and head.kind is not EntryKind.UNDO
 
 
 def _dropped(group: Sequence[Change]) -> int:

@@ -132,7 +132,7 @@ def usage_factor(counts: UseCounts) -> float:
     return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
 
 
-class Evidence(IntEnum):
+class Assurance(IntEnum):
     """Strength of evidence for a memory, weakest first; the primary ranking criterion of governance."""
 
     TOOL = 0
@@ -142,15 +142,15 @@ class Evidence(IntEnum):
     PINNED = 4
 
 
-def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Evidence:
+def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Assurance:
     """Return the strongest evidence: pinned, said or confirmed by the user, used by a session, or its source."""
     if item.pinned:
-        return Evidence.PINNED
+        return Assurance.PINNED
     if item.source is Source.USER or CONFIRMED_TAG in item.tags:
-        return Evidence.USER
+        return Assurance.USER
     if counts.used > counts.contradicted:
-        return Evidence.USED
-    return Evidence.TOOL if item.source is Source.TOOL else Evidence.AGENT
+        return Assurance.USED
+    return Assurance.TOOL if item.source is Source.TOOL else Assurance.AGENT
 
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memoryd.core.candidates import AT_PROMPT, AT_START, Entry
+from memoryd.core.candidates import AT_PROMPT, AT_START, OfferedCandidate
 from memoryd.core.clock import from_iso
 from memoryd.core.config import Settings
 from memoryd.core.protocols import Clock
@@ -60,7 +60,7 @@ START_NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OfferLine:
     """A candidate as shown in an offer."""
 
     item: MemoryItem
@@ -130,10 +130,12 @@ class Offering:
             return ""
         names = self._state.offers.name(project, [item.id for item in chosen])
         known = self._known_beside(chosen)
-        lines = [Line(item, names[item.id], known.get(item.id), item.session == session) for item in chosen]
+        lines = [OfferLine(item, names[item.id], known.get(item.id), item.session == session) for item in chosen]
         text, shown = block(lines, note, BUDGET)
         entries = [
-            Entry(line.short, project, line.item.id, line.item.session, session, "", line.known.id if line.known else "")
+            OfferedCandidate(
+                line.short, project, line.item.id, line.item.session, session, "", line.known.id if line.known else ""
+            )
             for line in shown
         ]
         self._state.offers.record(entries, project=project, session=session, event=event, prompt=number, tokens=token_count(text))
@@ -211,7 +213,7 @@ class _Choice:
         return max((self._of_line[line] for line in item.evidence.lines), default=0)
 
 
-def block(lines: Sequence[Line], note: str, budget: int) -> tuple[str, list[Line]]:
+def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list[OfferLine]]:
     """Render an offer within a token budget; return the text and its lines, dropping the last ones if they don't fit."""
     shown = list(lines)
     while shown:
@@ -222,7 +224,7 @@ def block(lines: Sequence[Line], note: str, budget: int) -> tuple[str, list[Line
     return "", []
 
 
-def _fitted(lines: Sequence[Line], note: str, budget: int) -> str:
+def _fitted(lines: Sequence[OfferLine], note: str, budget: int) -> str:
     """Truncate all lines to the longest common length that fits the budget; empty if that is too short to be useful."""
     low, high = LEAST_CHARACTERS, max(len(line.item.content) for line in lines) + 1
     if token_count(_text(lines, note, low)) > budget:
@@ -233,11 +235,11 @@ def _fitted(lines: Sequence[Line], note: str, budget: int) -> str:
     return _text(lines, note, low)
 
 
-def _text(lines: Sequence[Line], note: str, characters: int) -> str:
+def _text(lines: Sequence[OfferLine], note: str, characters: int) -> str:
     return "\n".join([f'<{TAG} reason="to settle">', note, *(_shown(line, characters) for line in lines), f"</{TAG}>"])
 
 
-def _shown(line: Line, characters: int) -> str:
+def _shown(line: OfferLine, characters: int) -> str:
     who = "user" if line.item.source is Source.USER else "you" if line.of_this_session else "agent"
     near = f" [known {line.known.id}: {shorten(harmless(line.known.content), NEAR_CHARACTERS)}]" if line.known else ""
     return f"{line.short} {who}: {shorten(harmless(line.item.content), characters)}{near}"

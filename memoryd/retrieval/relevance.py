@@ -260,7 +260,7 @@ def _piece_cosine(query: Mapping[str, float], key: Mapping[str, float]) -> float
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class Logistic:
     """A logistic function: p = 1 / (1 + exp(-(bias + Σ weight·value)))."""
 
     bias: float
@@ -283,12 +283,12 @@ class RelevanceModel:
 
     version: str
     embedder: str
-    meaning: Weights
-    words: Weights
-    keys: Weights
-    key_words: Weights
-    key_other: Weights
-    key_pieces: Weights
+    meaning: Logistic
+    words: Logistic
+    keys: Logistic
+    key_words: Logistic
+    key_other: Logistic
+    key_pieces: Logistic
 
     def knows(self, embedder: str) -> bool:
         """Return whether the weights were fitted to this embedder's cosines; if not, pass no cosine."""
@@ -339,8 +339,8 @@ def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
         raise ConfigError(f"{path} is not a relevance model: {error}", fix="Reinstall memoryd.") from error
 
 
-def _weights(raw: Mapping[str, Any], features: Sequence[str]) -> Weights:
+def _weights(raw: Mapping[str, Any], features: Sequence[str]) -> Logistic:
     if unknown := sorted(raw.keys() - {"bias", *features}):
         raise ValueError(f"no feature is called {unknown[0]}")
     of = {name: float(raw[name]) for name in features if raw.get(name)}
-    return Weights(float(raw["bias"]), MappingProxyType(of))
+    return Logistic(float(raw["bias"]), MappingProxyType(of))

@@ -208,7 +208,7 @@ _QUOTED = re.compile(r"""["“«„「『](?P<text>[^"”»“」』]{2,})["”�
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RoutingRule:
     """A condition and the backend it leads to. `reason` completes the sentence 'because …'."""
 
     name: str
@@ -227,35 +227,37 @@ def _only_names(query: Query) -> bool:
 
 
 RULES = (
-    Rule("empty", lambda q: not q.text.strip(), Backend.MARKDOWN, "a query without text lists the newest memories"),
-    Rule("relationship_flag", lambda q: q.relationship, Backend.GRAPH, "the caller asked for relationships"),
-    Rule("semantic_flag", lambda q: q.needs_semantic, Backend.VECTOR, "the caller asked for meaning, not words"),
-    Rule("memory_id", lambda q: bool(ID_PATTERN.fullmatch(q.text.strip())), Backend.MARKDOWN, "it is a memory id"),
-    Rule(
+    RoutingRule("empty", lambda q: not q.text.strip(), Backend.MARKDOWN, "a query without text lists the newest memories"),
+    RoutingRule("relationship_flag", lambda q: q.relationship, Backend.GRAPH, "the caller asked for relationships"),
+    RoutingRule("semantic_flag", lambda q: q.needs_semantic, Backend.VECTOR, "the caller asked for meaning, not words"),
+    RoutingRule("memory_id", lambda q: bool(ID_PATTERN.fullmatch(q.text.strip())), Backend.MARKDOWN, "it is a memory id"),
+    RoutingRule(
         "relationship_words",
         lambda q: _RELATIONSHIP.search(q.text) is not None,
         Backend.GRAPH,
         "its wording asks for connections",
     ),
-    Rule(
+    RoutingRule(
         "other_script",
         lambda q: is_foreign(q.text),
         Backend.HYBRID,
         "the bundled embedder knows only English, so words and word parts matter most",
     ),
-    Rule(
+    RoutingRule(
         "question",
         lambda q: asks_question(q.text),
         Backend.HYBRID,
         "a question may use other words than its answer",
     ),
-    Rule("quoted", lambda q: _QUOTED.search(q.text) is not None, Backend.MARKDOWN, "quoted text is searched literally"),
-    Rule("names", _only_names, Backend.MARKDOWN, "names of files, identifiers and errors are searched literally"),
-    Rule(
+    RoutingRule("quoted", lambda q: _QUOTED.search(q.text) is not None, Backend.MARKDOWN, "quoted text is searched literally"),
+    RoutingRule("names", _only_names, Backend.MARKDOWN, "names of files, identifiers and errors are searched literally"),
+    RoutingRule(
         "long_text", lambda q: len(q.text.split()) >= LONG_WORDS, Backend.HYBRID, "a long text shares meaning rather than words"
     ),
-    Rule("few_words", lambda q: len(q.text.split()) <= SHORT_WORDS, Backend.MARKDOWN, "a few keywords are searched literally"),
-    Rule("default", lambda q: True, Backend.HYBRID, "words and meaning together find most"),
+    RoutingRule(
+        "few_words", lambda q: len(q.text.split()) <= SHORT_WORDS, Backend.MARKDOWN, "a few keywords are searched literally"
+    ),
+    RoutingRule("default", lambda q: True, Backend.HYBRID, "words and meaning together find most"),
 )
 
 

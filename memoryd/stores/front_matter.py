@@ -65,7 +65,7 @@ class Document:
         return text if text or self.values.get("content") is None else str(self.values["content"])
 
 
-class Moment(str):
+class UnquotedTime(str):
     """An ISO 8601 time, written without quotes."""
 
     __slots__ = ()
@@ -102,7 +102,7 @@ def _represent_text(dumper: Any, text: str) -> Any:
 
 
 _Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(Moment, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text)))
+_Dumper.add_representer(UnquotedTime, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text)))
 _Dumper.add_representer(
     _Block, lambda dumper, block: dumper.represent_mapping("tag:yaml.org,2002:map", block.items(), flow_style=False)
 )
@@ -126,7 +126,7 @@ def _dump(values: Mapping[str, Any]) -> str:
 
 def _known_line(key: str, value: Any) -> str:
     """Return the line of a value that is common or needs no quotes; empty for all others."""
-    if isinstance(value, Moment) or (isinstance(value, str) and is_id(value)):
+    if isinstance(value, UnquotedTime) or (isinstance(value, str) and is_id(value)):
         return f"{key}: {value}\n" if key.isidentifier() else ""
     return _dump_scalar(key, value) if isinstance(value, str | bool | float) and len(str(value)) <= _SHORT else ""
 

@@ -550,7 +550,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexedFile:
     """An item with its file: path relative to the memories folder, stamp, SHA-256 of the content."""
 
     item: MemoryItem
@@ -644,7 +644,7 @@ class FullTextIndex:
 
     # Changes
 
-    def put(self, entries: Sequence[Entry]) -> None:
+    def put(self, entries: Sequence[IndexedFile]) -> None:
         """Add or replace items, in one transaction."""
         with self.db.transaction():
             some_broken = self.db.value("SELECT 1 FROM broken LIMIT 1") is not None
@@ -664,7 +664,7 @@ class FullTextIndex:
             full_text.sweep()
             self._touch()
 
-    def _put(self, entry: Entry) -> int:
+    def _put(self, entry: IndexedFile) -> int:
         stamp = entry.stamp
         values = (*rows.to_row(entry.item), entry.path, stamp.mtime_ns, stamp.size, stamp.inode, entry.hash)
         return int(self.db.value(_UPSERT, values))
@@ -817,7 +817,7 @@ _OF_SESSION = "memory INDEXED BY memory_session"
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ListPosition:
     """Position of an item in the list of all, newest first; equal times are ordered by id."""
 
     created_at: datetime
@@ -828,12 +828,12 @@ class Key:
         return f"{to_iso(self.created_at)}/{self.id}"
 
 
-def key_of(item: MemoryItem) -> Key:
+def key_of(item: MemoryItem) -> ListPosition:
     """Return the item's key."""
-    return Key(item.created_at, item.id)
+    return ListPosition(item.created_at, item.id)
 
 
-def parse_key(text: str) -> Key:
+def parse_key(text: str) -> ListPosition:
     """Parse the output of `to_text`.
 
     Raises:
@@ -842,14 +842,14 @@ def parse_key(text: str) -> Key:
     moment, _, id = text.partition("/")
     if not id:
         raise InputError(f"'{text}' is not a position in the list.", fix="Use the value of `next` from the previous page.")
-    return Key(from_iso(moment), id)
+    return ListPosition(from_iso(moment), id)
 
 
 def _table(query: Query) -> str:
     return _INDEXED if query.session is None else _OF_SESSION
 
 
-def page_of(db: Database, query: Query, k: int, after: Key | None) -> list[MemoryItem]:
+def page_of(db: Database, query: Query, k: int, after: ListPosition | None) -> list[MemoryItem]:
     """Return at most k items after `after` that pass the filters, newest first."""
     condition, parameters = rows.where(query)
     if after is not None:

@@ -29,7 +29,7 @@ from memoryd.core.protocols import Clock
 from memoryd.core.text import keywords
 from memoryd.core.types import Hit, MemoryItem, Query
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import Entry, FullTextIndex, Key, Known, Stamp, page_of, projects_of, span_of
+from memoryd.stores.fulltext import FullTextIndex, IndexedFile, Known, ListPosition, Stamp, page_of, projects_of, span_of
 from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import MemoryFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
@@ -144,7 +144,7 @@ class FileWriter:
 
     def write_all(
         self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]
-    ) -> Iterator[Entry]:
+    ) -> Iterator[IndexedFile]:
         """Write items with distinct ids in order, like `write`, but sync their files together."""
         plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
         files = [(self._root / plan.path, plan.data) for plan in plans if plan]
@@ -166,7 +166,7 @@ class FileWriter:
                 return _Plan(item, relative, changed, old)
         return None
 
-    def _publish(self, plan: _Plan, ready: Path | None) -> Entry | None:
+    def _publish(self, plan: _Plan, ready: Path | None) -> IndexedFile | None:
         """Write a prepared file; None if it has to be written individually: the name is taken or the old file was edited."""
         target = self._root / plan.path
         if ready is None or look(target) != plan.old:
@@ -177,7 +177,7 @@ class FileWriter:
             return None
         return self._entry(plan.item, plan.path, plan.data)
 
-    def write(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> Entry:
+    def write(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> IndexedFile:
         """Write one item, whose existing file is `known`, and return the entry for the index.
 
         The name of a new file is durable only after `settle`. Raises as MarkdownStore.write does.
@@ -192,7 +192,7 @@ class FileWriter:
             known = Known(relative, _no_stamp(), item.id)
         return self._change(index, item, known)
 
-    def _create(self, index: FullTextIndex, item: MemoryItem) -> Entry:
+    def _create(self, index: FullTextIndex, item: MemoryItem) -> IndexedFile:
         for _ in range(_WRITE_TRIES):
             named = replace(item, id=self._free_id(index))
             relative = canonical_path(named)
@@ -217,7 +217,7 @@ class FileWriter:
         relative = self._new_place(file, item, known.path)
         return item, relative, memory_file.update(file, item, str(self._root / relative), relative), data
 
-    def _change(self, index: FullTextIndex, item: MemoryItem, known: Known) -> Entry:
+    def _change(self, index: FullTextIndex, item: MemoryItem, known: Known) -> IndexedFile:
         item, relative, changed, data = self._changed(index, item, known)
         if relative != known.path:
             # Move before changing the content: a crash in between leaves the old memory intact at its new path.
@@ -242,10 +242,10 @@ class FileWriter:
             raise StoreError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
         return data, memory_file.read(data, str(path), relative, mtime_ns)
 
-    def _entry(self, item: MemoryItem, relative: str, data: bytes) -> Entry:
-        return Entry(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
+    def _entry(self, item: MemoryItem, relative: str, data: bytes) -> IndexedFile:
+        return IndexedFile(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
 
-    def settle(self, entries: Iterable[Entry]) -> None:
+    def settle(self, entries: Iterable[IndexedFile]) -> None:
         """Make the names of new files durable."""
         latest = {entry.item.id: entry.path for entry in entries}  # a file moved twice has left its first folder
         try:
@@ -455,7 +455,7 @@ class MarkdownStore:
         """Return the number of items that pass the query's filters."""
         return self._use(lambda index: index.count(query))
 
-    def page(self, query: Query, k: int, after: Key | None = None) -> list[MemoryItem]:
+    def page(self, query: Query, k: int, after: ListPosition | None = None) -> list[MemoryItem]:
         """Return the newest items that pass the filters, starting after the key `after`; the text is ignored."""
         return self._use(lambda index: page_of(index.db, query, k, after))
 
@@ -560,7 +560,7 @@ class MarkdownStore:
     # Writing
 
     def _write_chunk(self, items: Sequence[MemoryItem]) -> list[str]:
-        written: list[Entry] = []
+        written: list[IndexedFile] = []
 
         def work(index: FullTextIndex) -> None:
             # Files already written remain if the index breaks in between; the retry continues after them.
@@ -665,7 +665,7 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
         yield batch
 
 
-def _unknown(index: FullTextIndex, entries: Sequence[Entry]) -> list[Entry]:
+def _unknown(index: FullTextIndex, entries: Sequence[IndexedFile]) -> list[IndexedFile]:
     """Return the entries that differ from the index (at most a thousand)."""
     known = index.known_of([entry.path for entry in entries])
     return [entry for entry in entries if known.get(entry.path) != Known(entry.path, entry.stamp, entry.item.id, entry.hash)]

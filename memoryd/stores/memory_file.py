@@ -12,7 +12,7 @@ from memoryd.core import codec
 from memoryd.core.errors import BrokenFileError, InputError, StoreError
 from memoryd.core.types import MemoryItem, Source
 from memoryd.stores import front_matter
-from memoryd.stores.front_matter import Document, Moment
+from memoryd.stores.front_matter import Document, UnquotedTime
 from memoryd.stores.layout import derived_id, scope_of_path
 
 MAX_BYTES = 1_000_000
@@ -175,7 +175,7 @@ def _yaml_values(item: MemoryItem) -> dict[str, Any]:
     del values["content"]
     for name in codec.TIMES:
         if values[name] is not None:
-            values[name] = Moment(values[name])
+            values[name] = UnquotedTime(values[name])
     return values
 
 

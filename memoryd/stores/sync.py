@@ -17,7 +17,7 @@ from memoryd.core.errors import BrokenFileError
 from memoryd.core.files import TEMPORARY_PREFIX, read_regular, temporaries
 from memoryd.core.types import MemoryItem
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import Broken, Entry, FullTextIndex, Known, Stamp
+from memoryd.stores.fulltext import Broken, FullTextIndex, IndexedFile, Known, Stamp
 from memoryd.stores.layout import is_memory_name, is_memory_path
 
 # Scanning the memories folder
@@ -259,7 +259,7 @@ class Synchroniser:
             problem = f"the file can't be read ({type(error).__name__})"
             self._set_aside(Broken(path, stamp, self._not_readable(path, problem)), known)
         else:
-            self._accept(Entry(file.item, path, stamp, content_hash(data)), known)
+            self._accept(IndexedFile(file.item, path, stamp, content_hash(data)), known)
             if file.warning is not None:
                 self._index.put_broken(Broken(path, stamp, file.warning))
                 self._broken.append(file.warning)
@@ -273,7 +273,7 @@ class Synchroniser:
         self._index.put_broken(broken)
         self._broken.append(broken.error)
 
-    def _accept(self, entry: Entry, known: Known | None) -> None:
+    def _accept(self, entry: IndexedFile, known: Known | None) -> None:
         id = entry.item.id
         holder = self._index.file_of(id)
         if holder is not None and holder.path != entry.path and (stamp := look(self._root / holder.path)) is not None:

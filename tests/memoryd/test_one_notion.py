@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memoryd.core.codec import item_to_dict
 from memoryd.core.config import load_settings
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Source
-from memoryd.daydream.reconcile import Action as Kept
+from memoryd.daydream.reconcile import KeepAction as Kept
 from memoryd.daydream.reconcile import Keeper, Outcome, reconcile
 from memoryd.dream.plan import Action, Plan
 from memoryd.dream.planner import make_plan

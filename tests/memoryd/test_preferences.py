@@ -6,7 +6,7 @@ import pytest
 
 from memoryd.core.types import Candidate, Kind, LinkType, MemoryItem, Passage, Polarity, Source
 from memoryd.daydream.model_answer import restrain
-from memoryd.daydream.reconcile import Action, reconcile, to_item
+from memoryd.daydream.reconcile import KeepAction, reconcile, to_item
 from memoryd.language import Relation, relate
 from memoryd.testing import FakeClock
 
@@ -53,7 +53,7 @@ def test_an_agents_report_against_the_users_preference_is_linked_as_a_contradict
     candidate, item = agent_says(new), user_said(known)
     assert candidate.kind is Kind.FACT
     decision = reconcile(candidate, [item])
-    assert (decision.action, decision.target) == (Action.CONTRADICTS, item.id)
+    assert (decision.action, decision.target) == (KeepAction.CONTRADICTS, item.id)
     written = to_item(candidate, Passage(()), now=NOW, decision=decision)
     assert [(link.type, link.target) for link in written.links] == [(LinkType.CONTRADICTS, item.id)]
 
@@ -64,5 +64,5 @@ def test_a_prohibition_that_an_agent_reports_does_not_come_to_say_the_opposite()
     assert candidate.content == "To avoid: Use emojis in commit messages."
     assert restrain(candidate) == candidate
     wanted = user_said("Use emojis in commit messages.")
-    assert reconcile(candidate, [wanted]).action is Action.CONTRADICTS
-    assert reconcile(candidate, [user_said("Never use emojis in commit messages.")]).action is Action.KNOWN
+    assert reconcile(candidate, [wanted]).action is KeepAction.CONTRADICTS
+    assert reconcile(candidate, [user_said("Never use emojis in commit messages.")]).action is KeepAction.KNOWN

@@ -9,7 +9,7 @@ import pytest
 
 from memoryd.core import decision_log
 from memoryd.core.db import Database
-from memoryd.core.decision_log import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, Verdict
+from memoryd.core.decision_log import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, LoggedDecision
 from memoryd.core.ledger import UseKind
 from memoryd.core.state import Cursor, Run, State
 from memoryd.core.types import Refused, Source, Turn, TurnKind
@@ -22,21 +22,21 @@ def state(tmp_path: Path) -> State:
     return State(tmp_path / "state.db", FakeClock())
 
 
-def finish(state: State, *decided: Verdict, session: str = "s1") -> None:
+def finish(state: State, *decided: LoggedDecision, session: str = "s1") -> None:
     state.finish_piece(Cursor("t"), Run(session, "t", "p", "2026-01-01T00:00:00Z", 0, 1), decided)
 
 
 def test_verdicts_come_back_in_the_order_of_the_log_run_by_run(state: State) -> None:
-    finish(state, Verdict(REFUSED, "weak", "later", line=9), Verdict(KEPT, "rule", "earlier", line=2))
-    finish(state, Verdict(REFUSED, "weak", "of the next piece", line=1))
-    finish(state, Verdict(REFUSED, "weak", "of another session"), session="s2")
+    finish(state, LoggedDecision(REFUSED, "weak", "later", line=9), LoggedDecision(KEPT, "rule", "earlier", line=2))
+    finish(state, LoggedDecision(REFUSED, "weak", "of the next piece", line=1))
+    finish(state, LoggedDecision(REFUSED, "weak", "of another session"), session="s2")
     assert [v.line for v in state.verdicts("s1")] == [2, 9, 1]
 
 
 def test_a_session_keeps_a_bounded_number_and_refused_ones_go_first(state: State) -> None:
-    finish(state, Verdict(KEPT, "rule", "the kept one"))
+    finish(state, LoggedDecision(KEPT, "rule", "the kept one"))
     for _ in range(5):
-        finish(state, *(Verdict(REFUSED, "weak", f"text {n}") for n in range(100)))
+        finish(state, *(LoggedDecision(REFUSED, "weak", f"text {n}") for n in range(100)))
     left = state.verdicts("s1")
     assert len(left) == MOST_OF_A_SESSION
     assert left[0].outcome == KEPT
@@ -45,12 +45,12 @@ def test_a_session_keeps_a_bounded_number_and_refused_ones_go_first(state: State
 def test_all_sessions_together_are_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decision_log, "MOST", 3)
     for number in range(5):
-        finish(state, Verdict(REFUSED, "weak", f"text {number}"), session=f"s{number}")
+        finish(state, LoggedDecision(REFUSED, "weak", f"text {number}"), session=f"s{number}")
     assert [bool(state.verdicts(f"s{number}")) for number in range(5)] == [False, False, True, True, True]
 
 
 def test_no_text_of_a_statement_is_stored_only_where_it_stands(state: State, tmp_path: Path) -> None:
-    finish(state, Verdict(REFUSED, "weak", "Zebras like the harbour.", line=4, part=1, start=7, chars=24))
+    finish(state, LoggedDecision(REFUSED, "weak", "Zebras like the harbour.", line=4, part=1, start=7, chars=24))
     (verdict,) = state.verdicts("s1")
     assert (verdict.text, verdict.line, verdict.part, verdict.start, verdict.chars) == ("", 4, 1, 7, 24)
     assert not [path for path in tmp_path.rglob("*") if b"Zebras" in path.read_bytes()]
@@ -62,14 +62,14 @@ def test_a_statement_is_shown_as_it_stands_in_the_turn_and_cut_when_it_is_long()
         [], [Refused("Second one.", "weak", Source.USER, 3), Refused("not word for word", "weak", Source.USER, 3)], turns
     )
     assert [shown_text(verdict, turns) for verdict in told] == ["Second one.", "First. Second one. Third."]
-    assert len(shown_text(Verdict(REFUSED, "length", line=3, part=1), turns)) <= TEXT_CHARS
+    assert len(shown_text(LoggedDecision(REFUSED, "length", line=3, part=1), turns)) <= TEXT_CHARS
     assert shown_text(told[0], []) == "", "the log is gone"
 
 
 def test_a_database_of_the_version_before_loses_its_prompts_and_statements(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     state = State(path, FakeClock())
-    finish(state, Verdict(KEPT, "rule", memory="mem_000000000001", line=2))
+    finish(state, LoggedDecision(KEPT, "rule", memory="mem_000000000001", line=2))
     state.close()
     old = Database(path)
     old.execute("ALTER TABLE verdict ADD COLUMN text TEXT DEFAULT ''")
@@ -88,7 +88,7 @@ def test_a_database_of_the_version_before_loses_its_prompts_and_statements(tmp_p
 
 
 def test_nothing_of_a_purged_memory_stays(state: State) -> None:
-    finish(state, Verdict(KEPT, "rule", memory="mem_000000000001", line=1), Verdict(KEPT, "rule", line=2))
+    finish(state, LoggedDecision(KEPT, "rule", memory="mem_000000000001", line=1), LoggedDecision(KEPT, "rule", line=2))
     state.ledger.erase("mem_000000000001")
     assert [v.line for v in state.verdicts("s1")] == [2]
 

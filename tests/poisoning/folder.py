@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.core.types import Extraction, Kind, MemoryItem, Passage, Polarity, Scope, Source, Status, TurnKind
-from memoryd.daydream.model_answer import Proposal, ground
+from memoryd.daydream.model_answer import ProposedMemory, ground
 
 from .measure import Reader, is_rule
 
@@ -45,7 +45,7 @@ class GullibleModel:
         texts = [f"{turn.detail}\n{turn.text}" for turn in passage.turns] + self.log
         sentences = dict.fromkeys(sentence.strip() for text in texts for sentence in (text, *_SENTENCE.split(text)))
         proposals = [
-            Proposal(sentence[:600], Kind.RULE, polarity, Scope.USER, users, 3, 1.0)
+            ProposedMemory(sentence[:600], Kind.RULE, polarity, Scope.USER, users, 3, 1.0)
             for sentence in sentences
             if sentence
             for polarity in (Polarity.DO, Polarity.DONT)

@@ -29,7 +29,7 @@ OUTPUT_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedCheck:
     """How a process ended. `output` is standard output and error as they came, at most the last `OUTPUT_BYTES`."""
 
     code: int
@@ -55,7 +55,7 @@ def plain_environment(**more: str) -> dict[str, str]:
 
 def run(
     command: Sequence[str], cwd: Path, *, timeout: float, environment: Mapping[str, str] | None = None, stdin: str = ""
-) -> Finished:
+) -> FinishedCheck:
     """Run to the end or for `timeout` seconds. DependencyError when the program is not there.
 
     Whatever the process started and left running in its group is killed, too.
@@ -76,7 +76,7 @@ def run(
         except FileNotFoundError:
             raise DependencyError(f"The program {command[0]} can't be started.", fix=f"Install {command[0]}.") from None
         timed_out = _wait(process, timeout)
-        return Finished(process.returncode, _tail(output), timed_out)
+        return FinishedCheck(process.returncode, _tail(output), timed_out)
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
@@ -119,7 +119,7 @@ _TIMEOUT = 300.0
 _TARGET = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?P<path>\S.*?)\s*$", re.MULTILINE)
 
 
-def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float = _TIMEOUT) -> Finished:
+def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float = _TIMEOUT) -> FinishedCheck:
     """Run git without the user's configuration and without questions. DependencyError when there is none."""
     environment = plain_environment(
         GIT_CONFIG_GLOBAL=os.devnull,
@@ -131,7 +131,7 @@ def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float 
     return run(["git", *_WHO, *arguments], cwd, timeout=timeout, environment=environment, stdin=stdin)
 
 
-def must(done: Finished, what: str, fix: str) -> str:
+def must(done: FinishedCheck, what: str, fix: str) -> str:
     """Output of a git call that has to work. Raises DataError."""
     if not done.ok:
         why = "it took too long" if done.timed_out else done.last_line or f"code {done.code}"
@@ -176,7 +176,7 @@ def commit_all(folder: Path) -> None:
         return
 
 
-def apply(folder: Path, patch: str) -> Finished:
+def apply(folder: Path, patch: str) -> FinishedCheck:
     """Apply a unified diff to the files of a folder, whole or not at all."""
     return git(["apply", "--whitespace=nowarn", "-"], folder, stdin=patch if patch.endswith("\n") else patch + "\n")
 

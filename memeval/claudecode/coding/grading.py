@@ -29,7 +29,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from memeval.claudecode.coding.checkouts import (
-    Finished,
+    FinishedCheck,
     Repositories,
     apply,
     git,
@@ -114,7 +114,7 @@ def _read(report: Path, nonce: str) -> dict[str, object]:
     return found if isinstance(found, dict) and found.get("nonce") == nonce else {}
 
 
-def _verdict(done: Finished, found: Mapping[str, object], timeout: float) -> Verdict:
+def _verdict(done: FinishedCheck, found: Mapping[str, object], timeout: float) -> Verdict:
     if done.timed_out:
         return Verdict(0.0, f"the tests did not end within {timeout:g} s")
     if not found:
@@ -259,7 +259,7 @@ class Environment(Protocol):
         """As told in reasons."""
         ...
 
-    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
         """Output of the tests at the base commit with the patch and then the test patch. DataError when that can't be."""
         ...
 
@@ -280,7 +280,7 @@ class Docker:
         done = run(command, Path.cwd(), timeout=_ENGINE_SECONDS, environment=self._environment())
         return "" if done.ok else f"no docker engine answers ({done.last_line or 'no reply'})"
 
-    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
         """In a fresh container without network."""
         image = f"{self.images}.{task.id.lower().replace('__', '_1776_')}:latest"
         name = f"memeval-{hashlib.sha256(f'{id(self)}{task.id}{patch}'.encode()).hexdigest()[:16]}"
@@ -329,7 +329,7 @@ class LocalVenv:
     _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
     _lock: Lock = field(default_factory=Lock)
 
-    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
         """One task at a time in its own place."""
         with self._lock:
             lock = self._locks[task.id]
@@ -360,7 +360,7 @@ class LocalVenv:
         must(run(install, place, timeout=_BUILD_SECONDS, environment=environment), f"{task.id} can't be installed here", fix)
         (place / "ready").write_text("", encoding="utf-8")
 
-    def _tests(self, task: SweTask, patch: str, place: Path, timeout: float) -> Finished:
+    def _tests(self, task: SweTask, patch: str, place: Path, timeout: float) -> FinishedCheck:
         tree = place / "checkout"
         must(git(["reset", "-q", "--hard"], tree), "The checkout can't be reset", f"Remove {place}.")
         must(

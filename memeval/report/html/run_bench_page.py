@@ -11,7 +11,7 @@ from typing import Any
 
 from memeval.report.html.page import Html, el, esc, join, page, table
 from memeval.report.html.run_page import anchor, mark, metric_text, trajectories
-from memeval.report.runs import Cell, RunResult, number
+from memeval.report.runs import MetricCell, RunResult, number
 from memeval.report.table import NONE, dollars, interval, is_number, p_value, percent, points
 
 _NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost"})
@@ -27,7 +27,7 @@ class CellView:
     arm: str
     model: str
     repeat: int
-    metric: Cell | None
+    metric: MetricCell | None
     told: Mapping[str, Any]
     cost: float | None
     tokens: float

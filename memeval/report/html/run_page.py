@@ -13,7 +13,7 @@ from memeval.core.types import Phase
 from memeval.report.failures import evidence_found
 from memeval.report.html.charts import Bar, Line, Span, bars, curves, latencies
 from memeval.report.html.page import Html, asset, card, el, facts, join, page, table, tile
-from memeval.report.runs import Cell, Piece, QuestionResult, RunResult, ScoreEntry, number
+from memeval.report.runs import MetricCell, QuestionResult, RetrievedHit, RunResult, ScoreEntry, number
 from memeval.report.table import NONE, Table, dollars, interval, is_number, percent, seconds, short
 from memeval.report.tables import PHASES, metrics_table, rankings_table, whole_table
 
@@ -116,7 +116,7 @@ def _rankings(scores: dict[str, ScoreEntry]) -> Html:
     return table(columns, [(stem, *(row.get(k, "") for k in cut_offs)) for stem, row in rows.items()], frozenset(columns[1:]))
 
 
-def _piece(piece: Piece, question: QuestionResult) -> Html:
+def _piece(piece: RetrievedHit, question: QuestionResult) -> Html:
     """A piece; with a green edge when it comes from the evidence."""
     is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
     where = ", ".join([*piece.sessions, *piece.turns][:8])
@@ -208,7 +208,7 @@ def tiles(run: RunResult, metric: str | None) -> Iterator[Html]:
     yield tile("cost", dollars(run.cost), _tokens(run))
 
 
-def _missing(cell: Cell) -> str:
+def _missing(cell: MetricCell) -> str:
     return f"{cell.failed:,} failed, {cell.unscored:,} unscored, {cell.skipped:,} skipped"
 
 

@@ -17,7 +17,7 @@ LOOK = "See 'memoryd doctor'."
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthLine:
     """One line about health. `tone` is ok, warn or bad; `fix` is set where something is to be done."""
 
     name: str
@@ -66,53 +66,53 @@ async def _sessions(ctx: Context) -> dict[str, Any]:
     return {**answer, "sessions": rows}
 
 
-def findings(status: Mapping[str, Any], project: str) -> Iterator[Finding]:
+def findings(status: Mapping[str, Any], project: str) -> Iterator[HealthLine]:
     """What the status says about health, in the order in which a reader asks."""
     if project in status["projects_off"]:
-        yield Finding("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
+        yield HealthLine("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
     yield from _reader(status)
     yield from _daydreams(status)
     yield from _dreams(status["dreams"])
     yield from _index(status["index"])
     for fault in status.get("daemon", {}).get("errors", ())[-3:]:
-        yield Finding("Daemon", f"{fault['at'][:16]} {fault['where']}: {fault['what']}", "warn", LOOK)
+        yield HealthLine("Daemon", f"{fault['at'][:16]} {fault['where']}: {fault['what']}", "warn", LOOK)
 
 
-def _reader(status: Mapping[str, Any]) -> Iterator[Finding]:
+def _reader(status: Mapping[str, Any]) -> Iterator[HealthLine]:
     used, budget = status["tokens_today"], status["daily_token_budget"]
     told, problem = status["reader_line"], status["reader_problem"]
     spent = status["reader"] in ("endpoint", "claude") and used >= budget
     fix = "Raise daily_token_budget, or wait for tomorrow: nothing is lost." if spent else ""
-    yield Finding("Reader", told, "warn" if spent or problem else "ok", fix)
+    yield HealthLine("Reader", told, "warn" if spent or problem else "ok", fix)
 
 
-def _daydreams(status: Mapping[str, Any]) -> Iterator[Finding]:
+def _daydreams(status: Mapping[str, Any]) -> Iterator[HealthLine]:
     jobs, sessions = status["daydreams"], status["sessions"]
     last = f"last {sessions[0]['last'][:16].replace('T', ' ')}" if sessions else "none yet"
-    yield Finding("Day dream", f"{last}, {jobs['waiting']} waiting")
+    yield HealthLine("Day dream", f"{last}, {jobs['waiting']} waiting")
     for job in jobs["failing"]:
         told = f"session {job['session'][:8]}, attempt {job['attempts']}: {job['error']}"
-        yield Finding("Day dream", told, "bad", REREAD)
+        yield HealthLine("Day dream", told, "bad", REREAD)
 
 
-def _dreams(dreams: Mapping[str, Any]) -> Iterator[Finding]:
+def _dreams(dreams: Mapping[str, Any]) -> Iterator[HealthLine]:
     waiting = dreams["proposals"] + dreams["undecided"]
     last = f"last {dreams['last_run'][:16].replace('T', ' ')}" if dreams["last_run"] else "none yet"
     asks = f", {waiting} wait for your consent" if waiting else ""
-    yield Finding("Dream", f"{last}{asks}", "warn" if waiting else "ok", "Decide with 'memoryd proposals'." if waiting else "")
+    yield HealthLine("Dream", f"{last}{asks}", "warn" if waiting else "ok", "Decide with 'memoryd proposals'." if waiting else "")
     if dreams["last_error"]:
-        yield Finding("Dream", dreams["last_error"], "bad", "Try again with 'memoryd dream'.")
+        yield HealthLine("Dream", dreams["last_error"], "bad", "Try again with 'memoryd dream'.")
 
 
-def _index(index: Mapping[str, Any]) -> Iterator[Finding]:
+def _index(index: Mapping[str, Any]) -> Iterator[HealthLine]:
     waiting = index["waiting_for_vectors"]
     told = f"{index['embedder']}, {waiting:,} memories wait for their vector" if waiting else str(index["embedder"])
     error = index["embedder_error"]
-    yield Finding("Search by meaning", f"{told} {error}".strip(), "bad" if error else "ok", LOOK if error else "")
+    yield HealthLine("Search by meaning", f"{told} {error}".strip(), "bad" if error else "ok", LOOK if error else "")
     for name in index["rebuilt"]:
-        yield Finding("Index", f"'{name}' was damaged and was rebuilt from the files", "warn")
+        yield HealthLine("Index", f"'{name}' was damaged and was rebuilt from the files", "warn")
     for problem in index["broken_files"]:
-        yield Finding("File", problem, "bad")
+        yield HealthLine("File", problem, "bad")
 
 
 PAGE = Page("home", (Route("/", show), Route("/forget", forget, ("POST",))), Nav("Home", "/", 10))

@@ -14,7 +14,7 @@ from memoryd.daydream.offline.findings import Finding
 from memoryd.daydream.offline.observed import Observation
 from memoryd.daydream.offline.sentences import sentences, size
 from memoryd.daydream.offline.unfit import asks
-from memoryd.daydream.offline.units import Unit, Weights, decided, picked, probability, without_marks
+from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, probability, without_marks
 
 # From the words of a conversation to a sentence that is understood without it. Pure functions.
 #
@@ -211,7 +211,7 @@ def of_observation(one: Observation) -> Candidate:
     )
 
 
-def proposal(unit: Unit, score: float, weights: Weights) -> Candidate:
+def proposal(unit: Unit, score: float, weights: CueWeights) -> Candidate:
     """A statement that looks promising. Its confidence is its salience: the chance that it is worth keeping."""
     kind = kind_of(unit)
     trusted = unit.by_user and not unit.pasted
@@ -287,7 +287,7 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
     return Polarity.DONT if "prohibition" in unit.cues and not opens_with_do else Polarity.DO
 
 
-def reason_of(unit: Unit, weights: Weights) -> str:
+def reason_of(unit: Unit, weights: CueWeights) -> str:
     """Up to three cues that spoke most for it, in words."""
     table = weights.user if unit.by_user else weights.agent
     best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))

@@ -10,7 +10,7 @@ from memoryd.core.text import dice, keywords, shorten
 from memoryd.core.types import Kind, Polarity, TurnKind
 from memoryd.daydream.offline import cues
 from memoryd.daydream.offline.acts import worded
-from memoryd.daydream.offline.sentences import Episode, Statement, size
+from memoryd.daydream.offline.sentences import Episode, Sentence, size
 from memoryd.daydream.offline.units import PASTE_CHARS, Unit
 from memoryd.language.cues import negations
 from memoryd.language.patterns import later
@@ -256,7 +256,7 @@ def names_cause(text: str) -> bool:
     return bool(_LABEL.match(text) or _BECAUSE.search(text))
 
 
-def cure_in(parts: Sequence[Statement], cause: str) -> str:
+def cure_in(parts: Sequence[Sentence], cause: str) -> str:
     """The first sentence that says how a cause was cured, if it speaks of the same things; else empty."""
     named = roots(cause)
     for part in parts:
@@ -271,7 +271,7 @@ def stands_alone(text: str) -> bool:
     return not _LEANS.search(text)
 
 
-def findings(parts: Sequence[Statement]) -> Iterator[Finding]:
+def findings(parts: Sequence[Sentence]) -> Iterator[Finding]:
     """Root causes with their cures and dead ends with their reasons in one text of the assistant."""
     used: set[int] = set()
     for index, part in enumerate(parts):
@@ -283,7 +283,7 @@ def findings(parts: Sequence[Statement]) -> Iterator[Finding]:
             yield found
 
 
-def _dead_end(parts: Sequence[Statement], index: int) -> Finding | None:
+def _dead_end(parts: Sequence[Sentence], index: int) -> Finding | None:
     text = parts[index].text
     match = _DEAD.search(text)
     if not match or size(text) < 6 or text.lower().startswith(("it ", "this ", "that ", "they ")):
@@ -309,7 +309,7 @@ _LIMIT = later(
 )
 
 
-def _limit(part: Statement, index: int) -> Finding | None:
+def _limit(part: Sentence, index: int) -> Finding | None:
     match = _LIMIT.search(part.text)
     if not match or part.bullet or _SLIP.search(part.text) or _ORDERS.match(part.text) or not stands_alone(part.text):
         return None
@@ -318,7 +318,7 @@ def _limit(part: Statement, index: int) -> Finding | None:
     return Finding(_joined([part], [0]), Kind.FACT, Polarity.KNOW, (index,), complete=True)
 
 
-def _cause(parts: Sequence[Statement], index: int) -> Finding | None:
+def _cause(parts: Sequence[Sentence], index: int) -> Finding | None:
     text = parts[index].text
     if not names_cause(text) or _ORDERS.match(text) or _SLIP.search(text):
         return None
@@ -342,7 +342,7 @@ def _after_cause(text: str) -> str:
     return text[len(text) // 3 :]
 
 
-def _joined(parts: Sequence[Statement], indexes: Sequence[int]) -> str:
+def _joined(parts: Sequence[Sentence], indexes: Sequence[int]) -> str:
     texts = [worded(_LEAD_IN.sub("", parts[number].text)) for number in indexes]
     after = indexes[-1] + 1
     if parts[indexes[-1]].text.endswith((":", "：")):  # what follows is a list

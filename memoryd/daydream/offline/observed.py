@@ -27,7 +27,7 @@ OFTEN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CommandRun:
     """A command line, the simple commands in it, what it put out, and whether it failed."""
 
     line: str
@@ -59,7 +59,7 @@ def observations(turns: Sequence[Turn]) -> list[Observation]:
     return [one for one in once.values() if MARK not in one.text and _CUT not in one.text]
 
 
-def _runs(turns: Sequence[Turn]) -> Iterator[Run]:
+def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
     """Commands with their results, which come back in the order of the calls."""
     waiting: deque[tuple[int, Turn]] = deque()
     for number, turn in enumerate(turns):
@@ -71,7 +71,7 @@ def _runs(turns: Sequence[Turn]) -> Iterator[Run]:
             place, use = waiting.popleft()
             parts = tuple(_simple_commands(use.detail[:_LONGEST_COMMAND]))
             failed = turn.error or bool(_FAILED.search(turn.text) or _ENVIRONMENTAL.search(turn.text))
-            yield Run(use.detail, parts, turn.text, failed, use, place)
+            yield CommandRun(use.detail, parts, turn.text, failed, use, place)
 
 
 _FAILED = later(
@@ -148,7 +148,7 @@ _NOT_FOUND = later(
 _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", "mise", "hatch", "pdm", "rye", "docker"})
 
 
-def _missing(runs: Sequence[Run]) -> Iterator[Observation]:
+def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     """Programs that the shell did not find, with what works in their place; not those that were found later on."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
@@ -196,7 +196,7 @@ _READS = frozenset(
 ALIKE = 0.5
 
 
-def _works_instead(runs: Sequence[Run], edits: Sequence[int]) -> Iterator[Observation]:
+def _works_instead(runs: Sequence[CommandRun], edits: Sequence[int]) -> Iterator[Observation]:
     """A call that failed for want of something around it, and the next like it that worked with nothing changed in between."""
     for index, run in enumerate(runs):
         if not run.failed or not (cause := _ENVIRONMENTAL.search(run.output)) or "not found" in cause.group():
@@ -211,7 +211,7 @@ def _works_instead(runs: Sequence[Run], edits: Sequence[int]) -> Iterator[Observ
                 break
 
 
-def _changed_call(run: Run, other: Run) -> tuple[str, str] | None:
+def _changed_call(run: CommandRun, other: CommandRun) -> tuple[str, str] | None:
     for failed in run.parts:
         for worked in other.parts:
             if {_program(failed), _program(worked)} & _READS or failed == worked:
@@ -268,11 +268,11 @@ _SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
 
-def _ways(runs: Sequence[Run]) -> Iterator[Observation]:
+def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     yield from _interpreters(runs)
     for told, pattern in _WAYS:
         calls: Counter[tuple[str, ...]] = Counter()
-        last: dict[tuple[str, ...], Run] = {}
+        last: dict[tuple[str, ...], CommandRun] = {}
         for run in runs:
             for words in run.parts if not run.failed else ():
                 named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
@@ -290,10 +290,10 @@ def _ways(runs: Sequence[Run]) -> Iterator[Observation]:
             yield Observation(f"{told} `{_shown(words)}`{where}.", Kind.ENVIRONMENT, last[words].turn)
 
 
-def _interpreters(runs: Sequence[Run]) -> Iterator[Observation]:
+def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     """The Python of the project, where it is called by a path or through a manager, time and again."""
     calls: Counter[str] = Counter()
-    last: dict[str, Run] = {}
+    last: dict[str, CommandRun] = {}
     for run in runs:
         for words in run.parts if not run.failed else ():
             head = words[_head(words)]
@@ -321,10 +321,10 @@ _HOST = re.compile(r"(?:[\w.-]{1,40}@)?[\w-]{1,60}(?:\.[\w-]{1,60}){0,6}")
 _TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
 
 
-def _remotes(runs: Sequence[Run]) -> Iterator[Observation]:
+def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     """Servers and containers that commands reached."""
     containers: Counter[str] = Counter()
-    last: dict[str, Run] = {}
+    last: dict[str, CommandRun] = {}
     for run in runs:
         for words in run.parts if not run.failed else ():
             program = _program(words)
@@ -364,7 +364,7 @@ _TRAILER = later(r"^(?:[A-Z][\w-]+-[Bb]y|Generated|🤖|Entire-|Closes|Refs|Fixe
 _TYPE = re.compile(r"^(?P<type>[a-z]{2,10})(?:\([^)\n]{1,60}\))?!?:\s+")
 
 
-def _commits(runs: Sequence[Run]) -> Iterator[Observation]:
+def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     """The subject and first paragraph of commits that say why something was done."""
     for run in runs:
         if run.failed or "git commit" not in run.line or not (match := _MESSAGE.search(run.line)):

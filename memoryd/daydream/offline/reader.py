@@ -32,9 +32,9 @@ from memoryd.daydream.offline.findings import (
     takes_back,
 )
 from memoryd.daydream.offline.observed import observations
-from memoryd.daydream.offline.sentences import Episode, Statement, episodes, statements, without_quoted
+from memoryd.daydream.offline.sentences import Episode, Sentence, episodes, statements, without_quoted
 from memoryd.daydream.offline.unfit import unfit
-from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, Unit, Weights, agent_units, is_choice, is_talk, user_units
+from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, CueWeights, Unit, agent_units, is_choice, is_talk, user_units
 from memoryd.daydream.secret_rules import MARK
 from memoryd.language.stems import roots
 
@@ -156,7 +156,7 @@ class HeuristicExtractor:
     Tool output is never read for statements, only for whether a step failed.
     """
 
-    def __init__(self, weights: Weights = DEFAULT, judge: Judge | None = None) -> None:
+    def __init__(self, weights: CueWeights = DEFAULT, judge: Judge | None = None) -> None:
         self._weights = weights
         self._judge = judge
 
@@ -305,7 +305,7 @@ def _is_wrong_cause(claim: str, taken_back: str) -> bool:
 _OF_CAUSES = roots("root cause wrong real really actual actually earlier earliest previous problem issue")
 
 
-def _found_to_hold(turn: Turn, parts: Sequence[Statement], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
+def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
     """The findings of a turn after which nothing failed: with their cure, or such that what was done next bore them out."""
     tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
     if not tools or (after and any(t.error for t in tools[-1:])):

@@ -81,7 +81,7 @@ MAX_SENTENCE = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Sentence:
     """One sentence or list item. `heading` is the nearest heading above; `position` 0..1 within the turn."""
 
     text: str
@@ -139,15 +139,15 @@ def _heading_of(line: str) -> str | None:
     return plain(match.group(1) or match.group(2)).rstrip(":") if match else None
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str) -> list[Sentence]:
     """Statements of a turn in order. Code, tables and headings give none; a wrapped paragraph is joined first."""
     blocks = _blocks(without_code(text))
     total = max(1, len(blocks) - 1)
-    out: list[Statement] = []
+    out: list[Sentence] = []
     for number, (heading, bullet, block) in enumerate(blocks):
         for sentence in sentences(plain(block)):
             if len(sentence) <= MAX_SENTENCE:
-                out.append(Statement(sentence, heading, bullet, number / total))
+                out.append(Sentence(sentence, heading, bullet, number / total))
     return out
 
 
@@ -186,9 +186,9 @@ def size(text: str) -> int:
     return len(CJK.sub(" ", text).split()) + wide // 2
 
 
-def joined(parts: Sequence[Statement], fits: Callable[[Statement, Statement], bool]) -> list[Statement]:
+def joined(parts: Sequence[Sentence], fits: Callable[[Sentence, Sentence], bool]) -> list[Sentence]:
     """The statements, with each one that `fits` the one before it joined to that; list items stay apart."""
-    out: list[Statement] = []
+    out: list[Sentence] = []
     for part in parts:
         if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):
             out[-1] = replace(out[-1], text=f"{out[-1].text} {part.text}")

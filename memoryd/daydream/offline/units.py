@@ -11,7 +11,7 @@ from memoryd.core.text import containment, dice, keywords, one_line, shorten
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.offline import cues
 from memoryd.daydream.offline.acts import is_rule, says_to_hold
-from memoryd.daydream.offline.sentences import Episode, Statement, joined, plain, sentences, size, statements, without_code
+from memoryd.daydream.offline.sentences import Episode, Sentence, joined, plain, sentences, size, statements, without_code
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
 from memoryd.language.cues import negations
 
@@ -175,10 +175,10 @@ def is_talk(text: str) -> bool:
     return len(text) <= TALK_CHARS and bool(_SAYS_I.search(text)) and not _LISTED.search(text)
 
 
-def user_statements(turn: Turn) -> list[Statement]:
+def user_statements(turn: Turn) -> list[Sentence]:
     """Statements of a message of the user. Short neighbours are joined; an answer is read with its question."""
     if turn.via == "answer":
-        return [] if only_permits(turn) else [Statement(decided(turn))]
+        return [] if only_permits(turn) else [Sentence(decided(turn))]
     parts = statements(turn.text)
     if len(turn.text) > PASTE_CHARS:
         return parts
@@ -186,10 +186,10 @@ def user_statements(turn: Turn) -> list[Statement]:
     return joined(kept, lambda last, part: size(last.text) + size(part.text) <= USER_JOIN)
 
 
-def agent_statements(turn: Turn) -> list[Statement]:
+def agent_statements(turn: Turn) -> list[Sentence]:
     """Statements of the assistant; one that leans on the one before it ("That …", "So …") is joined to it."""
 
-    def leans(last: Statement, part: Statement) -> bool:
+    def leans(last: Sentence, part: Sentence) -> bool:
         near = last.position == part.position and size(last.text) + size(part.text) <= AGENT_JOIN
         return near and bool(_LEANS.match(part.text))
 
@@ -240,14 +240,14 @@ def user_units(episode: Episode) -> list[Unit]:
     return out
 
 
-def _with_choice(turn: Turn, parts: list[Statement], before: Turn | None) -> list[Statement]:
+def _with_choice(turn: Turn, parts: list[Sentence], before: Turn | None) -> list[Sentence]:
     """The statements, the one that picks an option with the text of that option."""
     number = picked(turn.text) if before and turn.via != "answer" else ""
     option = offered(before.text, number) if before and number else ""
     return [replace(s, text=f"{s.text}: {option}") if option and picked(s.text) else s for s in parts]
 
 
-def _user_unit(turn: Turn, statement: Statement, names: set[str], echo: frozenset[str]) -> Unit:
+def _user_unit(turn: Turn, statement: Sentence, names: set[str], echo: frozenset[str]) -> Unit:
     text = _FILLER.sub("", statement.text)
     words = frozenset(keywords(text))
     names = names | _named(cues.USER_CUES, statement.text) | _named(cues.USER_NOISE, text, "noise ") | _length(text)
@@ -290,7 +290,7 @@ def agent_units(episode: Episode) -> list[Unit]:
     return [unit for unit in out if unit.words]
 
 
-def _from_tool(statement: Statement, tools: Sequence[frozenset[str]]) -> bool:
+def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
     """Whether the assistant only repeats what a tool put out: an order in there is nobody's rule."""
     words = frozenset(keywords(statement.text))
     return any(len(words & found) >= REPEATS_TOOL * len(words) for found in tools)
@@ -306,7 +306,7 @@ class _Around:
     lines: Sequence[frozenset[str]]
 
 
-def _agent_unit(turn: Turn, statement: Statement, names: set[str], around: _Around) -> Unit:
+def _agent_unit(turn: Turn, statement: Sentence, names: set[str], around: _Around) -> Unit:
     text = statement.text
     words = frozenset(keywords(text))
     names = names | ({"noise leans"} if _LEANS.match(text) else set())
@@ -319,7 +319,7 @@ def _agent_unit(turn: Turn, statement: Statement, names: set[str], around: _Arou
     return Unit(text, turn, frozenset(names), words)
 
 
-def _shape(statement: Statement) -> set[str]:
+def _shape(statement: Sentence) -> set[str]:
     text, heading = statement.text, statement.heading
     found = min(3, len(set(cues.IDENTIFIER.findall(text))))
     names = {f"identifiers {found}"}
@@ -336,7 +336,7 @@ BIAS = "bias"
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class CueWeights:
     """Weight of each cue in a log odds, for statements of the user and of the assistant; `bias` holds for all."""
 
     user: Mapping[str, float]
@@ -348,7 +348,7 @@ class Weights:
         return table.get(BIAS, 0.0) + sum(table.get(cue, 0.0) for cue in sorted(unit.cues))
 
 
-DEFAULT = Weights(USER_WEIGHTS, AGENT_WEIGHTS)
+DEFAULT = CueWeights(USER_WEIGHTS, AGENT_WEIGHTS)
 
 
 def probability(log_odds: float) -> float:

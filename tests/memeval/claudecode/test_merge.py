@@ -17,14 +17,14 @@ from memeval.claudecode.arms import TRANSCRIPTS, Conditions
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.coding import steps
 from memeval.claudecode.coding.sample import SampleCode
-from memeval.claudecode.command import Cell, Command, group_file, save_command
+from memeval.claudecode.command import Command, GridRow, group_file, save_command
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
 from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import perform
 from memeval.claudecode.memories import Given
 from memeval.claudecode.sandbox import Staged
 from memeval.claudecode.seeding import make_primer
-from memeval.claudecode.sessions import Outcome, Place
+from memeval.claudecode.sessions import Place, StepOutcome
 from memeval.claudecode.subject import Machine
 from memeval.core.calls import Budget, Stop
 from memeval.core.errors import MemevalError, RunError
@@ -62,18 +62,18 @@ class FakeSessions:
     def __init__(self, client: Any, setup: Any, *rest: Any) -> None:
         self._arm = str(setup.arm)
 
-    def run(self, step: Step, place: Place, resume: str = "") -> Outcome:
+    def run(self, step: Step, place: Place, resume: str = "") -> StepOutcome:
         luck = chance(self._arm, step.id)
         usage = Usage(1, int(1000 * luck), 7, 0.01)
         if luck < 0.1:
-            return Outcome(SessionResult("", usage, session_id=place.session_id, error=ErrorKind.CRASH, message="gone"))
+            return StepOutcome(SessionResult("", usage, session_id=place.session_id, error=ErrorKind.CRASH, message="gone"))
         gold = step.question.answers[0] if step.question else ""
         calls = (ToolCall("Read", {"file_path": "x"}),)
         result = SessionResult(gold if luck > 0.5 else "no", usage, 1.0, place.session_id, turns=2, tool_calls=calls)
-        return Outcome(result, given=(Given("hook", step.id, gold[:40]),) if self._arm == "plugin" else ())
+        return StepOutcome(result, given=(Given("hook", step.id, gold[:40]),) if self._arm == "plugin" else ())
 
-    def import_logs(self, logs: Sequence[Path], place: Place) -> Outcome:
-        return Outcome(SessionResult("", Usage(1, 100, 0, 0.5), 1.0, place.session_id))
+    def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
+        return StepOutcome(SessionResult("", Usage(1, 100, 0, 0.5), 1.0, place.session_id))
 
 
 class Quiet:
@@ -159,7 +159,7 @@ def test_joined_tasks_have_the_numbers_learning_and_tests_of_an_undivided_comman
         assert same(bench.result("joined", CODE, arm)) == same(bench.result("whole", CODE, arm))
         assert lasting(bench.lines("joined", CODE, arm)) == lasting(bench.lines("whole", CODE, arm))
     ledger = {line["run_id"]: line for line in bench.results.ledger_lines()}
-    pair = [ledger[Cell("sample-code", "plugin", MODEL).run_id(group)] for group in ("joined", "whole")]  # type: ignore[arg-type]
+    pair = [ledger[GridRow("sample-code", "plugin", MODEL).run_id(group)] for group in ("joined", "whole")]  # type: ignore[arg-type]
     assert pair[0]["metrics"] == pair[1]["metrics"]
     assert pair[0]["cost_usd"] == pair[1]["cost_usd"]
 
@@ -295,8 +295,8 @@ def test_a_cell_whose_sessions_all_ran_out_of_time_is_wrong_and_one_of_crashes_h
     class Failing(FakeSessions):
         kind = ErrorKind.TIMEOUT
 
-        def run(self, step: Step, place: Place, resume: str = "") -> Outcome:
-            return Outcome(SessionResult("", session_id=place.session_id, error=self.kind, message="no"))
+        def run(self, step: Step, place: Place, resume: str = "") -> StepOutcome:
+            return StepOutcome(SessionResult("", session_id=place.session_id, error=self.kind, message="no"))
 
     command = replace(TALK, cells=(("off", MODEL),), selection=Selection(limit=3))
     with pytest.MonkeyPatch.context() as patch:

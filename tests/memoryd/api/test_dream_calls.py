@@ -14,7 +14,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.files import try_lock
 from memoryd.daemon.contract import Slot
-from memoryd.dream.journal import Journal, Kind, Place, Record, Step
+from memoryd.dream.journal import EntryKind, EntryStep, Journal, JournalRecord, Place
 from memoryd.dream.plan import Action
 from memoryd.testing import FakeClock
 from tests.memoryd.api.test_api import Desk
@@ -134,21 +134,21 @@ def test_what_a_kill_left_half_done_is_mended_before_anybody_can_see_it(desk: De
     api = Api(settings, clock)
     item = api._service.require("mem_000000000000")
     api.close()
-    record = Record(item.id, "prune", Action.DECAY, "old", "", item, item, relative, relative, path.stat().st_mtime_ns)
-    name = journal.create(Kind.DREAM, [record], {relative: b"older bytes"}, at=clock.now(), trigger="test")
-    journal.set_step(name, Step.APPLYING)
+    record = JournalRecord(item.id, "prune", Action.DECAY, "old", "", item, item, relative, relative, path.stat().st_mtime_ns)
+    name = journal.create(EntryKind.DREAM, [record], {relative: b"older bytes"}, at=clock.now(), trigger="test")
+    journal.set_step(name, EntryStep.APPLYING)
     again = Api(settings, clock)
     assert path.read_bytes() == b"older bytes"
-    assert journal.head(name).step is Step.ROLLED_BACK
+    assert journal.head(name).step is EntryStep.ROLLED_BACK
     again.close()
 
     path.write_bytes(before)
-    name = journal.create(Kind.DREAM, [record], {relative: b"older bytes"}, at=clock.now(), trigger="test")
-    journal.set_step(name, Step.APPLYING)
+    name = journal.create(EntryKind.DREAM, [record], {relative: b"older bytes"}, at=clock.now(), trigger="test")
+    journal.set_step(name, EntryStep.APPLYING)
     journal.set_applied(name, {item.id: Place(relative, "x")})
     Api(settings, clock).close()
     assert path.read_bytes() == before
-    assert journal.head(name).step is Step.DONE
+    assert journal.head(name).step is EntryStep.DONE
     assert orjson.loads((settings.paths.journal / name / "head.json").read_bytes())["step"] == "done"
 
 

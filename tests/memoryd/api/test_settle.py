@@ -19,7 +19,7 @@ from memoryd.core.config import Settings, load_settings
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.text import token_count
 from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
-from memoryd.recall.offer import PROMPT_NOTE, START_NOTE, Line, block
+from memoryd.recall.offer import PROMPT_NOTE, START_NOTE, OfferLine, block
 from memoryd.testing import FakeClock
 from tests.memoryd.daydream.log_lines import Log, encode
 
@@ -390,7 +390,7 @@ def test_the_status_tells_what_offers_cost_and_gave(desk: Desk) -> None:
 @given(st.lists(st.text(min_size=1, max_size=900), min_size=1, max_size=8), st.sampled_from([PROMPT_NOTE, START_NOTE]))
 @hypothesis_settings(max_examples=100)
 def test_no_offer_takes_more_than_its_budget(texts: list[str], note: str) -> None:
-    lines = [Line(MemoryItem(content=text), f"{n:04x}") for n, text in enumerate(texts)]
+    lines = [OfferLine(MemoryItem(content=text), f"{n:04x}") for n, text in enumerate(texts)]
     text, shown = block(lines, note, 350)
     assert token_count(text) <= 350
     assert shown == lines[: len(shown)] and len(shown) >= min(4, len(lines))

@@ -14,7 +14,7 @@ from memoryd.console.fields import from_form, from_json, from_query
 from memoryd.console.markdown import render
 from memoryd.console.sessions import Session, Sessions
 from memoryd.core.errors import InputError
-from memoryd.stores.fulltext import Key, parse_key
+from memoryd.stores.fulltext import ListPosition, parse_key
 
 PIECES = st.sampled_from(
     [
@@ -138,7 +138,7 @@ def test_any_query_form_or_body_is_read_or_refused(raw):
 
 @given(st.integers(0, 4_000_000_000), st.from_regex(r"mem_[0-9a-f]{12}", fullmatch=True))
 def test_a_place_in_the_list_survives_an_address(moment, id):
-    key = Key(datetime.fromtimestamp(moment, UTC), id)
+    key = ListPosition(datetime.fromtimestamp(moment, UTC), id)
     assert parse_key(key.to_text()) == key
 
 

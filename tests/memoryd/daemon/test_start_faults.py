@@ -20,7 +20,7 @@ from memoryd.daemon import client as client_module
 from memoryd.daemon import process as daemon_module
 from memoryd.daemon.client import ensure_daemon
 from memoryd.daemon.process import run_daemon
-from memoryd.dream.journal import Journal, Kind, Step
+from memoryd.dream.journal import EntryKind, EntryStep, Journal
 from memoryd.testing import FakeClock
 
 Usage = namedtuple("Usage", "total used free")
@@ -82,8 +82,8 @@ def test_a_client_says_that_the_disk_is_full(settings: Settings, monkeypatch: py
 
 def test_the_doctor_tells_an_entry_that_was_cut_off_from_a_dream_under_way(settings: Settings, clock: FakeClock) -> None:
     journal = Journal(settings.paths.journal)
-    name = journal.create(Kind.DREAM, [], {}, at=clock.now(), trigger="nightly")
-    journal.set_step(name, Step.APPLYING)
+    name = journal.create(EntryKind.DREAM, [], {}, at=clock.now(), trigger="nightly")
+    journal.set_step(name, EntryStep.APPLYING)
 
     def found() -> tuple[bool, str]:
         (check,) = doctor._journal(settings)  # all checks together start a daemon, which mends it
@@ -94,5 +94,5 @@ def test_the_doctor_tells_an_entry_that_was_cut_off_from_a_dream_under_way(setti
     assert lock is not None
     with lock:
         assert found() == (True, f"{name}: under way")
-    journal.set_step(name, Step.DONE)
+    journal.set_step(name, EntryStep.DONE)
     assert found() == (True, "1 entries, none open")

@@ -12,7 +12,7 @@ from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.offline.acts import Act, act_of, acts_of
 from memoryd.daydream.offline.reader import Judge
 from memoryd.daydream.offline.sentences import statements
-from memoryd.daydream.offline.units import Weights
+from memoryd.daydream.offline.units import CueWeights
 from memoryd.embed.onnx import OnnxEmbedder
 from tests.memoryd.daydream.talk import active, found, talk
 
@@ -233,7 +233,7 @@ def test_at_most_eight_proposals_for_three_prompts() -> None:
     for prompt in range(6):
         lines.append("U: please look at the services")
         lines += [f"A: Module{prompt}{k} keeps table{prompt}{k} in store{prompt}{k} for `KEY_{prompt}_{k}`." for k in range(4)]
-    all_promising = HeuristicExtractor(Weights({"bias": 2.0}, {"bias": 2.0}))
+    all_promising = HeuristicExtractor(CueWeights({"bias": 2.0}, {"bias": 2.0}))
     answer = all_promising.extract(Passage(talk(*lines)))
     proposed = [one for one in answer.candidates if one.status is Status.CANDIDATE]
     assert len(proposed) == 16

@@ -12,7 +12,7 @@ import pytest
 from memoryd.core import candidates
 from memoryd.core.config import load_settings
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Source, Status
-from memoryd.daydream.reconcile import Action, Keeper
+from memoryd.daydream.reconcile import KeepAction, Keeper
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 
@@ -50,7 +50,7 @@ def test_what_one_session_proposes_is_a_candidate_and_is_not_found_by_an_ordinar
     service: Orchestrator, keeper: Keeper
 ) -> None:
     outcome = keeper.keep(WAITING, said_in("first"))
-    assert outcome.action is Action.NEW and status_of(service, outcome.id) is Status.CANDIDATE
+    assert outcome.action is KeepAction.NEW and status_of(service, outcome.id) is Status.CANDIDATE
     assert service.search(Query(text=FACT, project="shop")) == []
     assert len(service.search(Query(text=FACT, project="shop", statuses=(Status.CANDIDATE,)))) == 1
 
@@ -58,14 +58,14 @@ def test_what_one_session_proposes_is_a_candidate_and_is_not_found_by_an_ordinar
 def test_the_same_session_saying_it_again_changes_nothing(service: Orchestrator, keeper: Keeper) -> None:
     first = keeper.keep(WAITING, said_in("first"))
     again = keeper.keep(WAITING, said_in("first"))
-    assert again.action is Action.KNOWN and again.id == first.id
+    assert again.action is KeepAction.KNOWN and again.id == first.id
     assert status_of(service, first.id) is Status.CANDIDATE
 
 
 def test_a_second_session_that_says_the_same_makes_it_active(service: Orchestrator, keeper: Keeper) -> None:
     first = keeper.keep(WAITING, said_in("first"))
     second = keeper.keep(WAITING, said_in("second"))
-    assert second.action is Action.CONFIRMS and second.id == first.id
+    assert second.action is KeepAction.CONFIRMS and second.id == first.id
     assert status_of(service, first.id) is Status.ACTIVE
 
 
@@ -73,7 +73,7 @@ def test_an_order_of_the_moment_becomes_no_memory_by_being_given_in_two_sessions
     order = replace(WAITING, content="Don't run the integration tests now, wait for my review first.", source=Source.USER)
     first = keeper.keep(order, said_in("first"))
     second = keeper.keep(order, said_in("second"))
-    assert second.action is Action.KNOWN and status_of(service, first.id) is Status.CANDIDATE
+    assert second.action is KeepAction.KNOWN and status_of(service, first.id) is Status.CANDIDATE
 
 
 def test_said_outright_a_candidate_becomes_active_in_those_words(service: Orchestrator, keeper: Keeper) -> None:
@@ -81,7 +81,7 @@ def test_said_outright_a_candidate_becomes_active_in_those_words(service: Orches
     outright = replace(WAITING, source=Source.USER, status=Status.ACTIVE, confidence=0.9)
     second = keeper.keep(outright, said_in("first"))
     item = service.require(first.id)
-    assert second.action is Action.CONFIRMS and (item.status, item.source) == (Status.ACTIVE, Source.USER)
+    assert second.action is KeepAction.CONFIRMS and (item.status, item.source) == (Status.ACTIVE, Source.USER)
 
 
 def test_a_candidate_replaces_nothing(service: Orchestrator, keeper: Keeper) -> None:
@@ -121,7 +121,7 @@ def test_what_the_speaker_takes_back_in_the_same_session_is_replaced(service: Or
     first = keeper.keep(rule, said_in("one"))
     newer = replace(rule, content="Begin branch names with the ticket number.", revises=(old,))
     second = keeper.keep(newer, said_in("one"))
-    assert (second.action, second.superseded) == (Action.SUPERSEDES, first.id)
+    assert (second.action, second.superseded) == (KeepAction.SUPERSEDES, first.id)
     elsewhere = keeper.keep(
         replace(rule, content="Name branches after their owner's team.", revises=(newer.content,)), said_in("two")
     )

@@ -13,7 +13,7 @@ from memoryd.daydream import pipeline
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.readers import SILENT_SECONDS
-from memoryd.daydream.transcript import Piece, read_transcript
+from memoryd.daydream.transcript import LogChunk, read_transcript
 from memoryd.testing import ScriptedLLM
 from tests.memoryd.daydream.test_pipeline import SAID, Log, World, proposals
 
@@ -100,7 +100,7 @@ def test_a_long_session_takes_one_call_for_each_full_piece(world: World, log: Lo
 def test_looking_whether_there_is_enough_reads_little(world: World, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 
-    def counted(path: Path, cursor: Cursor, **options: Any) -> Piece:
+    def counted(path: Path, cursor: Cursor, **options: Any) -> LogChunk:
         piece = read_transcript(path, cursor, **options)
         looked.append(piece.cursor.offset - piece.start)
         return piece

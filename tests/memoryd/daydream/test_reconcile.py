@@ -21,7 +21,7 @@ from memoryd.core.types import (
     Source,
     Status,
 )
-from memoryd.daydream.reconcile import Action, reconcile, to_item
+from memoryd.daydream.reconcile import KeepAction, reconcile, to_item
 from memoryd.language import Relation, Said, relate, rephrases, values_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -76,40 +76,40 @@ CORRECTED = [
 @pytest.mark.parametrize(("old", "new"), SAME)
 def test_the_same_statement_in_other_words_is_known(old: str, new: str) -> None:
     assert relate(old, new) is Relation.SAME
-    assert reconcile(candidate(new), [known(old)]).action is Action.KNOWN
+    assert reconcile(candidate(new), [known(old)]).action is KeepAction.KNOWN
 
 
 @pytest.mark.parametrize(("old", "new"), DIFFERENT)
 def test_a_statement_that_only_looks_alike_is_kept_beside_the_other(old: str, new: str) -> None:
     assert relate(old, new) is Relation.DIFFERENT
-    assert reconcile(candidate(new), [known(old)]).action is Action.NEW
+    assert reconcile(candidate(new), [known(old)]).action is KeepAction.NEW
 
 
 @pytest.mark.parametrize(("old", "new"), NEGATED)
 def test_a_reversed_statement_of_the_user_replaces_the_old_one(old: str, new: str) -> None:
     assert relate(old, new) is Relation.REPLACES
-    assert reconcile(candidate(new), [known(old)]).action is Action.SUPERSEDES
+    assert reconcile(candidate(new), [known(old)]).action is KeepAction.SUPERSEDES
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGED)
 def test_a_new_value_of_the_same_thing_replaces_the_old_one(old: str, new: str) -> None:
     assert relate(old, new) is Relation.REPLACES
-    assert reconcile(candidate(new), [known(old)]).action is Action.SUPERSEDES
+    assert reconcile(candidate(new), [known(old)]).action is KeepAction.SUPERSEDES
 
 
 @pytest.mark.parametrize(("old", "new"), CORRECTED)
 def test_a_correction_replaces_what_it_names(old: str, new: str) -> None:
     assert relate(old, new) is Relation.REPLACES
-    assert reconcile(candidate(new), [known(old)]).action is Action.SUPERSEDES
+    assert reconcile(candidate(new), [known(old)]).action is KeepAction.SUPERSEDES
 
 
 def test_another_preference_without_a_sign_of_a_change_is_only_linked() -> None:
     decision = reconcile(candidate("The user prefers friendly reviews"), [known("The user prefers thorough reviews")])
-    assert (decision.action, decision.target) == (Action.CONTRADICTS, "mem_000000000001")
+    assert (decision.action, decision.target) == (KeepAction.CONTRADICTS, "mem_000000000001")
 
 
 def test_of_two_answers_of_the_user_to_one_question_the_newer_holds() -> None:
-    assert reconcile(candidate("The user prefers spaces"), [known("The user prefers tabs")]).action is Action.SUPERSEDES
+    assert reconcile(candidate("The user prefers spaces"), [known("The user prefers tabs")]).action is KeepAction.SUPERSEDES
     indent = known("Always use tabs to indent this project", polarity=Polarity.DO)
     assert (
         reconcile(candidate("Always use four spaces to indent this project", polarity=Polarity.DO), [indent]).target == indent.id
@@ -117,14 +117,14 @@ def test_of_two_answers_of_the_user_to_one_question_the_newer_holds() -> None:
 
 
 def test_another_thing_of_the_same_sort_is_kept_beside_the_first() -> None:
-    assert reconcile(candidate("Never log passwords"), [known("Never log email addresses")]).action is Action.NEW
+    assert reconcile(candidate("Never log passwords"), [known("Never log email addresses")]).action is KeepAction.NEW
 
 
 def test_do_and_dont_of_the_same_words_are_opposites() -> None:
     old = known("Push to main", polarity=Polarity.DO)
-    assert reconcile(candidate("Push to main", polarity=Polarity.DONT), [old]).action is Action.SUPERSEDES
+    assert reconcile(candidate("Push to main", polarity=Polarity.DONT), [old]).action is KeepAction.SUPERSEDES
     forbidden = known("Never push to main", polarity=Polarity.KNOW)
-    assert reconcile(candidate("Never push to main", polarity=Polarity.DONT), [forbidden]).action is Action.KNOWN
+    assert reconcile(candidate("Never push to main", polarity=Polarity.DONT), [forbidden]).action is KeepAction.KNOWN
 
 
 @pytest.mark.parametrize("source", [Source.AGENT_STEP, Source.TOOL])
@@ -132,30 +132,30 @@ def test_do_and_dont_of_the_same_words_are_opposites() -> None:
 def test_nobody_but_the_user_replaces_what_the_user_said_or_pinned(source: Source, fields: dict[str, object]) -> None:
     new = candidate("The API listens on port 9090", kind=Kind.FACT, source=source)
     action = reconcile(new, [known("The API listens on port 8080", **fields)]).action
-    assert action is (Action.REFUSED if source is Source.TOOL else Action.CONTRADICTS)
+    assert action is (KeepAction.REFUSED if source is Source.TOOL else KeepAction.CONTRADICTS)
 
 
 def test_the_user_confirms_what_an_agent_stated() -> None:
     old = known("Run make check before a commit", source=Source.AGENT_STEP)
-    assert reconcile(candidate("Run make check before a commit"), [old]).action is Action.SUPERSEDES
-    assert reconcile(candidate("Run make check before a commit", source=Source.AGENT_STEP), [old]).action is Action.KNOWN
+    assert reconcile(candidate("Run make check before a commit"), [old]).action is KeepAction.SUPERSEDES
+    assert reconcile(candidate("Run make check before a commit", source=Source.AGENT_STEP), [old]).action is KeepAction.KNOWN
 
 
 def test_a_projects_exception_leaves_the_users_general_rule() -> None:
     general = known("Squash commits on merge", scope=Scope.USER)
-    assert reconcile(candidate("Do not squash commits on merge"), [general]).action is Action.CONTRADICTS
+    assert reconcile(candidate("Do not squash commits on merge"), [general]).action is KeepAction.CONTRADICTS
     everywhere = candidate("Do not squash commits on merge", scope=Scope.USER)
-    assert reconcile(everywhere, [general]).action is Action.SUPERSEDES
+    assert reconcile(everywhere, [general]).action is KeepAction.SUPERSEDES
     assert (
         reconcile(candidate("Squash commits on merge", scope=Scope.USER), [known("Squash commits on merge")]).action
-        is Action.SUPERSEDES
+        is KeepAction.SUPERSEDES
     )
 
 
 @pytest.mark.parametrize("said", ["The API key rotates weekly", "API key rotates weekly", "The API key is rotated weekly"])
 def test_what_was_forgotten_does_not_come_back(said: str) -> None:
     tombstone = known("The API key rotates weekly", status=Status.BLACKLISTED)
-    assert reconcile(candidate(said), [tombstone]).action is Action.REFUSED
+    assert reconcile(candidate(said), [tombstone]).action is KeepAction.REFUSED
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_was_forgotten_does_not_come_back(said: str) -> None:
 )
 def test_a_tombstone_does_not_refuse_other_statements(said: str) -> None:
     tombstone = known("The API key rotates weekly", status=Status.BLACKLISTED)
-    assert reconcile(candidate(said), [tombstone]).action is Action.NEW
+    assert reconcile(candidate(said), [tombstone]).action is KeepAction.NEW
 
 
 def test_a_log_that_is_read_late_does_not_overrule_newer_memories() -> None:
@@ -180,21 +180,23 @@ def test_a_replaced_statement_read_again_is_known_but_said_anew_it_replaces() ->
     )
     current = known("The API listens on port 9090", id="mem_000000000002", valid_from=NOON + timedelta(hours=1))
     reread = candidate("The API listens on port 8080", at=NOON, uuids=("u1",))
-    assert reconcile(reread, [current, old]).action is Action.KNOWN
+    assert reconcile(reread, [current, old]).action is KeepAction.KNOWN
     anew = candidate("The API listens on port 8080", at=NOON + timedelta(hours=2), uuids=("u9",))
     assert reconcile(anew, [current, old]).target == current.id
-    assert reconcile(anew, [current, old]).action is Action.SUPERSEDES
+    assert reconcile(anew, [current, old]).action is KeepAction.SUPERSEDES
 
 
 def test_the_same_evidence_in_slightly_other_words_is_known() -> None:
     old = known("Install packages with pnpm, never npm", evidence=Evidence(lines=("u1",)))
-    assert reconcile(candidate("Packages are installed with pnpm, never with npm", uuids=("u1",)), [old]).action is Action.KNOWN
-    assert reconcile(candidate("Deploy on Fridays with care", uuids=("u1",)), [old]).action is Action.NEW
+    assert (
+        reconcile(candidate("Packages are installed with pnpm, never with npm", uuids=("u1",)), [old]).action is KeepAction.KNOWN
+    )
+    assert reconcile(candidate("Deploy on Fridays with care", uuids=("u1",)), [old]).action is KeepAction.NEW
 
 
 def test_hits_are_taken_as_well_as_items() -> None:
     hit = Hit(known("Use pnpm for installs"), 1.0, Backend.MARKDOWN)
-    assert reconcile(candidate("Use pnpm for installs"), [hit]).action is Action.KNOWN
+    assert reconcile(candidate("Use pnpm for installs"), [hit]).action is KeepAction.KNOWN
 
 
 def test_values_are_read_in_order() -> None:
@@ -218,7 +220,7 @@ def test_any_two_texts_can_be_compared(a: str, b: str) -> None:
 def test_a_lesser_source_never_supersedes(pair: tuple[str, str], by: Source, of: Source) -> None:
     action = reconcile(candidate(pair[1], source=by), [known(pair[0], source=of)]).action
     if of is Source.USER and by is not Source.USER:
-        assert action is not Action.SUPERSEDES
+        assert action is not KeepAction.SUPERSEDES
 
 
 def test_an_item_carries_its_provenance() -> None:

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from memoryd.core.errors import TranscriptError
 from memoryd.core.state import Cursor
 from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.transcript import Piece, ReadLimits, read_all, read_transcript
+from memoryd.daydream.transcript import LogChunk, ReadLimits, read_all, read_transcript
 
 from .log_lines import SESSION, Log, conversation, encode, write
 
 LARGE = ReadLimits(tokens=10**9, bytes=10**9)
 
 
-def texts(piece: Piece, kind: TurnKind = TurnKind.USER) -> list[str]:
+def texts(piece: LogChunk, kind: TurnKind = TurnKind.USER) -> list[str]:
     return [turn.text for turn in piece.turns if turn.kind is kind]
 
 
-def read_on(path: Path, cursor: Cursor | None = None, **options: Any) -> Piece:
+def read_on(path: Path, cursor: Cursor | None = None, **options: Any) -> LogChunk:
     return read_transcript(path, cursor or Cursor(str(path)), **options)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memoryd.core.state import Cursor
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.speakers import clean_user, short_hash, strip_client, strip_private
-from memoryd.daydream.transcript import Piece, read_all, read_transcript
+from memoryd.daydream.transcript import LogChunk, read_all, read_transcript
 from memoryd.llm import mark
 
 from .log_lines import REJECTED, Log, encode, write
@@ -31,7 +31,7 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def piece(self, *entries: Any) -> Piece:
+    def piece(self, *entries: Any) -> LogChunk:
         return next(iter(read_all(write(self._path, *entries))))
 
     def turns(self, *entries: Any) -> list[Turn]:

@@ -8,7 +8,7 @@ import pytest
 from memoryd.core.config import Settings
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, Passage, Polarity, Query, Source, Status
-from memoryd.daydream.reconcile import Action, Keeper
+from memoryd.daydream.reconcile import KeepAction, Keeper
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 from tests.memoryd.dream.sweeping import archive, decay, fill, item, merge, planned, sweep_of
@@ -28,7 +28,7 @@ def candidate(world: World, content: str, source: Source = Source.AGENT_STEP, **
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def kept(world: World, proposed: Candidate) -> Action:
+def kept(world: World, proposed: Candidate) -> KeepAction:
     store, _, _, clock = world
     return Keeper(store, clock).keep(proposed, Passage(turns=(), session="s2", project="shop")).action
 
@@ -48,7 +48,7 @@ def test_what_was_forgotten_stays_out_also_after_dreams_and_a_year(world: World,
     clock.advance(days=365)
     sweep_of(*world, planned()).run("nightly")
     # The user's later words lift a tombstone; nobody else's do.
-    assert kept(world, candidate(world, content, source)) is (Action.NEW if source is Source.USER else Action.REFUSED)
+    assert kept(world, candidate(world, content, source)) is (KeepAction.NEW if source is Source.USER else KeepAction.REFUSED)
     assert id not in {hit.item.id for hit in store.search(Query(text=RULE), 20)}
 
 
@@ -57,7 +57,7 @@ def test_what_the_user_said_before_forgetting_it_stays_out(world: World) -> None
     said = candidate(world, RULE, Source.USER)
     clock.advance(days=1)
     store.forget(rule(store))
-    assert kept(world, said) is Action.REFUSED
+    assert kept(world, said) is KeepAction.REFUSED
 
 
 def test_forgetting_a_merged_memory_forbids_each_wording_that_went_into_it(world: World) -> None:
@@ -69,10 +69,10 @@ def test_forgetting_a_merged_memory_forbids_each_wording_that_went_into_it(world
     store.forget(changes[0].id)
     clock.advance(days=1)
     for wording in (RULE, "Release days end on Thursday."):
-        assert kept(world, candidate(world, wording)) is Action.REFUSED
+        assert kept(world, candidate(world, wording)) is KeepAction.REFUSED
     store.restore(changes[0].id)
     assert {store.require(id).status for id in (first, second)} == {Status.SUPERSEDED}
-    assert kept(world, candidate(world, RULE)) is Action.KNOWN
+    assert kept(world, candidate(world, RULE)) is KeepAction.KNOWN
 
 
 @pytest.mark.parametrize("content", [RULE, PARAPHRASE])
@@ -86,11 +86,11 @@ def test_a_memory_whose_file_was_deleted_by_hand_does_not_come_back_from_the_sam
     assert path is not None
     path.unlink()
     store.sync([path])
-    assert kept(world, said) is Action.REFUSED
+    assert kept(world, said) is KeepAction.REFUSED
     clock.advance(hours=1)
     sweep_of(*world, planned()).run("nightly")
-    assert kept(world, candidate(world, content, Source.AGENT_STEP)) is Action.REFUSED
-    assert kept(world, candidate(world, content, Source.USER)) is Action.NEW
+    assert kept(world, candidate(world, content, Source.AGENT_STEP)) is KeepAction.REFUSED
+    assert kept(world, candidate(world, content, Source.USER)) is KeepAction.NEW
 
 
 def test_a_file_that_was_put_back_is_no_longer_forbidden(world: World) -> None:
@@ -153,7 +153,7 @@ def test_a_deletion_long_ago_does_not_hide_what_the_user_says_now(world: World) 
     path.unlink()
     store.sync([path])
     late = candidate(world, RULE, Source.USER, at=clock.now() - timedelta(days=1))
-    assert kept(world, late) is Action.REFUSED
+    assert kept(world, late) is KeepAction.REFUSED
     clock.advance(days=1)
-    assert kept(world, candidate(world, RULE, Source.USER)) is Action.NEW
-    assert kept(world, candidate(world, RULE, Source.USER)) is Action.KNOWN
+    assert kept(world, candidate(world, RULE, Source.USER)) is KeepAction.NEW
+    assert kept(world, candidate(world, RULE, Source.USER)) is KeepAction.KNOWN

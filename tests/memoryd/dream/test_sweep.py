@@ -12,7 +12,7 @@ from memoryd.core.files import try_lock
 from memoryd.core.state import State
 from memoryd.core.types import Kind as MemoryKind
 from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
-from memoryd.dream.journal import Kind, Step
+from memoryd.dream.journal import EntryKind, EntryStep
 from memoryd.dream.plan import Plan, Undecided
 from memoryd.dream.sweep import DreamRunning, Sweep, dream
 from memoryd.service import Orchestrator
@@ -115,7 +115,7 @@ def test_what_was_taken_back_is_not_done_again_the_next_night(world: World) -> N
     wider = sweep_of(*world, planned(merge(store, clock, *ids[:3])))
     assert wider.run("nightly").draft.refused == 1
     undo = sweep.journal.heads()[0]
-    assert undo.kind is Kind.UNDO
+    assert undo.kind is EntryKind.UNDO
     sweep.undo(undo.name)
     assert ids[0] not in active(store)
 
@@ -345,7 +345,7 @@ def test_a_write_that_fails_in_the_middle_is_rolled_back(world: World, monkeypat
     with pytest.raises(StoreError):
         sweep.run("nightly")
     assert tree(store.folder) == before
-    assert sweep.journal.heads()[0].step is Step.ROLLED_BACK
+    assert sweep.journal.heads()[0].step is EntryStep.ROLLED_BACK
     assert all(store.require(id).relevancy == 1.0 for id in ids)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memeval.claudecode.coding.checkouts import Finished, Repositories, change
+from memeval.claudecode.coding.checkouts import FinishedCheck, Repositories, change
 from memeval.claudecode.coding.grading import Docker, Grader, LocalVenv, SweTask, command_for, judge, passed
 from memeval.claudecode.coding.swe import SweTasks
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, ToolCall
@@ -168,9 +168,9 @@ class Slow:
     gold: str
     name: str = "slow"
 
-    def evaluate(self, task: SweTask, patch: str, timeout: float) -> Finished:
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
         good = "\n".join(f"PASSED {test}" for test in (*task.fail_to_pass, *task.pass_to_pass))
-        return Finished(0, good) if patch == self.gold else Finished(-9, "", timed_out=True)
+        return FinishedCheck(0, good) if patch == self.gold else FinishedCheck(-9, "", timed_out=True)
 
 
 def test_tests_that_do_not_end_are_a_failure_only_where_the_gold_patch_passes(world: World) -> None:
