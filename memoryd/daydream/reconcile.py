@@ -464,7 +464,8 @@ class Keeper:
             return Outcome(decision.action, decision.target, reason=decision.reason)
         now = self._clock.now()
         item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
-        item = replace(item, valid_from=None) if ahead else item
+        if ahead or (candidate.at is None and passage.transcript):
+            item = replace(item, valid_from=None)
         if decision.action is KeepAction.CONFIRMS:
             self._confirm(decision.target, item, outright=candidate.status is not Status.CANDIDATE)
             self._close(id for id in references.ended if id != decision.target)

@@ -74,6 +74,21 @@ class Memo:
     skipping: bool = False
     cwd: str = ""
     apart: bool = False
+    latest: str = ""
+
+    def in_order(self, at: datetime | None, not_after: datetime | None) -> datetime | None:
+        """When a line was said, by its own word, but never before the lines above it: the clock may have been set back.
+
+        A time after the log was last written to is not believed: such a line, and one without a time, is as late as the one
+        above.
+        """
+        latest = from_iso(self.latest) if self.latest else None
+        if at is None or (not_after is not None and at > not_after):
+            return latest
+        if latest is not None and at < latest:
+            return latest
+        self.latest = at.isoformat()
+        return at
 
     def is_known(self, identity: str) -> bool:
         """Whether a line with this identity (uuid, or moment and words) gave turns not long ago."""
@@ -169,6 +184,7 @@ class Memo:
             "skipping": self.skipping,
             "cwd": self.cwd,
             "apart": self.apart,
+            "latest": self.latest,
         }
         return orjson.dumps(values).decode()
 
@@ -203,6 +219,7 @@ def load_memo(text: str) -> Memo | None:
             values["skipping"],
             values["cwd"],
             values.get("apart", False),
+            values.get("latest", ""),
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, InputError):
         return None
@@ -567,10 +584,12 @@ class EntryReader:
     """Turns of one entry after another, without secrets.
 
     `skipped` counts what was left out by reason, `redacted` the secrets by kind. `left` holds short hashes of the uuids of
-    lines on branches that the user left (/rewind, edit and send again). `at` is the offset of the line that is read.
+    lines on branches that the user left (/rewind, edit and send again). `at` is the offset of the line that is read,
+    `not_after` the time up to which its lines can have been written.
     """
 
-    def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool]) -> None:
+    def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool], not_after: datetime | None = None) -> None:
+        self._not_after = not_after
         self.skipped: Counter[str] = Counter()
         self.redacted: Counter[str] = Counter()
         self._memo = memo
@@ -629,7 +648,11 @@ class EntryReader:
             return self._skip("duplicate")
         self._memo.remember(uuid)
         self._memo.remember(moment)
-        return turns
+        return self._in_order(turns)
+
+    def _in_order(self, turns: list[Turn]) -> list[Turn]:
+        at = self._memo.in_order(turns[0].at, self._not_after)
+        return turns if at == turns[0].at else [replace(turn, at=at) for turn in turns]
 
     def _skip(self, reason: str) -> list[Turn]:
         self.skipped[reason] += 1
@@ -801,7 +824,8 @@ class EntryReader:
         identity = queued_uuid(_joined(entry.get("content")))
         self._memo.heard = [*self._memo.heard, short_hash(identity)][-QUEUE_LIMIT:]
         base = Turn(TurnKind.USER, "", identity, line, _time(entry.get("timestamp")))
-        return list(self._typed(_texts(entry.get("content")), base, "queue"))
+        turns = list(self._typed(_texts(entry.get("content")), base, "queue"))
+        return self._in_order(turns) if turns else []
 
     def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         attachment = entry.get("attachment")

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -35,6 +36,7 @@ from memoryd.daydream.speakers import EntryReader, Memo, TextLimits, load_memo, 
 # A line that is still being written is left alone. A line over the limit is passed over
 # without being held, even when it is not complete yet.
 
+CLOCKS_DIFFER = timedelta(days=1)
 HEAD_BYTES = 256
 TAIL_BYTES = 512
 
@@ -328,7 +330,7 @@ def _read(
     if memo is None:
         cursor, memo = Cursor(cursor.transcript, cursor.session), Memo()
     before = tuple(memo.turns)
-    reading = _Reading(memo, limits, cursor, known, apart, pass_over)
+    reading = _Reading(memo, limits, cursor, known, apart, pass_over, _written_by(path))
     lines = read_lines(
         stream,
         cursor.offset,
@@ -397,6 +399,15 @@ def _text_limits(limits: ReadLimits) -> TextLimits:
     return TextLimits(limits.turn_chars, limits.result_chars, limits.line_seconds)
 
 
+def _written_by(path: Path) -> datetime | None:
+    """The time by which all lines of the log were written, with a day to spare for clocks that differ."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # it is gone by now
+        return None
+    return datetime.fromtimestamp(max(status.st_mtime, status.st_ctime), UTC) + CLOCKS_DIFFER
+
+
 class _Reading:
     """One pass over some lines."""
 
@@ -408,13 +419,14 @@ class _Reading:
         known: Callable[[str], bool],
         apart: Callable[[str], bool],
         pass_over: bool,
+        not_after: datetime | None = None,
     ) -> None:
         self.given_up: list[int] = []
         self._pass_over = pass_over
         self.turns: list[Turn] = []
         self._apart = apart
         self._starts = places(cursor.context)
-        self.entries = EntryReader(memo, _text_limits(limits), known)
+        self.entries = EntryReader(memo, _text_limits(limits), known, not_after)
         self.session = cursor.session
         self._memo = memo
         self._limits = limits
