@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.core import candidates
+from memoryd.core.clock import SKEW
 from memoryd.core.config import Settings
 from memoryd.core.errors import EmbeddingError, NotFoundError
 from memoryd.core.files import remove_stale_temporaries
@@ -519,10 +520,19 @@ class Orchestrator:
     def page(self, query: Query, k: int, after: str = "") -> list[MemoryItem]:
         """Return the newest items that pass the filters, starting after the key `after` if given.
 
+        What was recorded while the clock was ahead comes last: otherwise it would lead each list until that day.
+
         Raises:
             InputError: `after` is not a key.
         """
-        return self._markdown.page(query, k, parse_key(after) if after else None)
+        place, upto = parse_key(after) if after else None, self._clock.now() + SKEW
+        ahead = replace(query, created_after=max(upto, query.created_after or upto))
+        if not self._markdown.page(ahead, 1):
+            return self._markdown.page(query, k, place)
+        begun = place is not None and place.created_at >= upto
+        before = replace(query, created_before=min(upto, query.created_before or upto))
+        found = [] if begun else self._markdown.page(before, k, place)
+        return found + self._markdown.page(ahead, k - len(found), place if begun else None) if len(found) < k else found
 
     def place_of(self, item: MemoryItem) -> str:
         """Return the item's key in the order of `page`."""

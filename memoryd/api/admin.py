@@ -12,9 +12,10 @@ from memoryd import __version__
 from memoryd.api.parameters import Nothing, count, path, request, text
 from memoryd.api.registry import Caller, Tool, operation
 from memoryd.api.sessions import run_totals
-from memoryd.core.clock import to_iso
+from memoryd.core.clock import SKEW, to_iso
 from memoryd.core.errors import InputError
 from memoryd.core.files import read_tail
+from memoryd.core.types import Query, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -74,7 +75,7 @@ def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
     answer = {
         "version": __version__,
         "home": str(runtime.settings.home),
-        "memories": {"all": health.memories, "active": health.active},
+        "memories": {"all": health.memories, "active": health.active, "ahead_of_the_clock": _ahead(runtime)},
         "index": {
             "embedder": health.embedder,
             "embedder_error": health.embedder_error,
@@ -98,6 +99,11 @@ def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
     if caller.cwd:
         answer["here"] = runtime.switched(caller.cwd)
     return cast("Health", answer if runtime.daemon is None else {**answer, "daemon": runtime.daemon()})
+
+
+def _ahead(runtime: Runtime) -> int:
+    """How many memories were recorded while the clock was ahead."""
+    return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
 
 
 def _projects_off(runtime: Runtime) -> list[str]:

@@ -10,7 +10,7 @@ from memoryd.api.parameters import count, flag, ids, moment, request
 from memoryd.api.registry import Caller, operation
 from memoryd.api.sessions import is_closed
 from memoryd.api.shared import Memory, brief, project_parameter
-from memoryd.core.clock import from_iso, to_iso
+from memoryd.core.clock import SKEW, from_iso, to_iso
 from memoryd.core.errors import InputError
 from memoryd.core.types import CONFIRMED_TAG, EPOCH, MemoryItem, Query, Source, Status
 
@@ -50,7 +50,7 @@ def count_waiting(service: Orchestrator, project: str, since: datetime, now: dat
 
 def _unsettled(service: Orchestrator, project: str | None, since: datetime, now: datetime) -> list[MemoryItem]:
     """At most MOST_AT_ONCE memories, newest first."""
-    query = Query(project=project, statuses=REVIEWED, created_after=since, now=now)
+    query = Query(project=project, statuses=REVIEWED, created_after=since, created_before=now + SKEW, now=now)
     found = [hit.item for hit in service.search(query, MOST_AT_ONCE) if hit.item.created_at > since]
     return sorted((item for item in found if not _is_settled(item)), key=lambda item: (item.created_at, item.id), reverse=True)
 

@@ -200,6 +200,10 @@ def _contents(status: dict[str, Any]) -> Iterator[Check]:
     for problem in index["broken_files"]:
         detail, _, fix = problem.partition(" Fix: ")
         yield Check("broken file", False, detail, f"{fix} It was not touched.")
+    if ahead := status["memories"]["ahead_of_the_clock"]:
+        yield Check(
+            "clock", True, f"{ahead} memories are dated ahead: the clock was wrong. They come last, and newer words replace them"
+        )
     failing = dreams["failing"]
     detail = failing[0]["error"] if failing else f"{dreams['waiting']} waiting, none failing"
     yield Check("day dream", not failing, detail, "It is tried again by itself; 'memoryd log' shows each try.")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memoryd.core import decision_log
-from memoryd.core.clock import to_iso
+from memoryd.core.clock import SKEW, to_iso
 from memoryd.core.decision_log import LoggedDecision
 from memoryd.core.project import find_git
 from memoryd.core.protocols import Clock, MemoryStore
@@ -390,8 +390,6 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
 
 NEIGHBOURS = 8
 MOST_OF_SESSION = 1_000
-# Clocks differ a little between machines; a log of a later time than this is not believed.
-SKEW = timedelta(minutes=10)
 
 
 class KeepingStore(MemoryStore, Protocol):
@@ -444,11 +442,12 @@ class Keeper:
 
         With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
         """
-        ahead = candidate.at is not None and candidate.at > self._clock.now() + SKEW
+        latest = self._clock.now() + SKEW
+        ahead = candidate.at is not None and candidate.at > latest
         if ahead:  # a clock that was wrong: when it was said is not known
             candidate = replace(candidate, at=None)
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
-        others = [item for item in near if not self._is_said_anew(candidate, passage, item)]
+        others = [_believed(item, latest) for item in near if not self._is_said_anew(candidate, passage, item)]
         session = passage.session or UNKNOWN_SESSION
         decision = self._revision(candidate, passage) or reconcile(candidate, others, self._store.compare, session)
         if decision.action is KeepAction.REFUSED:
@@ -570,6 +569,13 @@ class Keeper:
         if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
             ended = item.valid_from or item.created_at
             self._store.update(old.id, status=Status.SUPERSEDED, expired_at=item.created_at, valid_to=ended)
+
+
+def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
+    """The item without a time that can't be right: what a clock that was ahead recorded is not newer than all that follows."""
+    if item.created_at <= latest or item.valid_from is None or item.valid_from <= latest:
+        return item
+    return replace(item, valid_from=None, valid_to=None)
 
 
 # The record of a day dream's decisions about single statements: bounded, and without their text.

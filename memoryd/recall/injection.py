@@ -15,7 +15,7 @@ from pathlib import Path
 
 import orjson
 
-from memoryd.core.clock import from_iso
+from memoryd.core.clock import SKEW, from_iso
 from memoryd.core.config import Settings
 from memoryd.core.files import write_atomic
 from memoryd.core.project import ProjectRegistry
@@ -138,7 +138,8 @@ class Injector:
         last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
         if last is None:
             return []
-        from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), now=self._clock.now())
+        now = self._clock.now()  # what a clock that was ahead dated later would be new for years
+        from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
         return self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:

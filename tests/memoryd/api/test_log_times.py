@@ -15,6 +15,8 @@ from memoryd.testing import FakeClock
 
 SAID = ("Always use pnpm in this repository, never npm.", "From now on use yarn instead of pnpm in this repository.")
 
+MORE = ("Cats sleep in the server room.", "Our choir sings in Latin.")
+
 
 class Desk:
     def __init__(self, api: Api, folder: Path) -> None:
@@ -70,3 +72,34 @@ def test_no_statement_is_lost_where_the_clock_falls_by_hours(desk: Desk) -> None
     texts = (SAID[0], SAID[1], "From now on use pnpm instead of yarn in this repository again.")
     active = desk.read(times, texts, pieces=True)
     assert any("pnpm instead of yarn" in content for content in active)
+
+
+def test_what_was_recorded_while_the_clock_was_ahead_is_marked_comes_last_and_can_be_replaced(
+    settings: Settings, clock: FakeClock, tmp_path: Path
+) -> None:
+    api = Api(replace(settings, rank="bm25", reader="offline"), clock)
+    api.warm()
+    here = {"cwd": str(tmp_path)}
+    clock.advance(days=1_825)
+    api.call("remember", {**here, "content": "The API listens on port 8080.", "kind": "fact"})
+    api.call("remember", {**here, "content": "The mill grinds barley on Mondays.", "kind": "fact"})
+    clock.advance(days=-1_825)
+    for text in ("Invoices are printed on blue paper.", "The lift to the roof is slow.", "Backups go to the cellar.", *MORE):
+        api.call("remember", {**here, "content": text, "kind": "fact"})
+    assert api.call("memory_status", here)["memories"]["ahead_of_the_clock"] == 2
+    listed, cursor = [], ""
+    while True:
+        page = api.call("list_memories", {**here, "limit": 2, "cursor": cursor})
+        listed += [memory["content"] for memory in page["memories"]]
+        if not (cursor := page["next"]):
+            break
+    assert len(set(listed)) == 7
+    assert set(listed[-2:]) == {"The API listens on port 8080.", "The mill grinds barley on Mondays."}
+    assert "mill" not in str(api.call("list_memories", {**here, "limit": 5})["memories"])
+    newer = api.call("remember", {**here, "content": "The API listens on port 9090.", "kind": "fact"})
+    assert newer["status"] == "superseded", newer
+    assert [m["content"] for m in api.call("recall", {**here, "query": "API port"})["hits"]][:1] == [
+        "The API listens on port 9090."
+    ]
+    assert "8080" not in str(api.call("list_memories", here))
+    api.close()
