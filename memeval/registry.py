@@ -123,6 +123,8 @@ model = Registry("model", "memeval.models", "memeval.models")
 """Models register a factory `(name, options) -> Model` under the part of the name before the first slash."""
 
 
+SHORT_NAMES = {"longmemeval": "longmemeval-s"}
+"""Other names of benchmarks, for what most people mean; a file of that name goes first."""
 BUILT_IN = Path(__file__).parent / "configs"
 Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec)
 
@@ -162,7 +164,9 @@ class Catalog:
 
     def benchmark(self, name: str) -> BenchmarkSpec:
         """The benchmark of that name, or in that file. Raises ConfigError."""
-        return self._load("benchmark", name, self.benchmarks(), load_benchmark_spec)
+        known = self.benchmarks()
+        name = name if name in known else SHORT_NAMES.get(name, name)
+        return self._load("benchmark", name, known, load_benchmark_spec)
 
     def _files(self, kind: str) -> dict[str, Path]:
         found: dict[str, Path] = {}

@@ -418,7 +418,13 @@ class ProviderSpec:
     rate_limit: RateLimitSpec = RateLimitSpec()
     docker: DockerSpec | None = None
     options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
+    tags: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """Its own tags, its type, and `offline` for one that needs no network."""
+        return (*self.tags, str(self.type), *(("offline",) if self.capabilities.offline else ()))
 
     @property
     def effective_implementation(self) -> str:
@@ -618,7 +624,13 @@ class BenchmarkSpec:
     licence: str = ""
     citation: str = ""
     homepage: str = ""
+    tags: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """Its own tags, and the unified types of its questions."""
+        return (*self.tags, *sorted({str(kind) for kind in self.question_types.values()}))
 
     @property
     def effective_loader(self) -> str:

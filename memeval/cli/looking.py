@@ -39,20 +39,36 @@ KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 
 @click.command("list")
 @click.argument("kind", required=False, type=click.Choice(KINDS))
+@click.option("--benchmarks", "chosen", flag_value="benchmarks", help="Benchmarks only.")
+@click.option("--providers", "chosen", flag_value="providers", help="Providers only.")
+@click.option("--tags", "tags", multiple=True, metavar="TAG", help="Only benchmarks and providers with this tag; all of several.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
-def list_parts(ctx: Context, kind: str | None, as_json: bool) -> None:
-    """Benchmarks, providers, judges, metrics and models. A file that is wrong is told, and the others are listed."""
-    found = {one: _entries(ctx, one) for one in ([kind] if kind else KINDS)}
+def list_parts(ctx: Context, kind: str | None, chosen: str | None, tags: tuple[str, ...], as_json: bool) -> None:
+    """Benchmarks, providers, judges, metrics and models. A file that is wrong is told, and the others are listed.
+
+    Tags are those of the files, the types of a benchmark's questions, and the type of a provider.
+    """
+    if kind and chosen and kind != chosen:
+        raise click.UsageError(f"Give {kind} or --{chosen}, not both.")
+    kinds = [one] if (one := kind or chosen) else KINDS[:2] if tags else KINDS
+    found = {one: [entry for entry in _entries(ctx, one) if set(tags) <= set(entry.get("tags", ()))] for one in kinds}
+    if tags and not any(found.values()):
+        known = sorted({tag for one in kinds for entry in _entries(ctx, one) for tag in entry.get("tags", ())})
+        raise ConfigError(f"Nothing has the tags {', '.join(tags)}.", fix=f"Known: {', '.join(known) or 'none'}.")
     if as_json:
         print_json(found)
         return
     for one, entries in found.items():
-        columns = ["name", "type", "description"] if one in ("benchmarks", "providers") else ["name"]
-        print_table(one, columns, [[entry.get(column, "") for column in columns] for entry in entries])
+        columns = ["name", "type", "tags", "description"] if one in ("benchmarks", "providers") else ["name"]
+        print_table(one, columns, [[_shown(entry.get(column, "")) for column in columns] for entry in entries])
 
 
-def _entries(ctx: Context, kind: str) -> list[dict[str, str]]:
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _entries(ctx: Context, kind: str) -> list[dict[str, Any]]:
     if kind == "benchmarks":
         return _specs(ctx, list(ctx.catalog.benchmarks()), ctx.catalog.benchmark, lambda spec: str(spec.source.type))
     if kind == "providers":
@@ -66,7 +82,7 @@ def _entries(ctx: Context, kind: str) -> list[dict[str, str]]:
     return [{"name": name} for name in names]
 
 
-def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict[str, str]]:
+def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict[str, Any]]:
     entries = []
     for name in names:
         try:
@@ -74,7 +90,8 @@ def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict
         except ConfigError as error:
             tell(error)
             continue
-        entries.append({"name": name, "type": type_of(spec), "description": spec.description})
+        own = {"type": type_of(spec), "tags": list(spec.all_tags), "description": spec.description}
+        entries.append({"name": name, **own})
     return entries
 
 

@@ -31,7 +31,7 @@ _NAMES = "Name, or path of a YAML file. Several may follow."
 what_options = _all([
     click.option("--benchmarks", "--benchmark", "-b", "benchmarks", multiple=True, help=_NAMES),
     click.option("--providers", "--provider", "-p", "providers", multiple=True, help=_NAMES),
-    click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data."),
+    click.option("--data", multiple=True, metavar="PATH|NAME=PATH", help="Your own copy of the data; of several by name."),
     click.option("--run-id", help="Id of the run; with several cells the beginning of their ids."),
 ])  # fmt: skip
 
@@ -106,12 +106,16 @@ def spread(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
     return out
 
 
+SPREAD = ("benchmarks", "providers")
+
+
 class SpreadCommand(click.Command):
-    """A command whose `--benchmarks` and `--providers` take several words."""
+    """A command whose `--benchmarks`, `--providers` and `--compare` take several words."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Spread them first."""
-        return super().parse_args(ctx, spread(args, ("--benchmarks", "--benchmark", "-b", "--providers", "--provider", "-p")))
+        flags = [flag for param in self.params if param.multiple and param.name in SPREAD for flag in param.opts]
+        return super().parse_args(ctx, spread(args, flags))
 
 
 def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
@@ -181,7 +185,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         granularity=values["granularity"] or "",
         reader=values.get("reader", "direct"),
         variant=values["variant"] or "",
-        data=str(values["data"].resolve()) if values["data"] else "",
+        data=data_of(benchmark, values),
         seed=values["seed"],
         index_timeout=values["index_timeout"],
         embedder=values["embedder"],
@@ -191,6 +195,27 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         model_options=key_values(values.get("model_options", ()), "--model-option"),
         **(judge_settings(values) if "judge" in values else {}),
     )
+
+
+def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
+    """The path that --data gives for a benchmark: `NAME=PATH`, or a path where there is one benchmark. Raises ConfigError."""
+    by_name: dict[str, str] = {}
+    for entry in values["data"]:
+        name, sign, path = entry.partition("=")
+        if sign and not Path(entry).exists():
+            by_name[name] = path
+        elif len(values["benchmarks"]) > 1 or "" in by_name:
+            raise ConfigError(f"--data {entry}: there are several.", fix="Say of which benchmark: --data NAME=PATH.")
+        else:
+            by_name[""] = entry
+    if unknown := by_name.keys() - {"", *values["benchmarks"]} if values["benchmarks"] else set():
+        raise ConfigError(
+            f"--data names {min(unknown)!r}, which is not run.", fix=f"Benchmarks: {', '.join(values['benchmarks'])}."
+        )
+    path = by_name.get(benchmark, by_name.get("", ""))
+    if path and not Path(path).exists():
+        raise ConfigError(f"--data: there is no {path}.", fix="Correct the path.")
+    return str(Path(path).resolve()) if path else ""
 
 
 def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:

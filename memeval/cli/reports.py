@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from memeval import stats
+from memeval.cli.options import SpreadCommand
 from memeval.cli.root import Context, pass_context
 from memeval.core.errors import MemevalError
 from memeval.report.boards import boards
@@ -25,7 +27,7 @@ from memeval.report.compare import (
 from memeval.report.export import FORMATS, export, ledger_table
 from memeval.report.failures import THRESHOLD, failures, failures_table, summary
 from memeval.report.html.site import write_run, write_site
-from memeval.report.runs import load_run, load_runs
+from memeval.report.runs import RunResult, latest_run, load_run, load_runs
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
 from memeval.report.terminal import print_json, print_table, tell
@@ -39,16 +41,46 @@ def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
         print_table(title, table.columns, table.rows)
 
 
-@click.command("results")
-@click.argument("runs", nargs=-1, required=True)
+@click.command("results", cls=SpreadCommand)
+@click.argument("runs", nargs=-1)
+@click.option(
+    "--compare", "providers", multiple=True, help="Providers, several may follow: the latest run of each. Needs --benchmark."
+)
+@click.option("--benchmark", "-b", default="", help="With --compare: the benchmark.")
 @click.option("--metric", default="", help="Metric by question type (default: the main one).")
 @click.option("--questions", is_flag=True, help="One line for each question, too.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result file (without --questions: without its questions).")
 @pass_context
-def results(ctx: Context, runs: tuple[str, ...], metric: str, questions: bool, markdown: bool, as_json: bool) -> None:
+def results(
+    ctx: Context,
+    runs: tuple[str, ...],
+    providers: tuple[str, ...],
+    benchmark: str,
+    metric: str,
+    questions: bool,
+    markdown: bool,
+    as_json: bool,
+) -> None:
     """The numbers of a run; of several runs a table with the best first."""
-    found = load_runs(ctx.results, runs)
+    if bool(providers) != bool(benchmark) or bool(runs) == bool(providers):
+        raise click.UsageError("Name runs, or --compare A B with --benchmark NAME.")
+    if providers:
+        name = ctx.catalog.benchmark(benchmark).name
+        latest = [latest_run(ctx.results, name, provider) for provider in providers]
+        _show_runs(latest, metric, questions=questions, markdown=markdown, as_json=as_json)
+        if len(latest) > 1 and not as_json:
+            made = compare(latest, (metric,) if metric else ())
+            for warning in made.warnings:
+                click.echo(f"Note: {warning}", err=True)
+            _show(comparison_table(made), markdown=markdown)
+            click.echo(f"{HOW} Seed {made.seed}.", err=True)
+        return
+    _show_runs(load_runs(ctx.results, runs), metric, questions=questions, markdown=markdown, as_json=as_json)
+
+
+def _show_runs(found: Sequence[RunResult], metric: str, *, questions: bool, markdown: bool, as_json: bool) -> None:
+    """One run in full, or several as a table for each board."""
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)

@@ -16,6 +16,8 @@ from memeval.cli.root import Context, pass_context
 from memeval.core.errors import BudgetError, MemevalError, RunError, StoppedError
 from memeval.core.types import Phase
 from memeval.report.compare import few_clusters
+from memeval.report.html.site import write_report
+from memeval.report.runs import read_run
 from memeval.report.terminal import print_table, stopped_by_signals, tell, with_interval
 from memeval.results.files import read_result
 from memeval.run import engine, hypotheses
@@ -43,6 +45,7 @@ PHASES = click.Choice([str(phase) for phase in Phase])
 @click.option("--phase", type=PHASES, help="Only this phase; with --from the first phase that is done anew.")
 @click.option("--from", "source", metavar="RUN", help="Reuse the phases of another run that come before --phase.")
 @click.option("--force", is_flag=True, help="With --resume: do the phase (or all) and what follows anew.")
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Also write each run's report into this folder.")
 @pass_context
 def evaluate_all(ctx: Context, /, **values: Any) -> None:
     """Run all phases for each benchmark with each provider; or go on with runs."""
@@ -177,8 +180,6 @@ def _cells(values: dict[str, Any]) -> list[tuple[str, str]]:
     providers = [*values["providers"], *([values["retriever"]] if values["retriever"] else [])]
     if not values["benchmarks"] or not providers:
         raise click.UsageError("Name benchmarks and providers: --benchmarks sample --providers memoryd bm25.")
-    if values["data"] and len(values["benchmarks"]) > 1:
-        raise click.UsageError("--data is for one benchmark.")
     return [(benchmark, provider) for benchmark in values["benchmarks"] for provider in providers]
 
 
@@ -242,7 +243,7 @@ def _run_new(
         _perform(opened, subject, context, work)
 
 
-WITH_RESUME = {"resume", "retry_failed", "phase", "force", "concurrency", "budget_usd", "no_cache"}
+WITH_RESUME = {"output", "resume", "retry_failed", "phase", "force", "concurrency", "budget_usd", "no_cache"}
 
 
 def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
@@ -319,6 +320,9 @@ def _tell(path: Path) -> None:
     for line in _notes(result):
         click.echo(f"Note: {line}", err=True)
     click.echo(str(path))
+    if (folder := click.get_current_context().params.get("output")) is not None:
+        for written in write_report(read_run(path), folder):
+            click.echo(str(written))
     if result["status"] == "broken":
         raise RunError(
             f"Run {result['run_id']} is not finished: {result['fault']}.",

@@ -262,6 +262,20 @@ def load_runs(results: ResultsDir, names: Iterable[str]) -> list[RunResult]:
     return [load_run(results, run) for name in names for run in _members(results, name)]
 
 
+def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
+    """The run of a provider on a benchmark that ended last. Raises RunError when there is none."""
+    lines = [line for line in results.ledger_lines() if line.get("benchmark") == benchmark]
+    own = [line for line in lines if line.get("provider") == provider and ledger_file(results, str(line.get("run_id")))]
+    if not own:
+        known = sorted({str(line.get("provider")) for line in lines})
+        raise RunError(
+            f"There is no finished run of {provider} on {benchmark}.",
+            fix=f"Providers with one: {', '.join(known)}." if known else f"Make one: memeval eval -b {benchmark} -p {provider}",
+        )
+    last = max(own, key=lambda line: str(line.get("finished_at") or ""))
+    return load_run(results, str(last["run_id"]))
+
+
 def _members(results: ResultsDir, name: str) -> list[str]:
     if Path(name).suffix == ".json" and Path(name).is_file():
         return [name]

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from memeval.cli.app import build
 from memeval.cli.root import Context
-from memeval.registry import Catalog
+from memeval.registry import BUILT_IN, Catalog
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import Run
 from tests.memeval.conftest import Invoke
@@ -448,3 +448,57 @@ def test_an_unknown_price_is_reported_before_anything_is_ingested(memeval: Invok
     assert done.exit_code == 2
     assert "The price of http://127.0.0.1:9/v1#unheard-of is unknown" in done.stderr
     assert memeval("status", "r").exit_code != 0, "no run was begun"
+
+
+def test_list_can_be_of_one_kind_and_by_tags(memeval: Invoke) -> None:
+    assert set(json.loads(memeval("list", "--providers", "--json").stdout)) == {"providers"}
+    assert set(json.loads(memeval("list", "--benchmarks", "--json").stdout)) == {"benchmarks"}
+    chats = json.loads(memeval("list", "--tags", "chat", "--tags", "temporal", "--json").stdout)
+    names = {entry["name"] for entry in chats["benchmarks"]}
+    assert {"locomo", "longmemeval-s"} <= names
+    assert "nolima" not in names
+    assert "mem0" in {entry["name"] for entry in json.loads(memeval("list", "--tags", "hosted", "--json").stdout)["providers"]}
+    wrong = memeval("list", "--tags", "purple")
+    assert (wrong.exit_code, "Known: " in wrong.stderr) == (2, True)
+
+
+def test_longmemeval_names_the_benchmark_that_most_people_mean(memeval: Invoke) -> None:
+    shown = json.loads(memeval("describe", "longmemeval", "--no-count", "--json").stdout)
+    assert shown["benchmark"]["name"] == "longmemeval-s"
+
+
+def test_each_benchmark_of_a_command_can_have_its_own_data(memeval: Invoke, folder: Path, result_of: Load) -> None:
+    tiny = folder / "configs" / "benchmarks" / "tiny.json"
+    sample = BUILT_IN.parent / "data" / "sample" / "conversations.json"
+    both = ("eval", "-b", "tiny", "sample", "-p", "notes", "--limit", "2", "--run-id", "r")
+    done = memeval(*both, "--data", f"tiny={tiny}", "--data", f"sample={sample}")
+    assert done.exit_code == 0, done.output
+    assert result_of("r.sample.notes")["settings"]["data"] == "conversations.json"
+    for data, said in (
+        ((str(tiny),), "Say of which benchmark"),
+        (("locomo=x",), "names 'locomo', which is not run"),
+        (("tiny=nowhere.json",), "there is no nowhere.json"),
+    ):
+        wrong = memeval(*both, *(word for one in data for word in ("--data", one)))
+        assert (wrong.exit_code, said in wrong.stderr) == (2, True), wrong.stderr
+
+
+def test_eval_writes_its_reports_into_a_folder(memeval: Invoke, folder: Path) -> None:
+    out = folder / "reports"
+    assert memeval(*ANSWERED, "--run-id", "r", "--output", str(out)).exit_code == 0
+    assert {path.suffix for path in out.iterdir()} == {".json", ".csv", ".md", ".html"}
+    assert json.loads((out / "r.json").read_text())["run_id"] == "r"
+
+
+def test_results_compares_the_latest_run_of_each_provider(memeval: Invoke) -> None:
+    for provider, name in (("notes", "old"), ("none", "other"), ("notes", "new")):
+        assert memeval("eval", "-b", "tiny", "-p", provider, "--run-id", name).exit_code == 0
+    shown = memeval("results", "--compare", "notes", "none", "--benchmark", "tiny")
+    assert shown.exit_code == 0, shown.output
+    assert "new" in shown.stdout
+    assert "old" not in shown.stdout
+    assert "notes" in shown.stdout
+    for words in (("results", "--compare", "notes"), ("results",), ("results", "new", "--benchmark", "tiny")):
+        assert memeval(*words).exit_code == 2
+    gone = memeval("results", "--compare", "notes", "zep", "--benchmark", "tiny")
+    assert (gone.exit_code, "Providers with one: none, notes" in gone.stderr) == (1, True)

@@ -11,14 +11,14 @@ from memeval.core.errors import RunError
 from memeval.core.types import EMPTY
 from memeval.report.boards import Board, boards
 from memeval.report.compare import few_clusters
-from memeval.report.export import result_files
+from memeval.report.export import export, result_files
 from memeval.report.html.charts import Bar, Dot, bars, scatter
 from memeval.report.html.page import Html, card, el, esc, join, page, table
 from memeval.report.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
 from memeval.report.html.run_page import run_page, trajectories
 from memeval.report.runs import RunResult, light, read_run, widest_metric
 from memeval.report.tables import leaderboard
-from memeval.results.files import ResultsDir
+from memeval.results.files import ResultsDir, result_text
 from memoryd.core.files import write_atomic
 
 SHOWN = 20
@@ -124,6 +124,15 @@ def write_run(run: RunResult, folder: Path) -> Path:
     if (sessions := trajectories(run)) is not None:
         write_atomic(folder / sessions.name, sessions.read_bytes(), private=False)
     return target
+
+
+def write_report(run: RunResult, folder: Path) -> list[Path]:
+    """A run for people and programs in a folder of its own: result, questions as CSV, report as Markdown, page."""
+    stem = page_name(run.run_id).removesuffix(".html")
+    texts = {f"{stem}.json": result_text(run.data), f"{stem}.csv": export(run, "csv"), f"{stem}.md": export(run, "md")}
+    for name, text in texts.items():
+        write_atomic(folder / name, text.encode(), private=False)
+    return [*(folder / name for name in texts), write_run(run, folder)]
 
 
 def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
