@@ -1,7 +1,8 @@
 """Secrets out of a text, before anything of it is stored or sent.
 
-Five nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
-private keys, patterns of our own (`secret_rules`), what a word nearby gives away (`secret_told`), then the detectors of
+Six nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
+private keys, patterns of our own (`secret_rules`), what a word nearby gives away (`secret_words`), the
+value that the name of a credential leads to (`secret_walk`), then the detectors of
 detect-secrets. One pass finds out which of them the text can hold anything for (`secret_anchors`). Its entropy, keyword and IP
 detectors stay off: in sessions they take git hashes, identifiers and addresses for secrets. Every net takes linear time.
 Nothing here logs or verifies what it finds.
@@ -21,6 +22,8 @@ from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.types import Passage, Turn
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, SecretRule
 from memoryd.daydream.secret_values import Anchors, Looked, is_wordy
+from memoryd.daydream.secret_walk import ANCHORS as NAMES
+from memoryd.daydream.secret_walk import walked
 from memoryd.daydream.secret_words import ANCHORS, told
 
 # Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
@@ -112,13 +115,14 @@ def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
         if all(map(looked.has, rule.needs) if rule.needs or rule.stems else (MARK in looked.text,)):
             looked = looked.changed(_replace(rule, looked, found))
     looked = looked.changed(_cut_kinds(looked.text, told(looked), found))
+    looked = looked.changed(_cut_kinds(looked.text, walked(looked), found))
     return _detect(looked, found)
 
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
     """What all nets look for, looked up in one pass."""
-    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS}
+    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
     for groups in _NEEDS.values():

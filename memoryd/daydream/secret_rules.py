@@ -144,8 +144,13 @@ def _accept_long_random(match: re.Match[str]) -> bool:
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
+_NO_KEY_TOLD = re.compile(r"\b(?:public|pub|fingerprint|checksum|hash|digest|sha\d{0,3}|md5)\b", re.IGNORECASE)
+
+
 def _accept_key_told(match: re.Match[str]) -> bool:
     value = match["secret"]
+    if _NO_KEY_TOLD.search(match.string, max(0, match.start() - 12), match.start("secret")):
+        return False
     if re.fullmatch(r"[\w+/=.~-]{20,300}", value):
         return _accept_long_random(match)
     return _accept_mixed(match) and any(c.isdigit() for c in value) and any(c in "!#$?&§%^*" for c in value[1:])
@@ -225,6 +230,8 @@ def _is_joined(match: re.Match[str]) -> bool:
 def _accept_told(match: re.Match[str]) -> bool:
     """A value in prose, behind "is" or a colon: what is no word counts; a word if it can't be said about a password."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
+    if key.casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", match.string[match.end("key") : match.start("secret")]):
+        return False  # the verb
     named = key.casefold() == "clave" and _OF_WHAT.search(match[0]) is not None
     if _is_short_key(key) and not named and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
@@ -366,6 +373,14 @@ _SENTENCE = frozenset(
 
 
 _ANOTHER_FIELD = re.compile(r"https?:|/|[A-Za-z_]\w{0,40}[=:]")
+
+
+def _is_key_body(value: str) -> bool:
+    """A run that no name holds: upper and lower case mixed with digits all over."""
+    halves = value[: len(value) // 2], value[len(value) // 2 :]
+    return all(
+        any(c.isdigit() for c in half) and any(c.isupper() for c in half) and any(c.islower() for c in half) for half in halves
+    ) and not is_wordy(value)
 
 
 def _accept_url_key(match: re.Match[str]) -> bool:
@@ -561,6 +576,9 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<-u>": re.compile(r"^-(?:[uUa]|-user|-auth|-proxy-user)", re.MULTILINE),
         "<-p>": re.compile(r"^(?:-[pPwUAXak]|--pass|/p:)", re.MULTILINE),
         "<net>": re.compile(r"^net$", re.MULTILINE | re.IGNORECASE),
+        "<call>": re.compile(r"(?i:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in)\("),
+        "<pair>": re.compile(r"[\w.@\]-][/:]\w|^/$", re.MULTILINE),
+        "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
         "<digits>": re.compile(r"\d{2,400}"),
         "<number>": re.compile(r"\d{4,400}"),
         # What detect-secrets looks for
@@ -582,6 +600,13 @@ RULES: tuple[SecretRule, ...] = (
         _accept_url_key,
     ),
     _rule("password", "<user@>", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
+    # A slash should be encoded there, but base64 is pasted as it is.
+    _rule(
+        "password",
+        "<user@>",
+        r"://[^\s:/'\"<>`]{0,100}:(?P<secret>(?!\d{1,5}/)[A-Za-z0-9+/=]{16,200})@(?=[\w\[$])",
+        _accept_random,
+    ),
     _rule(
         "webhook",
         "",
@@ -643,6 +668,14 @@ RULES: tuple[SecretRule, ...] = (
     ),
     # Prefixes
     _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_prefixed, ignore_case=False),
+    # Of vendors that the table does not know
+    _rule(
+        "api-key",
+        "<prefixed>",
+        r"(?<![\w/.+=@-])(?P<secret>(?!sha|md5|etag|chunk|index)[A-Za-z]{2,12}\d?(?:[-_.][a-z]{2,8}){0,2}[-_.](?P<body>[A-Za-z0-9_-]{30,300}))(?![\w/.-])",
+        lambda match: _is_key_body(match["body"]) and not is_placeholder(match["secret"]),
+        ignore_case=False,
+    ),
     _rule(
         "jwt",
         "eyj ewog ew0k eya",
@@ -1215,7 +1248,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "authorization",
         "",
-        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[A-Za-z][\w-]{1,30}\s{1,3}(?P<secret>[\w.~+/=:-]{12,2000})(?=[\"'\s,;]|$)",
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[A-Za-z][\w-]{1,30}\s{1,3}(?P<secret>[\w.~+/=:-]{12,2000})(?=[\"'`\s,;]|$)",
         _accept_random,
         stems="authorization",
     ),

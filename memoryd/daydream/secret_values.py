@@ -46,6 +46,7 @@ _TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"^[a-z]{2,20}(?:\.[a-z0-9]{2,20})+$", re.IGNORECASE)
+_CHOSEN_WORDS = re.compile(r"[a-z0-9]{4,14}(?:\.[a-z0-9]{4,14}){1,3}(?<=[a-z]\d\d)\d{0,2}[!?]?")
 _LOOKUP = re.compile(
     r"^(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|data|local|module|params|inputs|ctx|app|std)"
     r"[.:\[]|^[A-Za-z_]\w{0,80}(?:(?:\.|::|->|\?\.)[A-Za-z_]\w{0,80})+$|^[a-z_]\w{0,60}\[|^[A-Z][A-Z_]{3,60}$|^arn:|^projects/|^op://|^vault:|^ref\+|"
@@ -90,13 +91,19 @@ def is_placeholder(value: str) -> bool:
     head = value[:_LONG]
     if _BASE64.fullmatch(head) and not is_wordy(head):
         return False
-    if is_compound(head):
+    if is_compound(head) or _ALGORITHM.fullmatch(head):
         return True
     if _RELATIVE.match(head) and is_wordy(head):
         return True
     return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
 
 
+# Names of algorithms with a number, "bcrypt12", "jwt-rs256"
+_ALGORITHM = re.compile(
+    r"(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
+    r"[-_]?(?:sha|rs|hs|es|ps|gcm|cbc|v)?[-_]?\d{0,4}(?:-?(?:gcm|cbc|ctr))?",
+    re.IGNORECASE,
+)
 _COMPOUND = re.compile(
     r"(?:^|-)(?:encoded|encrypted|kodiert|codiert|verschlüsselt|gehasht|geschützt|hashed|protected|based|generated|managed|sensitive|only|safe|free|aware|specific|dependent|related|derived|less|end|date|band|write|read|use|in|out|up|side|wide|level|friendly|driven)$",
     re.IGNORECASE,
@@ -109,8 +116,9 @@ def is_compound(value: str) -> bool:
 
 
 def is_lookup(value: str) -> bool:
-    """Whether an unquoted value is an expression of code."""
-    return _LOOKUP.search(value[:_LONG]) is not None
+    """Whether an unquoted value is an expression of code. Words with dots that end in a number are what people choose."""
+    head = value[:_LONG]
+    return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
 
 
 def is_told_lookup(value: str) -> bool:

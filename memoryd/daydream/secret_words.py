@@ -60,8 +60,8 @@ _IS = frozenset(
     remains became wird wurde bleibt reste devient queda quedó quedo ficou fica foi rimane diventa стал будет теперь остался now: jetzt: that's thats c'est it's""".split()
 )
 _AS = frozenset("as als comme como come jako som как".split())
-_TO = frozenset(("to", "auf", "zu", "en", "\u00e0", "a", "in", "para", "\u0432", "\u043d\u0430", "into"))
-_CHANGED = frozenset(
+TO = frozenset(("to", "auf", "zu", "en", "\u00e0", "a", "in", "para", "\u0432", "\u043d\u0430", "into"))
+CHANGED = frozenset(
     """changed set reset rotated updated switched made geändert gesetzt gestellt umgestellt changé mis remis passé cambié cambiado cambié cambiada cambiamos puesto
     troquei troquem trocou trocamos mudamos mudei mudou alterado alterada trocada trocado mudada cambiato cambiata impostata impostato сменил сменили изменил изменён изменен поменял поменяли сменён""".split()
 )
@@ -69,7 +69,7 @@ _AFTER_IS = frozenset(
     """new neu nuevo nueva nouveau novo nova nuova новый now still currently again actually really just simply formerly originally früher vorher bisher auparavant antes prima раньше always jetzt nun aktuell noch immer wieder ahora maintenant toujours désormais adesso ora agora теперь всё ещё the same as before:
     set to always literally only""".split()
 )
-_ASKS_FOR = frozenset(
+ASKS_FOR = frozenset(
     """use try used using enter type put set take pick give nimm nehmt nimmt nehme nehmen benutze benutz verwende verwendet gib tippe setz setze probier versuch usa uso use usad prueba pon puse
     utilise utilisez utilisons mets mis entre entrez essaie essaye j'utilise usei usar digite coloque tente inserisci metti prova usiamo usamos используй используем введи вводи поставь попробуй
     with mit avec con com used chose picked took usé usamos usaba usei usamos usava usado usato messo scelto pris choisi utilisé prends habe hab haben hatte nahm nutze nutzt использую использовал использовала поставил поставила ввёл
@@ -90,6 +90,8 @@ _NO_VALUE = frozenset(
     not never always also still identity authentication authorization oauth saml sso basic bearer cookie header query uuid jwt json yaml base64 hex number numbers letters digits part
     used stored known required needed expected given validated sent there allowed hidden shown treated defined mandatory optional important problem question answer point goal aim issue reason""".split()
 )
+# What joins a value to a name
+JOINS = _IS | _AS | TO | _AFTER_IS | CHANGED
 _ABOUT = frozenset(
     """hash hashes algorithm length policy policies field fields manager column table type format cost reset check page rule rules strength entropy generator input form prompt count budget limit file
     files store storage expiry expiration lifetime ttl endpoint url name names id rotation handling validation parser bucket source server provider service hashing function method kind class value
@@ -154,7 +156,7 @@ class _Words:
         known = self._chosen.get(number)
         if known is None:
             raw = self.raws[number]
-            known = len(raw) <= _LONGEST_CHOSEN and any(c.isdigit() or c in _STRONG for c in raw) and _is_chosen(_bare(0, raw)[1])
+            known = len(raw) <= _LONGEST_CHOSEN and any(c.isdigit() or c in _STRONG for c in raw) and is_chosen(_bare(0, raw)[1])
             self._chosen[number] = known
         return known
 
@@ -222,7 +224,7 @@ def _near_words(looked: Looked) -> Iterator[Found]:
         if not password:
             for start, value in _random_near(word, words):
                 yield start, start + len(value), kind
-        if password and _NO_LOGIN.match(word[0]) and not _follows_about(text, word.end()):
+        if password and _NO_LOGIN.match(word[0]) and not is_about(text, word.end()):
             for start, value in _chosen_near(text, word, words):
                 yield start, start + len(value), kind
 
@@ -257,10 +259,10 @@ _LONE_ANSWER = re.compile(
 def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
     """Values in the same sentence that people choose as passwords and that are no names."""
     answer = _LONE_ANSWER.match(text, word.end())
-    if answer is not None and _is_chosen(answer["secret"]):
+    if answer is not None and is_chosen(answer["secret"]):
         yield answer.start("secret"), answer["secret"]
     first, last = words.sentence(word.start(), word.end())
-    changed = any(words.folded[number] in _CHANGED for number in range(first, last)) if first < last else False
+    changed = any(words.folded[number] in CHANGED for number in range(first, last)) if first < last else False
     for number in range(first, last):
         raw = words.raws[number]
         if not words.chosen(number) or word.start() <= words.starts[number] < word.end():
@@ -289,7 +291,7 @@ def _is_random(value: str) -> bool:
 _RUN = re.compile(r"[A-Za-z0-9_+=~-]{14,200}")
 
 
-def _is_chosen(value: str) -> bool:
+def is_chosen(value: str) -> bool:
     """Whether it looks like what people choose: a long word with digits and perhaps signs, and no name of a machine or branch."""
     if _SIGN_INSIDE.fullmatch(value):
         return not is_placeholder(value)
@@ -306,7 +308,7 @@ def _is_chosen(value: str) -> bool:
         or is_measure(value)
         or is_lookup(value)
         and "." not in value
-        or _is_name(value)
+        or is_name(value)
         or MARK in value
     ):
         return False
@@ -333,14 +335,14 @@ def _joined_before(
         return None
     start, raw = tokens[-1]
     start, value = _bare(start, raw)
-    if not value or _follows_about(text, word.end()):
+    if not value or is_about(text, word.end()):
         return None
     if _is_told(value, password, near=True):
         return (start, start + len(value))
     if not password or pointed and joint not in _IS or not (_may_be_word(value) or joint in _AS and _is_chosen_words(value)):
         return None
     earlier = tokens[-2][1].casefold().strip(_QUOTES) if len(tokens) > 1 else ""
-    if joint in _AS and earlier in _ASKS_FOR and _clause_ends(text, word.end()):
+    if joint in _AS and earlier in ASKS_FOR and _clause_ends(text, word.end()):
         return (start, start + len(value))
     first = not earlier or earlier[-1] in ".,;:!?" or raw[:1] in "\"'`„“«"
     if joint in _IS and joint not in ("-", ":") and first and _clause_ends(text, word.end()) and _begins_line(text, tokens):
@@ -363,7 +365,7 @@ def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tup
         and _is_phrase_told(text, word, phrase["secret"])
     ):
         return phrase.span("secret")
-    return None if _follows_about(text, word.end()) else _joined_after(words.after(word.end()), password)
+    return None if is_about(text, word.end()) else _joined_after(words.after(word.end()), password)
 
 
 def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[int, int] | None:
@@ -373,8 +375,8 @@ def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[i
     for number, (start, raw, folded) in enumerate(tokens):
         if number >= _WORDS_ON and not joined:
             return None
-        changed = changed or folded in _CHANGED
-        if folded in _IS or raw[-1] == ":" or changed and folded in _TO:
+        changed = changed or folded in CHANGED
+        if folded in _IS or raw[-1] == ":" or changed and folded in TO:
             joined, before = True, folded
             continue
         if joined and (folded in _AFTER_IS or folded in ("auf", "to")):
@@ -414,7 +416,7 @@ _TIES = frozenset(
 def _is_phrase_told(text: str, word: re.Match[str], phrase: str) -> bool:
     """Words behind "with passphrase" that tie no sentence together."""
     before = text[max(0, word.start() - 30) : word.start()].casefold().split()
-    return "phrase" in word[0].casefold() and bool(_ASKS_FOR.intersection(before[-2:])) and not _TIES.intersection(phrase.split())
+    return "phrase" in word[0].casefold() and bool(ASKS_FOR.intersection(before[-2:])) and not _TIES.intersection(phrase.split())
 
 
 def _quoted(raw: str) -> bool:
@@ -433,12 +435,19 @@ def _bare(start: int, raw: str) -> tuple[int, str]:
 _CALL = re.compile(r"[A-Za-z_]\(")
 
 
-def _follows_about(text: str, at: int) -> bool:
+def is_about(text: str, at: int) -> bool:
     """Whether the next word makes it a statement about passwords: "the password policy"."""
     if text[at : at + 2] in ("'s", "’s"):
-        return text[at + 2 : at + 3] == " " and _follows_about(text, at + 2)
+        return text[at + 2 : at + 3] == " " and is_about(text, at + 2)
+    if _FILE_NAME.match(text, at):
+        return True
     following = _NEXT_WORD.match(text, at)
     return following is not None and following[1].casefold() in _ABOUT
+
+
+_FILE_NAME = re.compile(
+    r"\.(?:tar|zip|gz|tgz|py|[jt]sx?|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem|conf|cfg|ini|log|xml|html?|java|php|rb|kt|cs)\b"
+)
 
 
 _NEXT_WORD = re.compile(r"[\s_-]{1,2}(\w{1,20})")
@@ -452,6 +461,11 @@ def _clause_ends(text: str, at: int) -> bool:
     return not rest or rest[0] in ".,;:!?)\n—–-" or rest.split(maxsplit=1)[0].casefold().strip(",.") in _GOES_ON
 
 
+def is_said(value: str) -> bool:
+    """Whether a value may be a password where one is asked for."""
+    return _is_told(value, password=True, near=True)
+
+
 def _is_told(value: str, password: bool, *, near: bool) -> bool:
     """Whether a value is no word, name, measure or placeholder."""
     if len(value) < _LEAST or MARK in value or _IS_CODE.search(value):
@@ -460,7 +474,7 @@ def _is_told(value: str, password: bool, *, near: bool) -> bool:
         return password and near and 4 <= len(value) <= 12 and not _YEAR.match(value) and value != "123456"  # noqa: PLR2004 - PINs, numbers as passwords
     if is_placeholder(value):
         return False
-    if _is_name(value):
+    if is_name(value):
         return False
     if is_measure(value) or is_lookup(value) and not any(c.isdigit() for c in value):
         return password and near and _is_pair(value)
@@ -502,7 +516,8 @@ _SHORT_NAME = re.compile(r"[A-Za-z]{1,3}\d{1,2}$")
 _WORD_DIGITS = re.compile(r"[A-Za-z]{4,20}\d{1,2}$")
 
 
-def _is_name(value: str) -> bool:
+def is_name(value: str) -> bool:
+    """Whether it is the name of software, a version, a machine, a ticket or a hash."""
     if len(value) > _LONGEST_NAME:
         return False
     if _UUID.match(value):
@@ -534,7 +549,7 @@ def _may_be_word(value: str) -> bool:
 
 def is_strong(value: str) -> bool:
     """Letters, digits and signs that neither words nor names in code have."""
-    if is_placeholder(value) or is_lookup(value) or _is_name(value) or "(" in value or "/" in value or _IS_CODE.search(value):
+    if is_placeholder(value) or is_lookup(value) or is_name(value) or "(" in value or "/" in value or _IS_CODE.search(value):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     return letters and digits and len(value) >= 6 and any(c in _STRONG for c in value[1:]) and not _QUERY.search(value)  # noqa: PLR2004
@@ -787,7 +802,7 @@ def _codes(looked: Looked) -> Iterator[Found]:
         looked.deadline.check()
         start = max(0, low.rfind("\n", max(0, at - 24), at) + 1, at - 24)
         word = next((m for m in _CODE.finditer(text, start, at + 40) if m.end() > at), None)
-        if word is not None and (not _follows_about(text, word.end()) or _ENTERED.search(text, start, word.start())):
+        if word is not None and (not is_about(text, word.end()) or _ENTERED.search(text, start, word.start())):
             yield from _numbers_near(text, word)
 
 
@@ -912,7 +927,7 @@ _LOGIN = re.compile(
 _MAIL = frozenset(
     "mailto mail email e-mail cc bcc to from contact sip sips xmpp name author maintainer von an para user group by reviewed-by npm docker image git ssh pkg".split()
 )
-_ACCOUNTS = frozenset(
+ACCOUNTS = frozenset(
     "admin root deploy postgres mysql app sa guest backup ftp test dev ops svc service jenkins gitlab git ubuntu pi ec2-user user".split()
 )
 
@@ -931,7 +946,7 @@ def _without_scheme(text: str) -> Iterator[Found]:
             host[0].isdigit()
             or ":" in host
             or "(" in host
-            or user in _ACCOUNTS
+            or user in ACCOUNTS
             or text[match.end() : match.end() + 1] in ":/"
             and text[match.end() : match.end() + 1]
         )

@@ -1,0 +1,428 @@
+"""From the name of a credential to its value, however the two are written.
+
+A constant, a flag, a header, an attribute and a word of a sentence name a credential in the same way: its value is the first
+thing behind the name, or before it, that is neither a sign of some syntax nor a word that joins the two. One walk over a few
+tokens on each side therefore serves all syntaxes and languages; what a value must look like depends on what the name asks for
+and on how tightly the two are joined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import islice
+
+from memoryd.daydream.secret_values import Looked, is_lookup, is_measure, is_placeholder, is_wordy, looks_random, stems_in
+from memoryd.daydream.secret_words import (
+    ACCOUNTS,
+    ASKS_FOR,
+    CHANGED,
+    JOINS,
+    MARK,
+    TO,
+    Found,
+    is_about,
+    is_chosen,
+    is_name,
+    is_said,
+    is_strong,
+)
+
+_REACH = 220  # characters on each side of a name that are walked over
+_MOST_TOKENS = 14
+_MOST_WORDS = 6  # plain words between a name and a sign that joins its value
+_LONGEST_NAME = 60
+_SHORTEST = 6
+_SHORTEST_KEY = 16
+_DIGITS = 3  # that a run of letters holds which is no word
+_SHORTEST_BARE_KEY = 20
+
+
+class Asked(Enum):
+    """What a name asks for."""
+
+    PASSWORD = auto()
+    SECRET = auto()  # a key that people also choose themselves
+    KEY = auto()
+    ANY_KEY = auto()  # "key" alone, which names many things
+
+
+# Names
+
+_STEMS = stems_in(
+    "pass pwd pw psk kennwort contrase senha clave mdp wachtwoord hasło heslo lösenord passord şifre парол secret "
+    "token key auth cred cookie _pat schlüssel clé jeton llave chave chiave klucz ключ токен секрет"
+)
+_PIECE = re.compile(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])|\d+")
+_PASSWORD = re.compile(
+    r"(?:\w*(?:passw(?:or)?ds?|passwd|passwort|passphrases?|passcode|pwd|kennwort|wachtwoord|lösenord|passord)|(?:db|my|pg|auth|user|admin|root|become|sudo|smtp|mail|ftp|redis|wifi)?(?:pass|pw)|psk|mdp|"
+    r"contrase[nñ]as?|senhas?|clave|hasł\w|heslo|şifre\w{0,4}|парол\w{1,3})"
+)
+_KEY = re.compile(
+    r"(?:\w*(?:tokens?|secrets?|apikey|authkey|accesskey|secretkey|privatekey|masterkey)|credentials?|auth|cookie|schlüssel|jeton|токен\w{0,3}|секрет\w{0,2})"
+)
+_CHOSEN = frozenset("secret cookie credential credentials".split())
+_BARE_KEY = frozenset("key schlüssel clé llave chave chiave klucz ключ ключа clef".split())
+_TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex b64 base64".split())
+# What makes a key one that opens something
+_ACCESS = frozenset(
+    """api app auth admin access account service signing sign encryption encrypt aes hmac cipher fernet crypt master shared
+    deploy storage client bot webhook license licence licen recovery unseal root personal session bearer refresh jwt
+    secret private stripe openai anthropic datadog dd sentry sonar algolia ingest write read project sdk google maps aws
+    azure sendgrid mailgun twilio cloudflare github gitlab npm secrète secreta segreta secreto privée privata privada
+    доступа секретный api's d'api""".split()
+)
+_NO_KEY = frozenset(
+    """public pub primary foreign partition sort range cache idempotency dedup routing row object s3 bucket host known ssh
+    rsa gpg pgp natural surrogate composite unique index map dict lookup next prev page pagination cursor sync react item
+    list query group message event trace span lock hot shortcut keyboard translation i18n arrow enter return hash minus
+    turn answer""".split()
+)
+
+# Another name, which has a walk of its own
+_OTHER = re.compile(rf"{_PASSWORD.pattern}|{_KEY.pattern}|login")
+
+# Signs and words between a name and its value
+
+_TOKEN = re.compile(r"[^\s\"'`<>(){}\[\],;|“”„«»‚‘’「」『』（），。；：]{1,400}")
+_SIGNS = ":=>→–—-*&~+."
+_HARD = re.compile(r"[=:→>—–：\"'`“„«「『(]|<-")
+_FIELD = re.compile(r"(?P<name>[\w.:-]{1,40}?)[=:](?P<value>[^=:].*)")
+_SYNTAX = frozenset(
+    """str string char byte bytes text value values val default type data content var let const static final private public
+    readonly auto mut new string-value secret-string setting body serializeas name id_value option secretstr b f r u fr rb
+    br from-literal set add init config configure define export env put get field in into init header begin required
+    sensitive true false optional plain raw mount with value_from number variable param property entry key android to be
+    should must""".split()
+)
+_PROSE = frozenset(
+    """the a an my our your his her for of it it's its this that here there you i we please still now just really der die
+    das den dem ein mein unser le la les un une mon notre el los una mi nuestro il lo o os um uma vaut valt to
+    jest would has""".split()
+)
+_IS = frozenset("is was are now still".split())
+_JOINS = JOINS | {"vaut", "vale", "valt", "to", "should", "must", "enter", "type"}
+_SKIPPED = _SYNTAX | _PROSE | _JOINS | ASKS_FOR
+_BEFORE = (
+    frozenset("as the a an my our your in at into to for field is # // -- als in das le la como the".split()) | JOINS | _ACCESS
+)
+_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,30}")
+# Names that are verbs or mean other things as well
+_LOOSE = frozenset("pass clave cookie".split())
+_ENTER = frozenset(
+    """use enter type put try paste insert using gib tippe nimm verwende entre tape usa introduce escribe digite inserisci
+    введи используй""".split()
+)
+_VERB = re.compile(rf"\b(?:{'|'.join(sorted(_ENTER))})\s", re.IGNORECASE)
+_WEAK = re.compile(r"[a-z]{3,14}(?:[-_.][a-z]{3,14})+[-_.]?\d{2,4}[!?]?")
+_HEX = re.compile(r"[0-9a-fA-F]{32,128}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_RUN = re.compile(r"[\w+/=.~%-]{16,400}")
+_NOT_ABOUT = re.compile(
+    r"(?:ids?|hash\w*|sha\d*|md5|checksum|digest|length|count|version|commit|fingerprint|uuid|url|path|name|names|len|type|limit)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """How a value is joined to its name."""
+
+    hard: bool  # by a sign, a quote or "is"
+    words: int  # plain words in between
+    quoted: bool
+    prose: bool = False  # an article stands before the name
+
+
+def walked(looked: Looked) -> list[Found]:
+    """The values that names of credentials lead to, in order and without overlaps."""
+    text, found, done = looked.text, list[Found](), 0
+    for at in looked.positions(_STEMS):
+        looked.deadline.check()
+        if at < done:
+            continue
+        start, done = _name_around(text, at)
+        asked = _asked(text, start, done)
+        if asked is None:
+            continue
+        kind = "password" if asked is Asked.PASSWORD else "key"
+        if not is_about(text, done):
+            loose = text[start:done].casefold() in _LOOSE
+            found += [(*span, kind) for span in (_behind(text, done, asked, loose), _ahead(text, start, asked)) if span]
+        if asked is Asked.PASSWORD and (span := _entered(text, start)):
+            found.append((*span, kind))
+    if looked.has(_CALL_WORDS):
+        found += _arguments(text)
+    if looked.has(_PAIR_WORDS):
+        found += _pairs(text)
+    out: list[Found] = []
+    for item in sorted(found):
+        if (not out or item[0] >= out[-1][1]) and MARK not in text[item[0] : item[1]]:
+            out.append(item)
+    return out
+
+
+def _name_around(text: str, at: int) -> tuple[int, int]:
+    """The identifier or word around a place."""
+    start, least, end, most = at, max(0, at - _LONGEST_NAME), at, min(len(text), at + _LONGEST_NAME)
+    while start > least and (text[start - 1].isalnum() or text[start - 1] in "_-.$"):
+        start -= 1
+    while end < most and (text[end].isalnum() or text[end] in "_-"):
+        end += 1
+    return start, max(end, at + 1)
+
+
+def _asked(text: str, start: int, end: int) -> Asked | None:
+    """What a name asks for, by its last piece; nothing when it names something else."""
+    pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
+    while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
+        pieces.pop()
+    if not pieces or _OF_A_DIGEST.search(text, max(0, start - 40), start) or _IN_BASE64.search(text, max(0, start - 20), start):
+        return None
+    last, before = pieces[-1], pieces[-2] if len(pieces) > 1 else _word_before(text, start)
+    if before in ("api", "access", "secret", "auth", "private") and last == "key":
+        return Asked.KEY
+    if last in _BARE_KEY:
+        if before in _NO_KEY:
+            return None
+        return Asked.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else Asked.ANY_KEY
+    if before in ("public", "next", "page", "csrf"):
+        return None
+    if _PASSWORD.fullmatch(last):
+        return Asked.PASSWORD
+    if last in _CHOSEN:
+        return Asked.SECRET
+    return Asked.KEY if _KEY.fullmatch(last) or last == "pat" and len(pieces) > 1 else None
+
+
+_OF_A_DIGEST = re.compile(
+    r"\b(?:checksum|hash|digest|md5\w{0,3}|sha\d{0,3}\w{0,3}|fingerprint|size|id)\s(?:of|for)\s(?:the\s)?$", re.IGNORECASE
+)
+_IN_BASE64 = re.compile(r"[A-Za-z0-9+/]{15}[+/]$")
+
+
+def _word_before(text: str, at: int) -> str:
+    words = text[max(0, at - 24) : at].split()
+    return words[-1].casefold().strip("-\"'`(") if words and at and text[at - 1] in " \t" else ""
+
+
+def _word_after(text: str, at: int) -> str:
+    words = text[at : at + 20].split(maxsplit=1)
+    return words[0].casefold().strip(":,.\"'") if words else ""
+
+
+@dataclass(slots=True)
+class _Way:
+    """What was passed on the way from a name to its value."""
+
+    loose: bool  # the name is a verb as well: only a sign or "is" joins a value to it
+    syntax: bool = False  # a sign of some syntax
+    joined: bool = False  # the last word or sign joins what follows to the name
+    changed: bool = False  # "changed", "set"
+    words: int = 0  # plain words
+
+    def passes(self, word: str, core: str, hard: bool) -> None:
+        """Note a word that may stand between a name and its value."""
+        self.changed = self.changed or word in CHANGED
+        if self.loose:
+            joins = word in _IS
+        else:
+            joins = word in _JOINS - TO or word in ASKS_FOR or word in TO and (self.changed or not self.words)
+        self.joined = joins or core[-1:] in (":", "=") or self.joined and word in _PROSE or not word and hard
+
+
+def _behind(text: str, at: int, asked: Asked, loose: bool) -> tuple[int, int] | None:
+    """The value behind a name."""
+    end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
+    for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MOST_TOKENS):
+        between, raw = text[end : token.start()], token[0]
+        if between != " " and (";" in between or "。" in between or not _may_cross(between, way)):
+            return None
+        end = token.end()
+        if between.endswith("<"):  # the name of an element
+            way.syntax = True
+            continue
+        core = raw.lstrip(_SIGNS) if raw != "/" else ""
+        start = end - len(core)
+        signs = between + raw[: len(raw) - len(core)]
+        signed = not signs.isspace() and _HARD.search(signs) is not None
+        way.syntax, hard = way.syntax or signed, way.joined or signed
+        field = _FIELD.fullmatch(core) if "=" in core or ":" in core else None
+        if field is not None and field["name"].casefold().rpartition(":")[2] in _SYNTAX:
+            start, core, hard = start + field.start("value"), field["value"], True
+        word = core.rstrip(".,:=?!").casefold().rpartition(":")[2]
+        if not word or word in _SKIPPED or word in _ACCESS and not hard or raw[0] == "-" and _FLAG.fullmatch(raw):
+            if word and core[-1] in ".!":
+                return None
+            way.passes(word, core, hard)
+            continue
+        value = _trimmed(core)
+        quoted = between[-1:] != "" and between[-1] in "\"'`“„«「『("
+        if (hard or not loose) and _is_value(value, asked, _Join(hard, way.words, quoted, prose)):
+            return start, start + len(value)
+        plain = (
+            word.replace("-", "").replace("'", "").isalpha() and _NOT_ABOUT.search(word) is None and not _OTHER.fullmatch(word)
+        )
+        if not plain or core[-1] in ".!?;" or "," in between or way.words >= _MOST_WORDS:
+            return None
+        way.joined, way.words = core[-1] in ":=", way.words + 1
+    return None
+
+
+_ARTICLE = re.compile(
+    r"\b(?:the|my|our|a|this|new|der|den|mein|unser|la|le|el|il|o|a|mi|ma|notre)\s(?:[\w']{1,20}\s)?[\w-]{1,20}$", re.IGNORECASE
+)
+
+
+def _may_cross(between: str, way: _Way) -> bool:
+    """Whether a line's end may stand between a name and its value: in a block, an element, or behind a colon."""
+    if "\n" not in between:
+        return True
+    return (
+        way.words == 0
+        and between.count("\n") <= 2
+        and (way.syntax or way.joined or _HARD.search(between) is not None or "{" in between)
+    )  # noqa: PLR2004
+
+
+def _ahead(text: str, at: int, asked: Asked) -> tuple[int, int] | None:
+    """The value before a name: "put X in API_KEY", "X as the token"."""
+    left = max(0, text.rfind("\n", max(0, at - _REACH // 2), at) + 1, at - _REACH // 2)
+    tokens = [*_TOKEN.finditer(text, left, at)]
+    end, joins, comment = at, 0, False
+    for number in range(len(tokens) - 1, max(-1, len(tokens) - 8), -1):
+        token = tokens[number]
+        if re.search(r"[;=]", text[token.end() : end]):
+            return None
+        raw = token[0]
+        folded = raw.rstrip(".,:").casefold()
+        if folded in _BEFORE or folded in ("#", "//", "--") or comment and folded.isalpha():
+            comment = comment or folded in ("#", "//", "--")
+            joins, end = joins + 1, token.start()
+            continue
+        if not comment and folded.isalpha() and any(t[0] in ("#", "//") for t in tokens[max(0, number - 3) : number]):
+            end = token.start()
+            continue
+        value = _trimmed(raw)
+        verb = number > 0 and tokens[number - 1][0].casefold().strip(",:") in ASKS_FOR
+        before = text[token.start() - 1 : token.start()] if token.start() else ""
+        enclosed = before in tuple("\"'`“„«「(") and before != ""
+        if joins and (verb or enclosed) and _is_value(value, asked, _Join(True, 0, enclosed)):
+            return token.start(), token.start() + len(value)
+        return None
+    return None
+
+
+_SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
+
+
+def _entered(text: str, at: int) -> tuple[int, int] | None:
+    """What the sentence says to enter: "type X when it asks for the password"."""
+    left = max(0, at - _REACH // 2)
+    if _VERB.search(text, left, at) is None:
+        return None
+    left = max([left, *[end.end() for end in _SENTENCE_END.finditer(text, left, at)]])
+    tokens = [*_TOKEN.finditer(text, left, at)]
+    for verb, token in zip(tokens, tokens[1:], strict=False):
+        value = _trimmed(token[0])
+        if verb[0].casefold() in _ENTER and is_picked(value):
+            return token.start(), token.start() + len(value)
+    return None
+
+
+def _trimmed(raw: str) -> str:
+    """Without what ends a sentence or a line of code."""
+    return raw.rstrip(".,:…")
+
+
+def _is_value(value: str, asked: Asked, join: _Join) -> bool:
+    """Whether a value is what the name asks for; the looser the two are joined, the more it must look like one."""
+    if len(value) < _SHORTEST or value[0] in "\\$" or is_placeholder(value) or is_measure(value) or MARK in value:
+        return False
+    if _NAME_OF_ONE.fullmatch(value) or join.words and not join.hard or not any(c.isdigit() for c in value):
+        return False
+    if asked is not Asked.PASSWORD:
+        chosen = asked is Asked.SECRET and join.quoted and join.hard and not join.words and is_picked(value)
+        return chosen or _is_key(value, asked, join)
+    if is_picked(value):
+        return True
+    return join.hard and not join.words and (is_said(value) or _is_key(value, Asked.KEY, join))
+
+
+_NAME_OF_ONE = re.compile(
+    r"[\w.]{0,60}?(?:password|passwd|passphrase|pass|pwd|pw|token|secret|key|auth)s?_?\d{0,2}[:;)]?", re.IGNORECASE
+)
+
+
+def is_picked(value: str) -> bool:
+    """Whether it looks like what people choose as a password, wherever it stands."""
+    return (_WEAK.fullmatch(value) is not None or is_strong(value) or is_chosen(value)) and not is_placeholder(value)
+
+
+def _is_key(value: str, asked: Asked, join: _Join) -> bool:
+    if _HEX.fullmatch(value):
+        return asked is not Asked.ANY_KEY or join.prose and join.hard and "-" not in value
+    if is_lookup(value) or is_wordy(value) and "-" in value or not any(c.isdigit() for c in value):
+        return False
+    if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is Asked.ANY_KEY else _SHORTEST_KEY):
+        return False
+    plain = value.isalnum() and join.hard and asked is not Asked.ANY_KEY and sum(c.isdigit() for c in value) >= _DIGITS
+    return plain or looks_random(value) and not is_wordy(value)
+
+
+# Arguments of calls that log in
+
+_CALL_WORDS = frozenset(("<call>",))
+_CALL = re.compile(
+    r"(?:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in)\((?P<arguments>[^()\n]{3,300})",
+    re.IGNORECASE,
+)
+_ARGUMENT = re.compile(r"(?P<quote>[\"'`])(?P<secret>[^\"'`\s]{6,200})(?P=quote)")
+
+
+def _arguments(text: str) -> Iterator[Found]:
+    for call in _CALL.finditer(text):
+        arguments = [*_ARGUMENT.finditer(text, call.start("arguments"), call.end("arguments"))]
+        for argument in arguments:
+            value = argument["secret"]
+            first = not text[call.start("arguments") : argument.start()].strip()
+            if not first and (is_picked(value) or is_said(value)):
+                yield *argument.span("secret"), "password"
+
+
+# A name and a password in one breath
+
+_PAIR_WORDS = frozenset("<pair> admin root postgres deploy administrator".split())
+_PAIR = re.compile(
+    r"(?<![\w./@:-])(?P<user>[A-Za-z][\w.@-]{1,40}|\[redacted:[a-z-]{2,30}\])"
+    r"(?P<bar>/|\s/\s|:|\s(?:(?:and|und|et|y|e|with|mit|avec|con|com)\s)?)"
+    r"(?P<secret>[^\s\"'`/,;()<>]{6,80})"
+)
+_HEADS = frozenset("admin root sa postgres deploy administrator".split())
+_LOGIN = re.compile(
+    r"\b(?:log ?-?in|log(?:ged|s)? in|logins?|creds?|credentials|default|sign ?-?in|account|jenkins|grafana|kibana|ssh|"
+    r"htpasswd|password|zugang|anmeld\w{0,6}|accès|acceso|wi-?fi|wlan|network|ssid|router|hotspot)\b",
+    re.IGNORECASE,
+)
+
+
+def _pairs(text: str) -> Iterator[Found]:
+    for pair in _PAIR.finditer(text):
+        value, user = _trimmed(pair["secret"]), pair["user"].casefold()
+        if user.startswith(MARK):
+            if _is_key(value, Asked.KEY, _Join(True, 0, False)):
+                yield pair.start("secret"), pair.start("secret") + len(value), "key"
+            continue
+        start = text.rfind("\n", max(0, pair.start() - _REACH), pair.start()) + 1
+        end = text.find("\n", pair.end(), pair.end() + _REACH)
+        around = text[max(start, pair.start() - _REACH) : pair.end() + _REACH if end < 0 else end].replace(value, "")
+        named = user in ACCOUNTS or pair["bar"] == " / " or pair["bar"] == ":" and not value.islower()
+        spaced = pair["bar"] not in ("/", " / ", ":") and user not in _HEADS
+        if is_name(value) or not named or spaced or not _LOGIN.search(around):
+            continue
+        if is_picked(value):
+            yield pair.start("secret"), pair.start("secret") + len(value), "password"
+
+
+# What must occur in a text for a walk to begin
+ANCHORS = _STEMS.parts | _CALL_WORDS | _PAIR_WORDS
