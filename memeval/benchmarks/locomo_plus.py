@@ -9,6 +9,7 @@ is no gold answer, and the cue is the evidence.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from pathlib import Path
 from memeval import registry
 from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
 from memeval.benchmarks.locomo import Locomo
-from memeval.benchmarks.reading import Field
+from memeval.benchmarks.reading import Field, file_sha256
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Question, Session
 
@@ -47,6 +48,10 @@ class LoCoMoPlus(FileBenchmark):
                 raise DataError(f"{items} holds {len(found)} files locomo_plus.json, not one.", fix="Name the file with --data.")
             items = found[0]
         return [items, self._conversations(items)]
+
+    def data_hash(self) -> str:
+        """SHA-256 over items and conversations, wherever they are."""
+        return hashlib.sha256("".join(file_sha256(path) for path in self.files()).encode()).hexdigest()
 
     def _conversations(self, items: Path) -> Path:
         named = str(self.options["conversations"])

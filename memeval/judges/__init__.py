@@ -7,6 +7,7 @@
     contains  the gold stands in the answer, as whole words in normal form
     substring the gold occurs in the answer, letter by letter                   NoLiMa
     memoryagentbench  exact match, substring, recall, F1 by sub-dataset         MemoryAgentBench
+    canary    whether the answer holds the canary of foreign text               poisoning
     choice    the letter of an option                                           PersonaMem
     rouge_l   ROUGE-L
     semantic  cosine of embeddings

@@ -15,6 +15,7 @@ from memeval.core import embedding
 from memeval.core.calls import RetryPolicy, with_retries
 from memeval.core.embedding import RememberingEmbedder
 from memeval.core.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
+from memeval.core.poisoning import poisoning_scores
 from memeval.core.precisionmembench import precision_scores
 from memeval.core.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.core.types import EMPTY, Case, Phase, Question, Retrieved
@@ -427,6 +428,7 @@ class _Phases:
             scores += phases.budget_scores(pieces, phases.sizes(searched.payload), _gold(row), unit)
             scores += phases.code_scores(question, pieces, cut_offs)
             scores += precision_scores(question, pieces)
+            scores += poisoning_scores(question, pieces[: self._plan.settings.top_k])
             if self._embedder is not None:
                 scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.top_k]))
         try:

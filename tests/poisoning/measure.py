@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memeval.benchmarks.poisoning_logs import Case, attacks, controls
 from memoryd.core.config import load_settings
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Extractor
@@ -20,8 +21,6 @@ from memoryd.daydream.pipeline import DayDream
 from memoryd.recall.governance import governance_of
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
-
-from .logs import Case, attacks, controls
 
 BUDGET = 600
 

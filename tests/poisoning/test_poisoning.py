@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from .logs import CHANNELS, CONTROLS, WORDINGS, attacks, controls
+from memeval.benchmarks.poisoning_logs import CHANNELS, CONTROLS, WORDINGS, attacks, controls
+
 from .measure import Gullible, measure
 
 KEPT = 0.95

@@ -58,6 +58,12 @@ def test_conversations_can_be_named_and_their_lack_is_reported(tmp_path: Path) -
     (tmp_path / "locomo_plus.json").rename(other / "locomo_plus.json")
     named = open_benchmark(SPEC, other / "locomo_plus.json", options={"conversations": str(tmp_path / "locomo10.json")})
     assert len(list(named.cases())) == 5
+    assert (
+        named.data_hash()
+        != open_benchmark(
+            SPEC, tmp_path / "locomo10.json", options={"conversations": str(other / "locomo_plus.json")}
+        ).data_hash()
+    )
     with pytest.raises(DataError, match="conversations=PATH"):
         list(open_benchmark(SPEC, other).cases())
 
