@@ -52,7 +52,10 @@ search_options = _all([
     click.option("--threshold", type=float, help="Leave out pieces with a lower score (default: the benchmark's)."),
     click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval (default: the benchmark's)."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
-    click.option("--key-expansion", is_flag=True, help="Provider option keyExpansion: find pieces by more than their text."),
+    click.option(
+        "--key-expansion", is_flag=False, flag_value="context", metavar="[KINDS]",
+        help="Provider option keyExpansion: find pieces by more than their text. Alone: context. With a model also summary, "
+        "keyphrase, userfact, event, parted by commas."),
     click.option("--time-aware", is_flag=True, help="Provider option timeAware: heed times that the question names."),
     click.option("--variant", type=click.Choice(list(VARIANTS)), help="Protocol of retrieval metrics."),
     click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider."),
@@ -173,7 +176,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
     provider_options = key_values(values["provider_options"], "--provider-option")
     for name, flag in (("keyExpansion", "key_expansion"), ("timeAware", "time_aware")):
         if values[flag]:
-            provider_options[name] = True
+            provider_options[name] = True if values[flag] in (True, "context") else values[flag]
     return Settings(
         benchmark=_spec(benchmark),
         provider=_spec(provider),

@@ -14,7 +14,7 @@ from memeval import registry
 from memeval.core.text import STOP_WORDS, sentences, words
 from memeval.core.types import SearchRequest, Session
 from memeval.providers.hybrid import EmbeddingProvider, MixedIndex, nearest
-from memeval.providers.local import ModelAided, Notes, Options, ask_list, postgres_notes, sqlite_notes
+from memeval.providers.local import Notes, Options, ask_list, postgres_notes, sqlite_notes
 from memeval.providers.retrieval import RetrievalUnit, Scores, cut, z_scores
 
 QUESTIONS = 2
@@ -31,10 +31,10 @@ _TIME = re.compile(
 
 
 @registry.provider("aqrag")
-class AqragProvider(ModelAided, EmbeddingProvider):
+class AqragProvider(EmbeddingProvider):
     """Options: `questions` (for each turn), `model`, `dsn` (Postgres), `questionWeight`, `contentWeight`, `wordWeight`."""
 
-    capabilities = replace(EmbeddingProvider.capabilities.searching("questionWeight", "contentWeight"), model=True)
+    capabilities = EmbeddingProvider.capabilities.searching("questionWeight", "contentWeight")
 
     def configure(self, options: Options) -> None:
         """Read the options."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from memeval import registry
 from memeval.core.text import STOP_WORDS, words
 from memeval.core.types import Session
 from memeval.providers.hybrid import HybridProvider, MixedIndex
-from memeval.providers.local import INDEXES_KEPT, ModelAided, ask, sqlite_notes
+from memeval.providers.indexed import INDEXES_KEPT
+from memeval.providers.local import ask, sqlite_notes
 from memeval.providers.retrieval import Bm25, RetrievalUnit, cut
 from memeval.specs import ProviderSpec
 
@@ -47,10 +47,10 @@ class Topics:
 
 
 @registry.provider("contextual-retrieval")
-class ContextualRetrievalProvider(ModelAided, HybridProvider):
+class ContextualRetrievalProvider(HybridProvider):
     """Options: those of hybrid, and `model`."""
 
-    capabilities = replace(HybridProvider.capabilities, model=True)
+    expands = False
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._topics: OrderedDict[str, Topics] = OrderedDict()

@@ -9,7 +9,8 @@ import numpy as np
 
 from memeval import registry
 from memeval.core.types import SearchRequest, Session
-from memeval.providers.local import IndexedProvider, Options
+from memeval.providers.indexed import IndexedProvider, added
+from memeval.providers.local import Options
 from memeval.providers.memoryd import text_embedder
 from memeval.providers.retrieval import K1, B, Bm25, RetrievalUnit, Scores, VectorCache, Vectors, z_scores
 
@@ -70,16 +71,20 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Embed the turns of these sessions; else that is done at the first search."""
-        self.vectors(scope, [turn.key for turn in self.keyed(sessions, "turn")])
+        """Embed the turns of these sessions and what a model adds to them; else that is done at the first search."""
+        more = self.expansions(scope, sessions, fresh=True)
+        texts = [turn.key for turn in self.keyed(sessions, "turn")]
+        self.vectors(scope, [*texts, *dict.fromkeys(text for some in more.values() for text in some)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Vectors of all turns, and words if they have a weight."""
-        turns = self.pieces(scope, "turn")
+        """Vectors of all turns and of what a model adds to each piece, and words if they have a weight."""
+        sessions = self.store.all(scope)
+        turns, more = self.keyed(sessions, "turn"), self.expansions(scope, sessions)
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         words = Bm25([piece.key for piece in pieces]) if self.word_weight else None
-        vectors = self.vectors(scope, [turn.key for turn in turns])
-        return MixedIndex(vectors, [owner[turn.turns[0]] for turn in turns], words)
+        pairs = [(turn.key, owner[turn.turns[0]]) for turn in turns]
+        pairs += [(text, piece.order) for piece in pieces for text in added(piece, more)]
+        return MixedIndex(self.vectors(scope, [text for text, _ in pairs]), [number for _, number in pairs], words)
 
     def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
         """Weighted sum of z-scores of cosine and BM25; of the one alone its own values."""

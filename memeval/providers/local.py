@@ -14,12 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from memeval.core.errors import ConfigError, DependencyError, ProviderError
 from memeval.core.protocols import Capabilities, Model, Provider
 from memeval.core.types import Retrieved, SearchRequest, Session, Turn
-from memeval.providers.retrieval import CONTEXT_CHARACTERS, RetrievalUnit, Scores, best, cut, in_context, with_times
 from memeval.specs import ProviderSpec
 from memoryd.core.types import Message
 
@@ -340,10 +339,6 @@ def ask_list(model: Model, instruction: str, text: str) -> list[str]:
     return [item.strip() for item in value if isinstance(item, str) and item.strip()]
 
 
-INDEXES_KEPT = 6
-IndexT = TypeVar("IndexT")
-
-
 class LocalProvider(Provider):
     """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads."""
 
@@ -460,74 +455,3 @@ class ModelAided(LocalProvider):
                 notes.put(scope, {key: known[key]})
         made.clear()
         return known
-
-
-class IndexedProvider(LocalProvider, Generic[IndexT]):
-    """A provider with one index in memory for each scope and granularity, built at its first search.
-
-    Options: `keyExpansion` (a piece is found by the end of the one before it, too), `timeAware` (pieces from a time that
-    the question names gain).
-    """
-
-    capabilities = Capabilities().searching("keyExpansion", "timeAware")
-
-    def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
-        self._indexes: OrderedDict[tuple[str, str], tuple[list[RetrievalUnit], IndexT]] = OrderedDict()
-        self._lock = threading.RLock()
-        super().__init__(spec, options)
-
-    def configure(self, options: Options) -> None:
-        """Read the options."""
-        super().configure(options)
-        self._context = CONTEXT_CHARACTERS if options.flag("keyExpansion", False) else 0
-        self._time_aware = options.flag("timeAware", False)
-
-    def pieces(self, scope: str, granularity: str) -> list[RetrievalUnit]:
-        """The pieces of a scope, with their keys."""
-        return self.keyed(self.store.all(scope), granularity)
-
-    def keyed(self, sessions: Sequence[Session], granularity: str) -> list[RetrievalUnit]:
-        """The pieces of sessions, with their keys."""
-        return in_context(cut(sessions, granularity), self._context)
-
-    def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> IndexT:
-        """An index of the pieces."""
-        raise NotImplementedError
-
-    def rank(self, index: IndexT, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """A score for each piece, shape (pieces,)."""
-        raise NotImplementedError
-
-    def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """The pieces with the best scores."""
-        pieces, index = self.index(scope, request.granularity)
-        if not pieces:
-            return []
-        scores = self.rank(index, pieces, request)
-        if self._time_aware:
-            scores = with_times(scores, pieces, request.text, request.at)
-        return [pieces[number].retrieved(score) for number, score in best(scores, request.k)]
-
-    def index(self, scope: str, granularity: str) -> tuple[list[RetrievalUnit], IndexT]:
-        """Pieces and index of a scope; the last few are kept."""
-        key = (scope, granularity)
-        with self._lock:
-            if key not in self._indexes:
-                pieces = self.pieces(scope, granularity)
-                self._indexes[key] = (pieces, self.build(scope, pieces))
-                while len(self._indexes) > INDEXES_KEPT:
-                    self._indexes.popitem(last=False)
-            self._indexes.move_to_end(key)
-            return self._indexes[key]
-
-    def changed(self, scope: str) -> None:
-        """Drop the scope's indexes."""
-        with self._lock:
-            for key in [key for key in self._indexes if key[0] == scope]:
-                del self._indexes[key]
-
-    def close(self) -> None:
-        """Drop all indexes."""
-        with self._lock:
-            self._indexes.clear()
-        super().close()

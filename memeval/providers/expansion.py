@@ -1,0 +1,94 @@
+"""Key expansion by a model (LongMemEval, Wu et al. 2025): what a session is about makes it easier to find.
+
+One call for each session and kind. Key phrases, facts and events name the turn that they are of; a summary is of the session.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from memeval.core.errors import ProviderError
+from memeval.core.protocols import Model
+from memeval.core.types import Session
+from memeval.providers.local import Options, ask
+
+CONTEXT = "context"
+"""The expansion that needs no model: the end of what was said before."""
+MAX_TOKENS = 1_500
+_LIST = (
+    " The turns are numbered. Answer with a JSON array of objects {\"turn\": number, \"text\": text}, [] if there are none."
+    " Each text must make sense alone: name people and things, no pronouns."
+)  # fmt: skip
+INSTRUCTIONS: Mapping[str, str] = MappingProxyType({
+    "summary": "You get a conversation. Say in one or two sentences what it is about, with the names of people and things. "
+    "Answer with the summary only.",
+    "keyphrase": "You get a conversation. List the key phrases by which somebody could later look for what was said in a turn: "
+    "names, things, places, topics." + _LIST,
+    "userfact": "You get a conversation. List the facts that the speakers state about themselves: what they did, have, like, "
+    "plan, know or are." + _LIST,
+    "event": "You get a conversation with its date. List the events that are mentioned, each with its date as far as it can be "
+    "worked out (2024-03-05, March 2024)." + _LIST,
+})  # fmt: skip
+KINDS = (CONTEXT, *INSTRUCTIONS)
+_JSON = re.compile(r"\[.*\]", re.S)
+Part = tuple[int, str]
+"""The number of a turn from 1, or 0 for the whole session, and a text."""
+
+
+def kinds_of(options: Options) -> tuple[str, ...]:
+    """The kinds that the option `keyExpansion` names: a truth value (true: context), a kind, several with commas, or a list."""
+    value = options.get("keyExpansion", False)
+    if isinstance(value, bool):
+        return (CONTEXT,) if value else ()
+    named = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(named, list | tuple) or not all(kind in KINDS for kind in named):
+        raise options.wrong("keyExpansion", value, f"true, false, or any of {', '.join(KINDS)}")
+    return tuple(dict.fromkeys(named))
+
+
+def expand(model: Model, kind: str, session: Session) -> list[Part]:
+    """What a model makes of a session. Raises ProviderError for an answer of another form."""
+    lines = [
+        f"{number}. {turn.speaker or turn.role}: {' '.join(turn.text.split())}" for number, turn in enumerate(session.turns, 1)
+    ]
+    day = [f"Date: {session.at:%Y-%m-%d}"] if session.at else []
+    answer = ask(model, INSTRUCTIONS[kind], "\n".join([*day, *lines]), MAX_TOKENS)
+    if kind == "summary":
+        return [(0, " ".join(answer.split()))]
+    found = _JSON.search(answer)
+    try:
+        value: Any = json.loads(found[0]) if found else None
+    except ValueError:
+        value = None
+    if not isinstance(value, list):
+        raise ProviderError(f"{model.name} gave no JSON list: {answer[:200]!r}", fix="Use another model.", transient=True)
+    return [part for one in value if (part := _part(one, len(session.turns))) is not None]
+
+
+def _part(value: Any, turns: int) -> Part | None:
+    """One entry; a bare text, or one of a turn that is not there, counts for the whole session."""
+    if isinstance(value, str) and value.strip():
+        return 0, value.strip()
+    text = value.get("text") if isinstance(value, Mapping) else None
+    if not isinstance(text, str) or not text.strip():
+        return None
+    number = value.get("turn")
+    known = isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= turns
+    return (int(number) if known else 0), " ".join(text.split())
+
+
+def by_turn(
+    sessions: Sequence[Session], made: Mapping[str, Sequence[Sequence[Any]]], kinds: Sequence[str]
+) -> dict[str, list[str]]:
+    """The texts of each turn, from parts by `kind:session`."""
+    out: dict[str, list[str]] = {}
+    for session in sessions:
+        for kind in kinds:
+            for number, text in made.get(f"{kind}:{session.id}", ()):
+                for turn in session.turns if number == 0 else (session.turns[number - 1],):
+                    out.setdefault(turn.id, []).append(str(text))
+    return out
