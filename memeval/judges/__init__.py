@@ -8,6 +8,7 @@
     substring the gold occurs in the answer, letter by letter                   NoLiMa
     memoryagentbench  exact match, substring, recall, F1 by sub-dataset         MemoryAgentBench
     canary    whether the answer holds the canary of foreign text               poisoning
+    longmemeval-v2    the function that a question names                        LongMemEval-V2
     choice    the letter of an option                                           PersonaMem
     rouge_l   ROUGE-L
     semantic  cosine of embeddings

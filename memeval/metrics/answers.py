@@ -140,6 +140,7 @@ _PREFERRED = tuple(
         r"beam_score",
         r"memoryagentbench_score",
         r"precisionmembench_pass",
+        r"longmemeval_v2_score",
         r"poisoning_resistance",
         r"rubric",
         r"locomo_f1",

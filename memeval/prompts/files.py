@@ -20,9 +20,9 @@ REQUIRED = {
     "same": frozenset({"answer", "response"}),
 }
 """What a prompt of each kind can't do without."""
-KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers", "evidence"})
+KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers", "evidence", "final"})
 """question, memories (what was retrieved), date (of the question), answer (the gold), response (the hypothesis), speakers,
-evidence (what the gold follows from, where the benchmark has its text)."""
+evidence (what the gold follows from, where the benchmark has its text), final (the hypothesis without its reasoning)."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 _VALUES = {
     "judge": "Question: {question}\n\nCorrect answer: {answer}\n\nResponse: {response}",

@@ -149,6 +149,26 @@ def _memoryagentbench(files: Sequence[Path]) -> Prompts:
     return {**made, **{f"answer.{kind}": prompt for kind, prompt in longmemeval_prompts(answers).items()}}
 
 
+def _longmemeval_v2(files: Sequence[Path]) -> Prompts:
+    """The two judges of qa_eval_metrics.py: the system text is a constant, the user's is made in a function."""
+    (script,) = files
+    names = {
+        "question_text": "question", "reference_answer": "answer",
+        "model_full_response": "response", "model_final_answer": "final",
+    }  # fmt: skip
+    made = {}
+    for key in ("abstention", "gotchas"):
+        functions = [node for node in _parsed(script).body if isinstance(node, ast.FunctionDef)]
+        found = next((node for node in functions if node.name == f"_build_{key}_judge_messages"), None)
+        texts = [_template(node.value) for node in ast.walk(found) if isinstance(node, ast.Assign)] if found else []
+        (user,) = _expected(script, texts, 1)
+        for old, new in names.items():
+            user = user.replace(f"{{{old}}}", f"{{{new}}}")
+        system = _assigned(script, f"_{key.upper()}_JUDGE_SYSTEM_PROMPT")
+        made[key] = Prompt(f"longmemeval-v2/official.{key}", "judge", user, system, source=f"{script.name} (official)")
+    return made
+
+
 READERS: Mapping[str, Callable[[Sequence[Path]], Prompts]] = {
     "longmemeval": lambda files: longmemeval_prompts(files[0]),
     "locomo": _locomo,
@@ -156,6 +176,7 @@ READERS: Mapping[str, Callable[[Sequence[Path]], Prompts]] = {
     "beam": _beam,
     "convomem": _convomem,
     "memoryagentbench": _memoryagentbench,
+    "longmemeval-v2": _longmemeval_v2,
 }
 
 

@@ -39,6 +39,13 @@ SOURCES: dict[str, Sequence[str]] = {
         'precision_prompt_book = "P {expert_summary} / {summary}"\n',
         "".join(f'template = "T{number} {{}} {{}} {{}}"\n' for number in range(5)),
     ],
+    "longmemeval-v2": [
+        "".join(
+            f'_{key.upper()}_JUDGE_SYSTEM_PROMPT = "S"\ndef _build_{key}_judge_messages(question_text, model_final_answer):\n'
+            '    user_prompt = ("Q " f"{question_text} {model_final_answer}")\n'
+            for key in ("abstention", "gotchas")
+        )
+    ],
     "longmemeval": ["".join(f'template = "T{number} {{}} {{}} {{}}"\n' for number in range(5))],
 }  # fmt: skip
 
@@ -157,3 +164,10 @@ def test_summaries_and_longmemeval_of_memoryagentbench_are_judged_by_their_own_m
 )
 def test_a_dated_snapshot_is_the_pinned_model_and_a_smaller_one_is_not(pinned: str, answered: str, same: bool) -> None:
     assert Official({}, pinned).is_model(answered) is same
+
+
+def test_the_judges_of_longmemeval_v2_have_a_system_text(tmp_path: Path) -> None:
+    prompts = official_prompts("longmemeval-v2", files(tmp_path, "longmemeval-v2"))
+    assert {key: (prompt.system, prompt.user) for key, prompt in prompts.items()} == {
+        key: ("S", "Q {question} {final}") for key in ("abstention", "gotchas")
+    }

@@ -1,0 +1,134 @@
+"""LongMemEval-V2, its text: questions about web environments, over histories of agents' trajectories.
+
+The official folder holds `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_small.json` (or `_medium`). A trajectory
+is a session: its goal, then each state with address, thought, action and the text of the page (long ones in pieces of
+`state_words`), and its outcome. Questions whose haystacks are the same share a scope. Screenshots are left out, and so are
+the questions that have one, since nothing here sees pictures. The gold names no trajectory, so there is no retrieval metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memeval import registry
+from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, passages
+from memeval.benchmarks.reading import Field, load_json
+from memeval.core.errors import ConfigError, DataError
+from memeval.core.longmemeval_v2 import parse_function
+from memeval.core.types import Case, Question, Session
+
+TIERS = ("small", "medium")
+DOMAINS = ("", "web", "enterprise")
+
+
+@registry.benchmark_loader("longmemeval-v2")
+class LongMemEvalV2(FileBenchmark):
+    """Options: `tier` (small, medium), `domain` (web, enterprise; both by default), `state_words` of a piece (0: whole pages)."""
+
+    OPTIONS = {"tier": "small", "domain": "", "state_words": 400}
+
+    def files(self) -> list[Path]:
+        """Questions, trajectories and the haystacks of the tier."""
+        if self.options["tier"] not in TIERS or self.options["domain"] not in DOMAINS:
+            key = "domain" if self.options["tier"] in TIERS else "tier"
+            known = ", ".join(filter(None, DOMAINS if key == "domain" else TIERS))
+            raise ConfigError(f"{self.spec.origin.where(f'options.{key}')} is {self.options[key]!r}.", fix=f"Known: {known}.")
+        root = self.source if self.source.is_dir() else self.source.parent
+        paths = [root / "questions.jsonl", root / "trajectories.jsonl", root / f"haystacks/lme_v2_{self.options['tier']}.json"]
+        if lost := [path for path in paths if not path.is_file()]:
+            raise DataError(f"{self.name}: there is no {lost[0]}.", fix=self.spec.source.instructions)
+        return paths
+
+    def _cases(self) -> Iterator[Case]:
+        questions, _, haystacks = self.files()
+        needed = Field(load_json(haystacks), str(haystacks), "1")
+        groups: dict[tuple[str, ...], list[Question]] = {}
+        for record in file_records(questions, "id"):
+            domain = record["domain"].filled()
+            if record["image"].present or self.options["domain"] not in ("", domain):
+                continue
+            name = record["id"].filled()
+            haystack = needed[name]
+            if not haystack.present:
+                raise haystack.error("the trajectories of the question")
+            key = (domain, *(item.filled() for item in haystack.items()))
+            groups.setdefault(key, []).append(self._question(name, record, domain))
+        for number, ((domain, *ids), asked) in enumerate(groups.items(), start=1):
+            sessions = tuple(self._session(index, name) for index, name in enumerate(ids, start=1))
+            yield Case(f"{self.options['tier']}:{domain}:{number}", sessions, tuple(asked), {"cluster": domain})
+
+    def _question(self, name: str, record: Field, domain: str) -> Question:
+        function = record["eval_function"]
+        try:
+            parse_function(function.filled())
+        except ValueError as error:
+            raise function.error(f"an evaluation function ({error})") from error
+        kind = record["question_type"].filled()
+        return Question(
+            id=name,
+            text=record["question"].filled(),
+            type=self.type_of(record["question_type"]),
+            answers=(_gold(record["answer"]),),
+            category=kind,
+            metadata={"eval_function": function.filled(), "domain": domain},
+        )
+
+    def _session(self, number: int, name: str) -> Session:
+        record = self._trajectory(name)
+        return build_session(number, self._said(record), source_id=name)
+
+    def _said(self, record: Field) -> Iterator[Said]:
+        yield Said("user", record["goal"].text() if record["goal"].present else "")
+        for state in record["states"].items():
+            told = {key: state[key].scalar() for key in ("url", "thought", "thoughts", "action") if state[key].present}
+            head = "\n".join(f"{key.removesuffix('s')}: {value}" for key, value in told.items() if value.strip())
+            page = state["accessibility_tree"] if state["accessibility_tree"].present else state["text"]
+            text = page.text() if page.present else ""
+            words = self.options["state_words"]
+            pieces = list(passages(text, words)) if words and text.strip() else [text]
+            yield Said("assistant", f"{head}\n{pieces[0]}".strip())
+            yield from (Said("assistant", f"{told.get('url', '')}\n{piece}".strip()) for piece in pieces[1:])
+        if record["outcome"].present:
+            yield Said("assistant", f"outcome: {record['outcome'].scalar()}")
+
+    def _trajectory(self, name: str) -> Field:
+        path = self.files()[1]
+        if name not in self._places:
+            raise DataError(f"{path} has no trajectory {name!r}, which a haystack names.", fix="Download the files again.")
+        number, start = self._places[name]
+        with path.open("rb") as file:
+            file.seek(start)
+            return Field(orjson.loads(file.readline()), str(path), f"{number} ({name})")
+
+    @cached_property
+    def _places(self) -> Mapping[str, tuple[int, int]]:
+        """Line and first byte of each trajectory: the file is larger than what should be held in memory."""
+        path = self.files()[1]
+        places: dict[str, tuple[int, int]] = {}
+        start = 0
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    places[_id(line, path, number)] = number, start
+                start += len(line)
+        return places
+
+
+def _id(line: bytes, path: Path, number: int) -> str:
+    try:
+        value: Any = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: record {number} is no JSON: {error}", fix="Download the file again.") from error
+    return Field(value, str(path), str(number))["id"].filled()
+
+
+def _gold(field: Field) -> str:
+    """The gold; a list is written with commas, as the matching functions part it."""
+    if isinstance(field.value, list):
+        return ", ".join(item.scalar() for item in field.items())
+    return field.scalar()
