@@ -28,7 +28,7 @@ from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryI
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.language import RULES, Comparer, Comparison, Said
 from memoryd.language.gloss import in_english
-from memoryd.lineage import earlier_wordings, merged_from, with_merges
+from memoryd.lineage import earlier_wordings, merged_from, merged_ids, with_merges
 from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import Ranker, Sources
 from memoryd.stores.fulltext import key_of, parse_key
@@ -414,20 +414,36 @@ class Orchestrator:
     def restore(self, id: str) -> MemoryItem:
         """Undo a `forget`, supersession or deletion of this memory.
 
-        A memory that was superseded before it was forgotten becomes superseded again; a second call activates it.
+        A memory that was superseded before it was forgotten becomes superseded again; a second call activates it. One that
+        is superseded swaps with what replaced it. A candidate comes back as one.
         """
         item = self.get(id) or self._markdown.restore(id)
         if item is None:
             raise NotFoundError(f"There is no memory '{id}', not even in the trash.", fix="See 'memoryd list --status all'.")
-        successor = self._active_successor(id) if item.status is Status.BLACKLISTED else None
-        if successor is not None:  # superseded before it was forgotten: reactivating it would leave two conflicting memories
+        successor = self._active_successor(id)
+        if item.status is Status.BLACKLISTED and successor is not None:
+            # superseded before it was forgotten: reactivating it would leave two conflicting memories
             return self.update(id, status=Status.SUPERSEDED, expired_at=successor.created_at)
         tags = tuple(tag for tag in item.tags if tag != HIDDEN_TAG)
-        revived = replace(item, status=Status.ACTIVE, expired_at=None, valid_to=None, tags=tags)
+        status = Status.CANDIDATE if item.status is Status.CANDIDATE else Status.ACTIVE
+        revived = replace(item, status=status, expired_at=None, valid_to=None, tags=tags)
         self._release(id)
-        self.write(revived)
+        if item.status is Status.SUPERSEDED and successor is not None and id not in merged_ids(successor):
+            revived = self._swap(revived, self.require(successor.id))
+        else:
+            self.write(revived)
         for source in merged_from(revived, self.get):
             self.update(source.id, status=Status.SUPERSEDED)
+        return revived
+
+    def _swap(self, revived: MemoryItem, successor: MemoryItem) -> MemoryItem:
+        """Let a superseded memory replace what had replaced it, as two that conflict must not both be active."""
+        now = self._clock.now()
+        back = Link(LinkType.SUPERSEDES, successor.id)
+        revived = replace(revived, supersedes=successor.id, links=(*(link for link in revived.links if link != back), back))
+        self.write(revived)
+        left = tuple(link for link in successor.links if link != Link(LinkType.SUPERSEDES, revived.id))
+        self.write(replace(successor, status=Status.SUPERSEDED, links=left, expired_at=now, valid_to=now))
         return revived
 
     def _release(self, id: str) -> None:
@@ -440,6 +456,10 @@ class Orchestrator:
         self._link_waiting(list(self._unlinked))
         found = [self.get(successor) for successor in self._graph.use(lambda graph: graph.successors(id))]
         return [item for item in found if item is not None]
+
+    def active_successor(self, id: str) -> MemoryItem | None:
+        """Return the active memory that replaced this one, directly or by others, if there is one."""
+        return self._active_successor(id)
 
     def _active_successor(self, id: str) -> MemoryItem | None:
         """Return the active memory at the end of this one's chain of successors."""

@@ -11,6 +11,7 @@ from memoryd.api.parameters import ALL, count, flag, memory_id, request, text, t
 from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.core.codec import is_id, item_to_dict
 from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.text import one_line
 from memoryd.core.types import MemoryItem, Scope, Status
 from memoryd.daemon.contract import Slot
 
@@ -123,12 +124,13 @@ class Undo:
 
 
 class UndoneChanges(TypedDict):
-    """What is as it was before."""
+    """What is as it was before; `note` says of a rewording which text holds now."""
 
     entry: str
     of: str
     restored: list[str]
     refused: list[dict[str, str]]
+    note: NotRequired[str]
 
 
 @operation(Undo, UndoneChanges, person_only=True)
@@ -145,12 +147,23 @@ def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
     try:
         undone = runtime.sweep.undo(target, only)
     except NotFoundError:
-        if not is_id(target) or not (taken_back := _undo_rewording(runtime, target)):
+        if not is_id(target):
             raise
+        item = runtime.service.require(target)
+        if not (taken_back := _undo_rewording(runtime, target)):
+            raise _nothing_to_undo(item) from None
         return taken_back
     runtime.refresh_answers()
     refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
     return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
+
+
+def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
+    """Say what can be done instead, as a memory may have been forgotten or replaced by hand."""
+    if item.status is Status.ACTIVE:
+        return NotFoundError(f"No dream and no edit has changed {item.id}.", fix=f"See 'memoryd why {item.id}'.")
+    what = "forgotten" if item.status is Status.BLACKLISTED else item.status.value
+    return NotFoundError(f"{item.id} is {what}; no dream did that.", fix=f"Bring it back with 'memoryd restore {item.id}'.")
 
 
 def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
@@ -165,7 +178,8 @@ def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
         if restored.status is not Status.ACTIVE:  # forgotten by the user before it was replaced
             restored = runtime.service.restore(older.id)
     runtime.refresh_answers()
-    return {"entry": "", "of": id, "restored": [restored.id], "refused": []}
+    note = f"{restored.id} holds again: {one_line(restored.content)} ({id} is forgotten; 'memoryd restore {id}' brings it back)"
+    return {"entry": "", "of": id, "restored": [restored.id], "refused": [], "note": note}
 
 
 @request

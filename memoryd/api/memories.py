@@ -51,7 +51,7 @@ from memoryd.api.shared import (
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import hit_to_dict, item_to_dict
 from memoryd.core.errors import ConflictError, InputError
-from memoryd.core.text import visible
+from memoryd.core.text import one_line, visible
 from memoryd.core.types import (
     HIDDEN_TAG,
     Backend,
@@ -771,17 +771,42 @@ class Restore:
 
 
 class RestoredMemory(TypedDict):
-    """The memory as it is now."""
+    """The memory as it is now; `note` says what else changed, or that nothing did."""
 
     memory: Memory
     path: str
+    note: NotRequired[str]
 
 
 @operation(Restore, RestoredMemory, command="restore", person_only=True)
 def restore(runtime: Runtime, request: Restore, caller: Caller) -> RestoredMemory:
-    """Bring back a forgotten, superseded or deleted memory."""
+    """Bring back a forgotten, superseded or deleted memory.
+
+    One that was replaced swaps with what replaced it, so that only one of the two is active.
+    """
+    before = runtime.service.get(request.id)
+    if before is not None and before.status in (Status.ACTIVE, Status.CANDIDATE):
+        what = "is active already" if before.status is Status.ACTIVE else "is a candidate already; 'memoryd confirm' keeps it"
+        return {"memory": item_to_dict(before), "path": runtime.path_of(before.id), "note": f"{before.id} {what}."}
+    successor = runtime.service.active_successor(request.id)
     item = runtime.service.restore(request.id)
-    return {"memory": item_to_dict(item), "path": runtime.path_of(item.id)}
+    answer: RestoredMemory = {"memory": item_to_dict(item), "path": runtime.path_of(item.id)}
+    if note := _after_restoring(item, successor, runtime):
+        answer["note"] = note
+    return answer
+
+
+def _after_restoring(item: MemoryItem, successor: MemoryItem | None, runtime: Runtime) -> str:
+    if item.status is Status.SUPERSEDED and successor is not None:
+        return f"It is superseded by {successor.id}, as before it was forgotten; restore it once more to swap the two."
+    if item.status is Status.CANDIDATE:
+        return "It is a candidate, as before."
+    now = runtime.service.get(successor.id) if successor is not None else None
+    if now is None:
+        return ""
+    if now.status is Status.ACTIVE:
+        return f"{now.id}, into which it was merged, stays active as well."
+    return f"{now.id}, which had replaced it, is superseded now: {one_line(now.content)}"
 
 
 # Shapes

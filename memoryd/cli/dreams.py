@@ -131,7 +131,9 @@ def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
         context.output.line(f"! {refusal['path']} is left as it is: {refusal['reason']}", "yellow")
     if result["refused"]:
         context.output.line(f"  compare it with the journal ('memoryd journal {result['of']}') and change it by hand", "dim")
-    context.output.line(f"{len(result['restored'])} memories are as they were before {result['of']}", "bold")
+    number = len(result["restored"])
+    told = f"{number} {'memory is as it was' if number == 1 else 'memories are as they were'} before {result['of']}"
+    context.output.line(result.get("note", told), "bold")
     if result["entry"]:
         context.output.line(f"redo: memoryd undo {result['entry']}", "dim")
 

@@ -130,8 +130,13 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
         copy = Path(folder) / path.name
         copy.write_bytes(before)
         while True:
-            click.edit(filename=str(copy))
-            after = copy.read_bytes() if copy.is_file() else before  # an editor that removed its copy changed nothing
+            try:
+                click.edit(filename=str(copy))
+            except click.ClickException as error:
+                raise InputError(f"{error.message}.", fix="The memory is as it was. Check $VISUAL or $EDITOR.") from error
+            if not copy.is_file():
+                raise InputError("The editor left no file.", fix="The memory is as it was. Check $VISUAL or $EDITOR.")
+            after = copy.read_bytes()
             problem = _problem(path, before, after)
             if not problem:
                 return after
@@ -177,7 +182,10 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
         return
     if not ids:
         raise InputError("forget: what?", fix="Name memories by their ids, or give --project.")
-    results = [context.call("forget", id=id, purge=purge) for id in ids]
+    results: list[dict[str, Any]] = []
+    for id in dict.fromkeys(ids):
+        if not any(id in result.get("earlier_wordings", ()) for result in results):  # went with the one that replaced it
+            results.append(context.call("forget", id=id, purge=purge))
     if not context.show({"forgotten": results}):
         for result in results:
             back = "" if purge else f"  (undo: memoryd restore {result['id']})"

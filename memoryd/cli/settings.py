@@ -16,7 +16,7 @@ from memoryd.daydream.costs import expected
 RESTART = "memoryd daemon --stop"
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # a value may begin with a minus
 @click.argument("name", required=False)
 @click.argument("value", required=False)
 @click.option("--default", "to_default", is_flag=True, help="Take the setting out of the file: back to its default.")
@@ -28,6 +28,8 @@ def config(context: Context, /, name: str | None, value: str | None, to_default:
     Lists of folders are separated like PATH.
     """
     if name is not None:
+        if name.startswith("-"):
+            raise click.NoSuchOption(name)
         check_name(name, "config")
     if name is not None and (value is not None or to_default):
         if value is not None and to_default:

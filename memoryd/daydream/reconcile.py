@@ -415,6 +415,10 @@ class KeepingStore(MemoryStore, Protocol):
         """Bring back what was superseded."""
         ...
 
+    def active_successor(self, id: str) -> MemoryItem | None:
+        """The active memory that replaced this one, directly or by others."""
+        ...
+
     def make_room(self, project: str) -> None:
         """Remove the least promising candidates of a project that has too many."""
         ...
@@ -545,7 +549,7 @@ class Keeper:
             ended = item.valid_from or item.created_at
             self._store.update(item.id, status=Status.SUPERSEDED, expired_at=self._clock.now(), valid_to=ended, pinned=False)
             old = self._store.get(item.supersedes) if item.supersedes else None
-            if old is not None and old.status is Status.SUPERSEDED:
+            if old is not None and old.status is Status.SUPERSEDED and self._store.active_successor(old.id) is None:
                 self._store.restore(old.id)
         return [item.id for item in gone]
 

@@ -27,6 +27,8 @@ def export(service: Orchestrator, target: Path, *, project: str | None = None, f
     """
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}.", fix="Make it first, or name another file.")
+    if target.resolve().is_relative_to(service.folder.resolve()):
+        raise InputError(f"{target} lies among the memories.", fix="Name a file in another folder.")
     if target.exists() and not force:
         raise InputError(f"{target} exists already.", fix="Name another file, or give --force to overwrite it.")
     items = [item for item in service.all() if project is None or item.project == project]

@@ -163,9 +163,7 @@ def test_a_supersession_that_was_cut_off_is_finished_at_the_next_start(
     again.close()
 
 
-def test_what_the_user_brings_back_stays_beside_its_successor(
-    service: Orchestrator, settings: Settings, clock: FakeClock
-) -> None:
+def test_what_the_user_brings_back_swaps_with_its_successor(service: Orchestrator, settings: Settings, clock: FakeClock) -> None:
     old = service.write(item("The API listens on port 80."))
     clock.advance(days=1)
     new = service.supersede(old, item("The API listens on port 8080."))
@@ -173,7 +171,9 @@ def test_what_the_user_brings_back_stays_beside_its_successor(
     service.close()
     again = Orchestrator(settings, clock, HashEmbedder())
     again.catch_up()
-    assert again.require(old).status is again.require(new).status is Status.ACTIVE
+    assert (again.require(old).status, again.require(new).status) == (Status.ACTIVE, Status.SUPERSEDED)
+    again.restore(new)
+    assert (again.require(old).status, again.require(new).status) == (Status.SUPERSEDED, Status.ACTIVE)
     again.close()
 
 

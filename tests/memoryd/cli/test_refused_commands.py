@@ -83,7 +83,7 @@ def test_a_slip_in_the_editor_leaves_the_memory_as_it_was(
 
 
 @pytest.mark.parametrize(
-    ("script", "code"), [("sed -i '/^id:/d' \"$1\"", 2), ("sed -i 's/^id:.*/id: mem_0123456789ab/' \"$1\"", 2), ('rm "$1"', 0)]
+    ("script", "code"), [("sed -i '/^id:/d' \"$1\"", 2), ("sed -i 's/^id:.*/id: mem_0123456789ab/' \"$1\"", 2), ('rm "$1"', 2)]
 )
 def test_an_editor_neither_takes_the_id_of_a_memory_nor_the_memory(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, code: int
@@ -176,3 +176,50 @@ def test_the_doctor_counts_the_prompts_that_went_without_memory(terminal: Termin
         assert not checks["hooks"]["ok"] and checks["hooks"]["detail"].startswith("3 prompts of the last day")
     finally:
         log.unlink()
+
+
+def test_an_export_into_the_vault_is_refused(terminal: Terminal) -> None:
+    target = terminal.home / "memories" / "mine.jsonl"
+    assert "among the memories" in terminal.run("export", str(target), "--force", code=2).output
+    assert not target.exists()
+
+
+def test_a_setting_below_zero_is_refused_by_its_bounds_not_as_an_option(terminal: Terminal) -> None:
+    assert "expected a number from 0" in terminal.run("config", "daily_token_budget", "-5", code=2).output
+    assert "No such option" in terminal.run("config", "--nosuch", code=2).output
+
+
+@pytest.mark.parametrize(("editor", "told"), [("rm", "left no file"), ("false", "Editing failed")])
+def test_an_editor_that_leaves_nothing_is_an_error_and_the_memory_stays(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, editor: str, told: str
+) -> None:
+    id = terminal.json("remember", f"The lamp that {editor} lights hangs in the yard.")["id"]
+    monkeypatch.setenv("VISUAL", editor)
+    assert told in terminal.run("edit", id, code=2).output
+    assert f"The lamp that {editor} lights" in terminal.run("show", id).output
+
+
+def test_a_memory_and_its_earlier_wording_are_purged_by_one_command(terminal: Terminal) -> None:
+    older = terminal.json("remember", "The ledger host is wolfram-11.")["id"]
+    newer = terminal.json("edit", older, "--content", "The ledger host is wolfram-12.")["memory"]["id"]
+    assert older in terminal.run("forget", "--purge", newer, older).output
+    for id in (older, newer):
+        terminal.run("show", id, code=3)
+        assert f"There is no memory '{id}'" in terminal.run("undo", id, code=3).output
+
+
+def test_undo_says_which_text_holds_and_of_what_was_forgotten_how_it_comes_back(terminal: Terminal) -> None:
+    older = terminal.json("remember", "The gate code is posted at amber-1.")["id"]
+    newer = terminal.json("edit", older, "--content", "The gate code is posted at amber-2.")["memory"]["id"]
+    assert f"{older} holds again: The gate code is posted at amber-1." in terminal.run("undo", newer).output
+    assert f"memoryd restore {newer}" in terminal.run("undo", newer, code=3).output
+
+
+def test_restoring_what_was_replaced_swaps_the_two_and_says_so(terminal: Terminal) -> None:
+    older = terminal.json("remember", "The queue broker is called Hare.")["id"]
+    newer = terminal.json("edit", older, "--content", "The queue broker is called Tortoise.")["memory"]["id"]
+    assert f"{newer}, which had replaced it, is superseded now" in terminal.run("restore", older).output
+    assert terminal.json("show", newer)["memory"]["status"] == "superseded"
+    assert f"{older} is active already" in terminal.run("restore", older).output
+    assert f"{older}, which had replaced it, is superseded now" in terminal.run("restore", newer).output
+    assert terminal.json("show", older)["memory"]["status"] == "superseded"
