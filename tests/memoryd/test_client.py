@@ -1,9 +1,14 @@
+from __future__ import annotations
+
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,14 +29,14 @@ from memoryd.daemon.lines import LineTooLongError
 
 
 @pytest.fixture
-def serve(tmp_path):
+def serve(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """A fake daemon that says what it is told to, once per connection."""
     paths = Paths(tmp_path)
     listener, endpoint = listen(paths, tcp=False)
     publish(paths, endpoint)
 
-    def start(answer):
-        def run():
+    def start(answer: bytes | None) -> Client:
+        def run() -> None:
             while True:
                 try:
                     connection, _ = listener.accept()
@@ -55,7 +60,7 @@ def serve(tmp_path):
 
 
 @pytest.mark.parametrize("answer", [b"hello\n", b"pong 1\n", b"\xff\n", b""])
-def test_somebody_elses_socket_is_no_daemon(serve, answer):
+def test_somebody_elses_socket_is_no_daemon(serve: Callable[..., Any], answer: bytes) -> None:
     client = serve(answer)
     with pytest.raises(DaemonError) as caught:
         client.ping()
@@ -64,27 +69,29 @@ def test_somebody_elses_socket_is_no_daemon(serve, answer):
         client.call("x")
 
 
-def test_a_daemon_that_hangs_is_not_waited_for(serve):
+def test_a_daemon_that_hangs_is_not_waited_for(serve: Callable[..., Any]) -> None:
     client = serve(None)
     with pytest.raises(DaemonError, match="within 0.05 s"):
         client.call("x", timeout=0.05)
 
 
 @pytest.fixture
-def stranger():
+def stranger() -> Iterator[Any]:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         yield process
         process.kill()
 
 
-def test_a_process_that_took_the_id_of_a_daemon_that_has_ended_is_left_alone(serve, stranger, tmp_path):
+def test_a_process_that_took_the_id_of_a_daemon_that_has_ended_is_left_alone(
+    serve: Callable[..., Any], stranger: Any, tmp_path: Path
+) -> None:
     client = serve(b"pong 1 %d\n" % stranger.pid)
     Paths(tmp_path).daemon_lock.write_text(f" {stranger.pid}\n")
     assert client.stop(60) is True
     assert stranger.poll() is None
 
 
-def test_a_daemon_that_does_not_take_the_call_gets_a_signal(serve, tmp_path):
+def test_a_daemon_that_does_not_take_the_call_gets_a_signal(serve: Callable[..., Any], tmp_path: Path) -> None:
     paths = Paths(tmp_path)
     held = "import sys; from pathlib import Path; from memoryd.core.files import try_lock\n"
     held += "lock = try_lock(Path(sys.argv[1])); print('held', flush=True); input()"
@@ -97,7 +104,7 @@ def test_a_daemon_that_does_not_take_the_call_gets_a_signal(serve, tmp_path):
         assert process.wait(60) == -signal.SIGTERM
 
 
-def test_a_daemon_within_this_process_gets_no_signal(serve, tmp_path):
+def test_a_daemon_within_this_process_gets_no_signal(serve: Callable[..., Any], tmp_path: Path) -> None:
     paths = Paths(tmp_path)
     client = serve(b"pong 1 %d\n" % os.getpid())
     with try_lock(paths.daemon_lock) as lock:
@@ -107,7 +114,7 @@ def test_a_daemon_within_this_process_gets_no_signal(serve, tmp_path):
             client.stop(0.05)
 
 
-def test_a_dead_socket_means_no_daemon(tmp_path):
+def test_a_dead_socket_means_no_daemon(tmp_path: Path) -> None:
     paths = Paths(tmp_path)
     listener, endpoint = listen(paths, tcp=False)
     publish(paths, endpoint)
@@ -120,7 +127,7 @@ def test_a_dead_socket_means_no_daemon(tmp_path):
     assert Client(paths).stop() is False
 
 
-def test_a_port_nobody_listens_on_means_no_daemon(tmp_path):
+def test_a_port_nobody_listens_on_means_no_daemon(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     publish(Paths(tmp_path), Endpoint(port=port, token="a"))
@@ -128,7 +135,7 @@ def test_a_port_nobody_listens_on_means_no_daemon(tmp_path):
         Client(Paths(tmp_path)).call("x")
 
 
-def test_errors_come_back_as_their_class():
+def test_errors_come_back_as_their_class() -> None:
     error = error_from("not_found", "gone", "look")
     assert type(error) is NotFoundError and (error.message, error.fix) == ("gone", "look")
     broken = error_from("broken_file", "/a:b.md:7: no end", "mend")

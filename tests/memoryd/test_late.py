@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
 
-from memoryd.core.config import load_settings
+from memoryd.core.config import Settings, load_settings
 from memoryd.core.db import remove_database
 from memoryd.core.errors import IndexDamagedError, StoreError
 from memoryd.core.types import Backend, Evidence, Kind, MemoryItem, Query, Source
 from memoryd.service import Orchestrator
-from memoryd.stores.indexing import place_in_session
+from memoryd.stores.indexing import LateIndex, place_in_session
 from memoryd.testing import FakeClock, HashEmbedder, HashTokenEncoder
 
 AT = datetime(2025, 3, 1, tzinfo=UTC)
@@ -25,24 +28,24 @@ def turn(number: int, text: str, session: str = "s1") -> MemoryItem:
     return MemoryItem(text, id, Kind.NOTE, session=session, source=Source.IMPORT, created_at=AT, evidence=lines)
 
 
-def settings(tmp_path, rank="maxsim"):
+def settings(tmp_path: Path, rank: str = "maxsim") -> Settings:
     return load_settings({}, home=str(tmp_path), embedder="hash", rank=rank)
 
 
 @pytest.fixture
-def service(tmp_path):
+def service(tmp_path: Path) -> Iterator[Orchestrator]:
     service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(1024), encoder=HashTokenEncoder())
     yield service
     service.close()
 
 
-def late(service):
+def late(service: Orchestrator) -> LateIndex:
     assert service.settle(60)
     assert service._late is not None
     return service._late
 
 
-def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing(service):
+def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing(service: Orchestrator) -> None:
     items = {number: turn(number, f"Maya: word{number}") for number in (2, 10, 1)}
     for item in items.values():
         service.write(item)
@@ -53,7 +56,9 @@ def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing
     assert near[items[10].id] == (items[2].id, "")
 
 
-def test_statements_are_ordered_alike_whether_neighbours_are_asked_for_or_not(service, monkeypatch):
+def test_statements_are_ordered_alike_whether_neighbours_are_asked_for_or_not(
+    service: Orchestrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = "redis pnpm docker cache port staging login worker nginx kafka".split()
     service.write_many(
         [
@@ -79,12 +84,12 @@ class Recording(HashTokenEncoder):
         super().__init__()
         self.read: list[tuple[str, str]] = []
 
-    def encode(self, texts, contexts):
+    def encode(self, texts: list[str], contexts: list[str]) -> list[Any]:
         self.read += zip(texts, contexts, strict=True)
         return super().encode(texts, contexts)
 
 
-def test_a_turn_is_read_after_the_two_before_it_and_again_when_these_change(tmp_path):
+def test_a_turn_is_read_after_the_two_before_it_and_again_when_these_change(tmp_path: Path) -> None:
     encoder = Recording()
     service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
     turns = {number: turn(number, f"word{number}") for number in (1, 2, 3, 4, 5)}
@@ -102,11 +107,11 @@ def test_a_turn_is_read_after_the_two_before_it_and_again_when_these_change(tmp_
     service.close()
 
 
-def test_places_count_numbers_as_numbers():
+def test_places_count_numbers_as_numbers() -> None:
     assert place_in_session(turn(9, "x")) < place_in_session(turn(10, "x"))
 
 
-def test_the_turn_after_the_one_that_shares_the_words_comes_along(service):
+def test_the_turn_after_the_one_that_shares_the_words_comes_along(service: Orchestrator) -> None:
     asked, answer = turn(1, "Maya: which port does the gateway use?"), turn(2, "Jo: eight four four three")
     service.write_many([asked, answer, *(turn(n, f"Jo: chatter {n}", "other") for n in range(5))])
     late(service)
@@ -114,18 +119,18 @@ def test_the_turn_after_the_one_that_shares_the_words_comes_along(service):
     assert [hit.item.id for hit in hits[:2]] in ([asked.id, answer.id], [answer.id, asked.id])
 
 
-def test_statements_have_no_neighbours(service):
+def test_statements_have_no_neighbours(service: Orchestrator) -> None:
     ids = service.write_many([MemoryItem("alpha", session="s1"), MemoryItem("beta", session="s1")])
     assert late(service).neighbours(ids) == {id: ("", "") for id in ids}
 
 
-def test_a_neighbour_that_the_filter_refuses_is_no_hit(service):
+def test_a_neighbour_that_the_filter_refuses_is_no_hit(service: Orchestrator) -> None:
     service.write_many([turn(1, "Maya: the gateway port"), turn(2, "Jo: fine")])
     late(service)
     assert service.search(Query("Where is the gateway?", session="none"), 5) == []
 
 
-def test_forgotten_and_deleted_memories_leave_no_vectors(service):
+def test_forgotten_and_deleted_memories_leave_no_vectors(service: Orchestrator) -> None:
     id = service.write(MemoryItem("the port is 8443"))
     assert late(service).matches("port", [id], lambda word: 1.0)
     service.delete(id)
@@ -133,7 +138,7 @@ def test_forgotten_and_deleted_memories_leave_no_vectors(service):
 
 
 @pytest.mark.parametrize("harm", ["delete", "damage", "model"])
-def test_a_lost_damaged_or_foreign_index_is_filled_again(tmp_path, harm):
+def test_a_lost_damaged_or_foreign_index_is_filled_again(tmp_path: Path, harm: str) -> None:
     first = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=HashTokenEncoder())
     id = first.write(MemoryItem("the port is 8443"))
     late(first)
@@ -151,7 +156,7 @@ def test_a_lost_damaged_or_foreign_index_is_filled_again(tmp_path, harm):
     second.close()
 
 
-def test_reindex_encodes_everything_again(service):
+def test_reindex_encodes_everything_again(service: Orchestrator) -> None:
     id = service.write(MemoryItem("the port is 8443"))
     late(service)
     service.reindex()
@@ -165,12 +170,12 @@ class Slow(HashTokenEncoder):
         super().__init__()
         self.go = threading.Event()
 
-    def encode(self, texts, contexts):
+    def encode(self, texts: list[str], contexts: list[str]) -> list[Any]:
         assert self.go.wait(60)
         return super().encode(texts, contexts)
 
 
-def test_until_the_vectors_are_there_recall_orders_as_hybrid_does(tmp_path):
+def test_until_the_vectors_are_there_recall_orders_as_hybrid_does(tmp_path: Path) -> None:
     texts = [f"the {word} port is {n}" for n, word in enumerate(("gateway", "staging", "mail", "login"))]
     plain = Orchestrator(settings(tmp_path / "a", "hybrid"), FakeClock(), HashEmbedder(64))
     encoder = Slow()
@@ -187,7 +192,7 @@ def test_until_the_vectors_are_there_recall_orders_as_hybrid_does(tmp_path):
     late.close()
 
 
-def test_a_memory_that_was_written_a_moment_ago_is_found_before_it_is_encoded(tmp_path):
+def test_a_memory_that_was_written_a_moment_ago_is_found_before_it_is_encoded(tmp_path: Path) -> None:
     encoder = Slow()
     encoder.go.set()
     service = Orchestrator(settings(tmp_path), FakeClock(), HashEmbedder(64), encoder=encoder)
@@ -200,7 +205,7 @@ def test_a_memory_that_was_written_a_moment_ago_is_found_before_it_is_encoded(tm
     service.close()
 
 
-def test_other_rankings_make_no_token_index(tmp_path):
+def test_other_rankings_make_no_token_index(tmp_path: Path) -> None:
     service = Orchestrator(settings(tmp_path, "hybrid"), FakeClock(), HashEmbedder(64), encoder=HashTokenEncoder())
     service.write(MemoryItem("alpha"))
     assert service.settle(60)
@@ -208,12 +213,12 @@ def test_other_rankings_make_no_token_index(tmp_path):
     assert not (tmp_path / "index" / "tokens.db").exists()
 
 
-def test_damage_that_two_threads_meet_is_mended_once(service, monkeypatch):
+def test_damage_that_two_threads_meet_is_mended_once(service: Orchestrator, monkeypatch: pytest.MonkeyPatch) -> None:
     service.write(MemoryItem("the port is 8443", created_at=AT))
     index, both = late(service), threading.Barrier(2, timeout=60)
     closed = index._store.close
 
-    def fail(*_):
+    def fail(*_: Any) -> None:
         both.wait()
         if threading.current_thread() is threading.main_thread():
             raise IndexDamagedError("damaged", fix="none")

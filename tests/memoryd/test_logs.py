@@ -1,5 +1,9 @@
+from __future__ import annotations
+
 import logging
 import stat
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -7,7 +11,7 @@ from memoryd.daemon.logs import FLOOD_LINES, LIMIT_BYTES, start_log, stop_log
 
 
 @pytest.fixture
-def log(tmp_path):
+def log(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "logs" / "daemon.log"
     before = {name: logging.getLogger(name).level for name in ("", "memoryd")}
     handler = start_log(path, "info")
@@ -17,7 +21,7 @@ def log(tmp_path):
         logging.getLogger(name).setLevel(level)
 
 
-def test_the_log_is_private_and_keeps_to_its_level(log):
+def test_the_log_is_private_and_keeps_to_its_level(log: Path) -> None:
     logging.getLogger("memoryd.x").info("told")
     logging.getLogger("memoryd.x").debug("not told")
     logging.getLogger("mcp.server").info("not told")
@@ -29,7 +33,7 @@ def test_the_log_is_private_and_keeps_to_its_level(log):
 @pytest.mark.parametrize(
     "secret", ["sk-ant-api03-abcdefghijkl", "ghp_abcdefghijklmnop1234", "Bearer abc.def", "token=abcdef123", "password=hunter22"]
 )
-def test_what_looks_like_a_secret_is_masked_in_tracebacks_too(log, secret):
+def test_what_looks_like_a_secret_is_masked_in_tracebacks_too(log: Path, secret: str) -> None:
     try:
         raise ValueError(f"refused {secret} by the server")
     except ValueError:
@@ -38,7 +42,7 @@ def test_what_looks_like_a_secret_is_masked_in_tracebacks_too(log, secret):
     assert value not in log.read_text() and "ValueError" in log.read_text()
 
 
-def test_a_large_log_is_rotated_into_private_files(log):
+def test_a_large_log_is_rotated_into_private_files(log: Path) -> None:
     for _ in range(3):
         logging.getLogger("memoryd.x").info("x" * (LIMIT_BYTES // 2))
     rotated = log.with_name("daemon.log.1")
@@ -46,7 +50,7 @@ def test_a_large_log_is_rotated_into_private_files(log):
     assert log.stat().st_size < LIMIT_BYTES
 
 
-def test_a_line_that_repeats_does_not_fill_the_log(log, monkeypatch):
+def test_a_line_that_repeats_does_not_fill_the_log(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(500):
         logging.getLogger("memoryd.x").warning("can't accept: %s", n)
         logging.getLogger("memoryd.y").warning("another %s", "line") if n == 400 else None

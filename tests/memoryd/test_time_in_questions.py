@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(params=["maxsim", "hybrid"])
-def service(tmp_path, request):
+def service(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Orchestrator]:
     settings = load_settings({}, home=str(tmp_path), embedder="hash", rank=request.param)
     service = Orchestrator(settings, FakeClock(NOW), HashEmbedder(1024), encoder=HashTokenEncoder())
     yield service
@@ -29,12 +31,12 @@ def fact(text: str, month: int, day: int = 10, hour: int = 9) -> MemoryItem:
     return MemoryItem(text, kind=Kind.FACT, project="p", created_at=at, valid_from=at)
 
 
-def texts(service, question, k=3):
+def texts(service: Orchestrator, question: str, k: int = 3) -> list[str]:
     assert service.settle(60)
     return [hit.item.content for hit in service.search(Query(question, project="p"), k)]
 
 
-def test_what_was_used_before_is_shown_with_what_has_replaced_it_and_marked(service):
+def test_what_was_used_before_is_shown_with_what_has_replaced_it_and_marked(service: Orchestrator) -> None:
     old = service.write(fact("packages are installed with pip", 1))
     service.supersede(old, fact("packages are installed with uv", 6))
     service.write(fact("the mail server listens on port 25", 6))
@@ -43,7 +45,7 @@ def test_what_was_used_before_is_shown_with_what_has_replaced_it_and_marked(serv
     assert "no longer holds" in item_line(service.get(old))
 
 
-def test_other_questions_never_see_what_no_longer_holds(service):
+def test_other_questions_never_see_what_no_longer_holds(service: Orchestrator) -> None:
     old = service.write(fact("packages are installed with pip", 1))
     service.supersede(old, fact("packages are installed with uv", 6))
     assert texts(service, "What are packages installed with?") == ["packages are installed with uv"]
@@ -60,7 +62,7 @@ def test_other_questions_never_see_what_no_longer_holds(service):
         ("Which error did the deploy give after the migration to kubernetes?", "the deploy gave error 77"),
     ],
 )
-def test_the_time_that_a_question_names_decides_between_equals(service, question, first):
+def test_the_time_that_a_question_names_decides_between_equals(service: Orchestrator, question: str, first: str) -> None:
     service.write_many(
         [
             fact("the deploy gave error 11", 3),
@@ -74,7 +76,7 @@ def test_the_time_that_a_question_names_decides_between_equals(service, question
 
 
 @pytest.mark.parametrize(("hour", "ended"), [(0, False), (10, False), (23, False), (0, True), (10, True)])
-def test_what_was_true_on_a_day_counts_from_its_first_to_its_last_hour(service, hour, ended):
+def test_what_was_true_on_a_day_counts_from_its_first_to_its_last_hour(service: Orchestrator, hour: int, ended: bool) -> None:
     day = parse(Recall, {"query": "x", "valid_at": "2025-03-08"}, "recall").valid_at
     item = fact("the port is 8443", 3, 8, hour) if not ended else fact("the port is 8443", 1)
     service.write(replace(item, valid_to=datetime(2025, 3, 8, hour, 30, tzinfo=UTC) if ended else None))
@@ -86,6 +88,6 @@ def test_what_was_true_on_a_day_counts_from_its_first_to_its_last_hour(service, 
 
 
 @pytest.mark.parametrize("hour", [0, 12, 23])
-def test_evidence_of_the_day_that_is_asked_for_comes_first_at_any_hour(service, hour):
+def test_evidence_of_the_day_that_is_asked_for_comes_first_at_any_hour(service: Orchestrator, hour: int) -> None:
     service.write_many([fact("the deploy gave error 11", 3, 8, hour), fact("the deploy gave an error", 9)])
     assert "the deploy gave error 11" in texts(service, "Which error did the deploy give on 8 March 2025?")

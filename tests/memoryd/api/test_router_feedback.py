@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.api.router_feedback import feedback
+from memoryd.api.router_feedback import Feedback, feedback
 from memoryd.core.config import Settings
 from memoryd.core.ledger import UseKind
 from memoryd.core.types import Backend, Hit, MemoryItem, Query
@@ -51,7 +52,7 @@ def used(desk: Desk, clock: FakeClock, *memories: str, event: str = "UserPromptS
     return clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def ranking(**ranked: list[str]):
+def ranking(**ranked: list[str]) -> Callable[..., Any]:
     """A search whose backends rank these ids; it notes what it was asked."""
 
     def search(query: Query, limit: int) -> list[Hit]:
@@ -63,7 +64,7 @@ def ranking(**ranked: list[str]):
     return search
 
 
-def found(desk: Desk, clock: FakeClock, search):
+def found(desk: Desk, clock: FakeClock, search: Callable[..., Any]) -> Feedback:
     return feedback(desk.api._state, search, clock.now(), BACKENDS)
 
 
@@ -77,7 +78,7 @@ def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest
 
 
 @pytest.mark.parametrize("ranked", [{}, {"graph": [USED], "hybrid": [USED]}, {"graph": [OTHER], "markdown": [OTHER]}])
-def test_what_the_backends_rank_alike_tells_nothing(desk: Desk, clock: FakeClock, ranked) -> None:
+def test_what_the_backends_rank_alike_tells_nothing(desk: Desk, clock: FakeClock, ranked: dict[str, Any]) -> None:
     told(desk, (used(desk, clock, USED), PROMPT))
     result = found(desk, clock, ranking(**ranked))
     assert (result.rows, result.undecided) == ([], 1)

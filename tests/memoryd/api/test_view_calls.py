@@ -1,37 +1,45 @@
 """Memory as a whole, what was said around one memory, and the merge of two."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memoryd.api.dispatch import Api
+from memoryd.core.config import Settings
 from memoryd.core.errors import ConflictError, InputError
 from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
+from memoryd.service import Orchestrator
+from memoryd.testing import FakeClock
 
 
 @pytest.fixture
-def api(settings, clock):
+def api(settings: Settings, clock: FakeClock) -> Iterator[Api]:
     made = Api(settings, clock)
     yield made
     made.close()
 
 
 @pytest.fixture
-def store(api):
+def store(api: Api) -> Orchestrator:
     return api._service
 
 
-def remember(store, clock, content, **fields):
+def remember(store: Orchestrator, clock: FakeClock, content: str, **fields: Any) -> str:
     clock.advance(minutes=1)
     return store.write(MemoryItem(content, **{"project": "shop", "created_at": clock.now(), **fields}))
 
 
-def listed(api, **params):
+def listed(api: Api, **params: Any) -> dict[str, Any] | None:
     return api.call("list_memories", {"project": "all", **params})
 
 
-def test_the_overview_counts_by_kind_and_status(api, store, clock):
+def test_the_overview_counts_by_kind_and_status(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     remember(store, clock, "The shop runs on port 8080.", kind=Kind.FACT)
     remember(store, clock, "The shop ran on port 80.", kind=Kind.FACT, status=Status.SUPERSEDED)
     remember(store, clock, "Never edit the lock file.", kind=Kind.RULE, project="other")
@@ -45,13 +53,13 @@ def test_the_overview_counts_by_kind_and_status(api, store, clock):
     assert api.call("overview", {"project": "shop"})["all"] == 2
 
 
-def test_the_overview_of_an_empty_store_is_zero(api):
+def test_the_overview_of_an_empty_store_is_zero(api: Api) -> None:
     assert api.call("overview", {"project": "all"}) == {
         "project": "", "kinds": [], "statuses": {}, "all": 0, "first": "", "last": ""
     }  # fmt: skip
 
 
-def test_pages_by_cursor_hold_every_memory_once_in_order(api, store, clock):
+def test_pages_by_cursor_hold_every_memory_once_in_order(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     moment = clock.now()
     ids = {remember(store, clock, f"Fact {n} of the shop.", created_at=moment) for n in range(7)}
     ids |= {remember(store, clock, f"Later fact {n}.") for n in range(4)}
@@ -68,12 +76,12 @@ def test_pages_by_cursor_hold_every_memory_once_in_order(api, store, clock):
 
 
 @pytest.mark.parametrize("cursor", ["x", "2026-01-01T00:00:00Z", "nonsense/mem_0123456789ab"])
-def test_a_cursor_that_makes_no_sense_is_refused(api, cursor):
+def test_a_cursor_that_makes_no_sense_is_refused(api: Api, cursor: str) -> None:
     with pytest.raises(InputError):
         listed(api, cursor=cursor)
 
 
-def test_memories_are_filtered_by_source_in_lists_and_searches(api, store, clock):
+def test_memories_are_filtered_by_source_in_lists_and_searches(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     mine = remember(store, clock, "The checkout uses Stripe.", source=Source.USER)
     remember(store, clock, "The checkout page says Stripe.", source=Source.TOOL)
     assert [memory["id"] for memory in listed(api, sources=["user"])["memories"]] == [mine]
@@ -81,7 +89,7 @@ def test_memories_are_filtered_by_source_in_lists_and_searches(api, store, clock
     assert [hit["id"] for hit in found["hits"]] == [mine]
 
 
-def test_a_search_shows_what_lies_below_the_floor_only_when_asked(api, store, clock):
+def test_a_search_shows_what_lies_below_the_floor_only_when_asked(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     remember(store, clock, "The checkout uses Stripe.")
     question = {"query": "zebra quantum checkout cheesecake", "project": "all"}
     assert "weak" not in api.call("recall", question)
@@ -93,7 +101,9 @@ def test_a_search_shows_what_lies_below_the_floor_only_when_asked(api, store, cl
 # Changing what has changed
 
 
-def test_a_change_of_a_file_that_was_edited_by_hand_meanwhile_is_refused_and_the_edit_is_taken_over(api, store, clock):
+def test_a_change_of_a_file_that_was_edited_by_hand_meanwhile_is_refused_and_the_edit_is_taken_over(
+    api: Api, store: Orchestrator, clock: FakeClock
+) -> None:
     id = remember(store, clock, "Deploy with make ship.")
     seen = api.call("get_memory", {"id": id})
     path = store.path_of(id)
@@ -110,7 +120,7 @@ def test_a_change_of_a_file_that_was_edited_by_hand_meanwhile_is_refused_and_the
 # Evidence
 
 
-def log_of(tmp_path, texts):
+def log_of(tmp_path: Path, texts: list[str]) -> Path:
     path = tmp_path / "log.jsonl"
     lines = [
         {
@@ -126,7 +136,7 @@ def log_of(tmp_path, texts):
     return path
 
 
-def test_evidence_shows_the_turn_with_those_around_it(api, store, clock, tmp_path):
+def test_evidence_shows_the_turn_with_those_around_it(api: Api, store: Orchestrator, clock: FakeClock, tmp_path: Path) -> None:
     path = log_of(tmp_path, [f"Statement number {n} about the shop." for n in range(9)])
     api._state.touch_session("s1", "shop", "", str(path))
     id = remember(store, clock, "Statement four.", session="s1", evidence=Evidence(str(path), ("u4",)))
@@ -135,7 +145,7 @@ def test_evidence_shows_the_turn_with_those_around_it(api, store, clock, tmp_pat
     assert found["reason"] == ""
 
 
-def test_a_path_that_memory_never_read_is_not_opened(api, store, clock, tmp_path):
+def test_a_path_that_memory_never_read_is_not_opened(api: Api, store: Orchestrator, clock: FakeClock, tmp_path: Path) -> None:
     path = log_of(tmp_path, ["The secret of another person."])
     id = remember(store, clock, "A hostile file.", session="s1", evidence=Evidence(str(path), ("u0",)))
     found = api.call("evidence", {"id": id})
@@ -143,7 +153,7 @@ def test_a_path_that_memory_never_read_is_not_opened(api, store, clock, tmp_path
     assert "not opened" in found["reason"]
 
 
-def test_a_log_that_is_gone_is_told(api, store, clock, tmp_path):
+def test_a_log_that_is_gone_is_told(api: Api, store: Orchestrator, clock: FakeClock, tmp_path: Path) -> None:
     path = tmp_path / "gone.jsonl"
     api._state.touch_session("s1", "shop", "", str(path))
     id = remember(store, clock, "Something.", session="s1", evidence=Evidence(str(path), ("u0",)))
@@ -153,7 +163,7 @@ def test_a_log_that_is_gone_is_told(api, store, clock, tmp_path):
 # Merging
 
 
-def test_a_merge_takes_the_place_of_both_and_forgetting_it_reaches_them(api, store, clock):
+def test_a_merge_takes_the_place_of_both_and_forgetting_it_reaches_them(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     first = remember(store, clock, "Deploy with make ship.", tags=("deploy",), pinned=True)
     second = remember(store, clock, "To deploy, run make ship.", tags=("make",))
     merged = api.call("merge", {"id": first, "other": second, "content": "Deploy by make ship."})["memory"]
@@ -164,7 +174,7 @@ def test_a_merge_takes_the_place_of_both_and_forgetting_it_reaches_them(api, sto
     assert {store.require(id).status for id in (first, second)} == {Status.BLACKLISTED}
 
 
-def test_a_merge_with_itself_or_with_what_is_not_active_is_refused(api, store, clock):
+def test_a_merge_with_itself_or_with_what_is_not_active_is_refused(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     first = remember(store, clock, "Deploy with make ship.")
     old = remember(store, clock, "Deploy with make push.", status=Status.SUPERSEDED)
     for other in (first, old):
@@ -173,7 +183,7 @@ def test_a_merge_with_itself_or_with_what_is_not_active_is_refused(api, store, c
     assert store.require(first) == replace(store.require(first), status=Status.ACTIVE)
 
 
-def test_memories_of_two_projects_are_not_merged(api, store, clock):
+def test_memories_of_two_projects_are_not_merged(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     first = remember(store, clock, "Deploy with make ship.")
     second = remember(store, clock, "To deploy, run make ship.", project="other-12345678")
     with pytest.raises(InputError, match="different projects"):
@@ -181,7 +191,7 @@ def test_memories_of_two_projects_are_not_merged(api, store, clock):
     assert {store.require(id).status for id in (first, second)} == {Status.ACTIVE}
 
 
-def test_a_model_may_not_merge_nor_read_logs(api):
+def test_a_model_may_not_merge_nor_read_logs(api: Api) -> None:
     for method in ("merge", "evidence", "overview"):
         with pytest.raises(InputError):
             api.call(method, {"id": "mem_0123456789ab", "caller": "model"})

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from memoryd.cli import console
+from tests.memoryd.cli.conftest import Terminal
 
 
-def test_the_graph_around_a_name_and_a_memory_and_the_names_there_are(terminal) -> None:
+def test_the_graph_around_a_name_and_a_memory_and_the_names_there_are(terminal: Terminal) -> None:
     one = terminal.json("remember", "`make seed` fills the tables of `db/ferry.sql`.")["id"]
     two = terminal.json("remember", "Nobody edits `db/ferry.sql` by hand.")["id"]
     around = terminal.json("graph", "DB/ferry.sql")
@@ -20,7 +23,7 @@ def test_the_graph_around_a_name_and_a_memory_and_the_names_there_are(terminal) 
     terminal.run("graph", "no-such-name.sql", code=3)
 
 
-def test_results_of_the_folder_are_shown_unless_others_are_named(tmp_path: Path, monkeypatch) -> None:
+def test_results_of_the_folder_are_shown_unless_others_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert console._results(None) == ""
     (tmp_path / "results").mkdir()

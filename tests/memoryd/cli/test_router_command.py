@@ -6,8 +6,10 @@ from pathlib import Path
 
 import orjson
 
+from tests.memoryd.cli.conftest import Terminal
 
-def test_a_router_is_trained_shown_and_a_broken_one_is_named_by_the_doctor(terminal, tmp_path: Path) -> None:
+
+def test_a_router_is_trained_shown_and_a_broken_one_is_named_by_the_doctor(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.json("router", "show")["used"] == "rules"
     rows = {
         "format": 1,
@@ -30,5 +32,5 @@ def test_a_router_is_trained_shown_and_a_broken_one_is_named_by_the_doctor(termi
     file.unlink()
 
 
-def test_labels_that_are_missing_are_named(terminal) -> None:
+def test_labels_that_are_missing_are_named(terminal: Terminal) -> None:
     assert "missing.json" in terminal.run("router", "train", "--labels", "missing.json", code=2).output

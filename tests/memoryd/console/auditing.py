@@ -1,7 +1,10 @@
 """Looks at a page as a browser does: what in it could run, load or lead somewhere bad?"""
 
+from __future__ import annotations
+
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 FORBIDDEN = {"img", "svg", "iframe", "object", "embed", "base", "style", "b", "video", "audio"}
 SAFE = re.compile(r"/(?![/\\])|#|https?://|mailto:")
@@ -10,11 +13,11 @@ SAFE = re.compile(r"/(?![/\\])|#|https?://|mailto:")
 class Auditor(HTMLParser):
     """Collects what could run, load or lead somewhere bad."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.found = []
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag: str, attributes: list[Any]) -> None:
         values = dict(attributes)
         if tag in FORBIDDEN or (tag == "script" and not str(values.get("src")).startswith("/static/")):
             self.found.append(tag)
@@ -24,7 +27,7 @@ class Auditor(HTMLParser):
                 self.found.append((tag, name, value))
 
 
-def harm(html):
+def harm(html: str) -> list[Any]:
     """Everything bad in a page or a piece of one."""
     auditor = Auditor()
     auditor.feed(html)

@@ -1,11 +1,14 @@
 """Who gets in: tickets, sessions, tokens of forms."""
 
+from __future__ import annotations
+
 import pytest
+from console_client import Console
 
 from memoryd.console.sessions import SESSION_SECONDS, TICKET_SECONDS, Sessions
 
 
-def test_without_a_session_nothing_is_shown_and_nothing_is_asked(console):
+def test_without_a_session_nothing_is_shown_and_nothing_is_asked(console: Console) -> None:
     console.client.cookies.clear()
     console.calls.clear()
     for path in ("/", "/memories", "/memories/mem_0123456789ab", "/no-such-page"):
@@ -14,7 +17,7 @@ def test_without_a_session_nothing_is_shown_and_nothing_is_asked(console):
     assert not console.calls
 
 
-def test_a_ticket_opens_one_session_only(console):
+def test_a_ticket_opens_one_session_only(console: Console) -> None:
     ticket = console.sessions.issue()
     first = console.client.get("/open", params={"ticket": ticket})
     cookie = first.headers["set-cookie"]
@@ -25,13 +28,13 @@ def test_a_ticket_opens_one_session_only(console):
 
 
 @pytest.mark.parametrize("query", ["ticket=" + "x" * 5_000, "ticket=%ff", "&".join(f"a{n}=1" for n in range(20)), "ticket", ""])
-def test_an_address_that_is_no_link_of_ours_opens_nothing(console, query):
+def test_an_address_that_is_no_link_of_ours_opens_nothing(console: Console, query: str) -> None:
     answer = console.client.get(f"/open?{query}", headers={"cookie": ""})
     assert answer.status_code in (401, 414)
     assert not console.faults
 
 
-def test_a_ticket_is_good_for_a_minute():
+def test_a_ticket_is_good_for_a_minute() -> None:
     now = 0.0
     sessions = Sessions(lambda: now)
     ticket, late = sessions.issue(), sessions.issue()
@@ -41,7 +44,7 @@ def test_a_ticket_is_good_for_a_minute():
     assert sessions.redeem(late) is None
 
 
-def test_a_session_ends_when_it_was_idle_for_long():
+def test_a_session_ends_when_it_was_idle_for_long() -> None:
     now = 0.0
     sessions = Sessions(lambda: now)
     token = sessions.redeem(sessions.issue())
@@ -51,7 +54,7 @@ def test_a_session_ends_when_it_was_idle_for_long():
     assert sessions.get(token) is None
 
 
-def test_a_change_needs_the_token_of_its_own_session(console):
+def test_a_change_needs_the_token_of_its_own_session(console: Console) -> None:
     foreign = console.sessions.get(console.sessions.redeem(console.sessions.issue())).csrf()
     headers = {"origin": "http://127.0.0.1:4242", "sec-fetch-site": "same-origin"}
     for token in ("", "x", "a.b", foreign):
@@ -61,7 +64,7 @@ def test_a_change_needs_the_token_of_its_own_session(console):
     assert 'data-theme="dark"' in console.get("/no-such-page").text
 
 
-def test_closing_a_session_makes_its_cookie_worthless(console):
+def test_closing_a_session_makes_its_cookie_worthless(console: Console) -> None:
     cookie = console.client.cookies["memoryd-4242"]
     assert console.post("/leave").status_code == 200
     assert console.sessions.get(cookie) is None

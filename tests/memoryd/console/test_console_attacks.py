@@ -1,11 +1,16 @@
 """Attacks on the console: from other sites, from other names, through text, through paths, through sheer size."""
 
+from __future__ import annotations
+
 import asyncio
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from auditing import harm
+from console_client import Console
 
 from memoryd.console.listener import MOST_CONNECTIONS, Listener, bind
 from memoryd.console.markdown import render
@@ -51,14 +56,14 @@ HOSTILE = [
         "",
     ],
 )
-def test_a_name_that_was_rebound_to_this_machine_is_refused(console, host):
+def test_a_name_that_was_rebound_to_this_machine_is_refused(console: Console, host: str) -> None:
     console.calls.clear()
     answer = console.client.get("/", headers={"host": host})
     assert answer.status_code == 421
     assert not console.calls
 
 
-def test_localhost_is_our_name_too(console):
+def test_localhost_is_our_name_too(console: Console) -> None:
     assert console.client.get("/no-such-page", headers={"host": "localhost:4242"}).status_code in (401, 404)
 
 
@@ -76,7 +81,7 @@ def test_localhost_is_our_name_too(console):
         {"sec-fetch-site": "none"},
     ],
 )
-def test_a_change_from_another_site_is_refused_even_with_a_good_token(console, headers):
+def test_a_change_from_another_site_is_refused_even_with_a_good_token(console: Console, headers: dict[str, Any]) -> None:
     token = console.csrf()
     console.calls.clear()
     answer = console.client.post(f"/memories/{ID}/forget", data={"csrf": token}, headers=headers)
@@ -85,13 +90,13 @@ def test_a_change_from_another_site_is_refused_even_with_a_good_token(console, h
 
 
 @pytest.mark.parametrize("headers", [{"origin": ORIGIN}, {"origin": "null", "sec-fetch-site": "same-origin"}])
-def test_a_change_from_our_own_page_is_done(console, headers):
+def test_a_change_from_our_own_page_is_done(console: Console, headers: dict[str, Any]) -> None:
     console.answers["forget"] = {"id": ID, "status": "blacklisted"}
     answer = console.client.post(f"/memories/{ID}/forget", data={"csrf": console.csrf()}, headers=headers)
     assert answer.status_code == 303
 
 
-def test_a_change_without_a_token_is_refused(console):
+def test_a_change_without_a_token_is_refused(console: Console) -> None:
     headers = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
     for body in ({}, {"csrf": "x"}, {"csrf": "é.\ud7ff"}):
         assert console.client.post(f"/memories/{ID}/forget", data=body, headers=headers).status_code == 400
@@ -99,7 +104,7 @@ def test_a_change_without_a_token_is_refused(console):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_another_site_may_link_to_a_page_but_not_fetch_or_embed_it(console, site):
+def test_another_site_may_link_to_a_page_but_not_fetch_or_embed_it(console: Console, site: str) -> None:
     get = console.client.get
     for mode, destination in (("no-cors", "script"), ("cors", "empty"), ("navigate", "iframe"), ("no-cors", "image")):
         headers = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": destination}
@@ -109,11 +114,11 @@ def test_another_site_may_link_to_a_page_but_not_fetch_or_embed_it(console, site
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
-def test_other_methods_are_not_used(console, method):
+def test_other_methods_are_not_used(console: Console, method: str) -> None:
     assert console.client.request(method, "/").status_code == 405
 
 
-def test_a_preflight_from_another_site_is_given_nothing(console):
+def test_a_preflight_from_another_site_is_given_nothing(console: Console) -> None:
     answer = console.client.options("/", headers={"origin": "http://evil.example", "access-control-request-method": "POST"})
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
@@ -122,7 +127,7 @@ def test_a_preflight_from_another_site_is_given_nothing(console):
 
 
 @pytest.mark.parametrize("path", ["/", "/no-such-page", "/open?ticket=x", "/static/x/style.css", f"/memories/{ID}"])
-def test_every_answer_forbids_scripts_of_others_frames_and_sniffing(console, path):
+def test_every_answer_forbids_scripts_of_others_frames_and_sniffing(console: Console, path: str) -> None:
     headers = console.client.get(path).headers
     policy = headers["content-security-policy"]
     for part in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"):
@@ -132,12 +137,12 @@ def test_every_answer_forbids_scripts_of_others_frames_and_sniffing(console, pat
     assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_refusals_carry_them_too(console):
+def test_refusals_carry_them_too(console: Console) -> None:
     answer = console.client.get("/", headers={"host": "evil.example"})
     assert "content-security-policy" in answer.headers
 
 
-def test_pages_are_not_kept_by_the_browser_and_scripts_are(console):
+def test_pages_are_not_kept_by_the_browser_and_scripts_are(console: Console) -> None:
     assert console.client.get("/no-such-page").headers["cache-control"] == "no-store"
     page = console.client.get("/no-such-page").text
     address = page.split('stylesheet" href="')[1].split('"')[0]
@@ -149,18 +154,18 @@ def test_pages_are_not_kept_by_the_browser_and_scripts_are(console):
 # Text
 
 
-def test_the_auditor_sees_what_it_has_to():
+def test_the_auditor_sees_what_it_has_to() -> None:
     for text in HOSTILE[:3]:
         assert harm(text)
     assert harm("<a href='javascript:x'>") and harm("<a href=//x>") and harm("<p style=x>")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_markdown_has_no_way_to_run_or_load_anything(text):
+def test_markdown_has_no_way_to_run_or_load_anything(text: str) -> None:
     assert harm(render(text)) == []
 
 
-def test_text_in_any_field_of_a_memory_comes_out_as_text(console):
+def test_text_in_any_field_of_a_memory_comes_out_as_text(console: Console) -> None:
     for text in HOSTILE:
         item = MemoryItem(text, id=ID, project=text, session=text, tags=(text,), entities=(text,), created_at=EPOCH)
         memory = {**item_to_dict(item), "evidence": {"transcript": text, "lines": [text], "commit": text, "paths": [text]}}
@@ -192,7 +197,7 @@ def test_text_in_any_field_of_a_memory_comes_out_as_text(console):
             assert harm(answer.text) == []
 
 
-def test_the_searched_text_comes_back_as_text(console):
+def test_the_searched_text_comes_back_as_text(console: Console) -> None:
     console.answers |= {
         "recall": {"hits": [], "weak": [], "below_floor": 0, "route": {"backend": "x", "rule": "x", "reason": "x"}},
         "overview": {"first": "", "last": ""},
@@ -218,7 +223,7 @@ def test_the_searched_text_comes_back_as_text(console):
         "/static/%2e%2e/assets.py",
     ],
 )
-def test_no_path_leads_out(console, path):
+def test_no_path_leads_out(console: Console, path: str) -> None:
     console.calls.clear()
     answer = console.client.get(path)
     assert answer.status_code == 404
@@ -230,16 +235,16 @@ ELSEWHERE = "//evil.example /\\evil.example https://evil.example javascript:aler
 
 
 @pytest.mark.parametrize("back", [*ELSEWHERE, "/\t/evil.example", "/x\r\nset-cookie: a=b", "/\u202e", "/x\0"])
-def test_a_form_can_not_send_the_browser_elsewhere(console, back):
+def test_a_form_can_not_send_the_browser_elsewhere(console: Console, back: str) -> None:
     assert console.post("/theme", theme="dark", back=back).headers["location"] == "/"
 
 
-def test_a_long_address_is_refused(console):
+def test_a_long_address_is_refused(console: Console) -> None:
     assert console.client.get("/memories?q=" + "a" * MAX_QUERY_BYTES).status_code == 414
     assert console.client.get("/" + "a" * 2_000).status_code == 414
 
 
-def test_a_search_that_is_too_long_or_makes_no_sense_is_a_plain_error(console):
+def test_a_search_that_is_too_long_or_makes_no_sense_is_a_plain_error(console: Console) -> None:
     console.answers["overview"] = {"first": "", "last": ""}
     for query in ({"q": "a" * 2_000}, {"kind": "x"}, {"after": "yesterday"}, {"status": "x"}, {"backend": "x"}):
         answer = console.get("/memories", **query)
@@ -249,13 +254,13 @@ def test_a_search_that_is_too_long_or_makes_no_sense_is_a_plain_error(console):
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data; boundary=x", "application/xml"])
-def test_a_body_of_another_type_is_refused(console, kind):
+def test_a_body_of_another_type_is_refused(console: Console, kind: str) -> None:
     headers = {"origin": ORIGIN, "sec-fetch-site": "same-origin", "content-type": kind, "x-csrf-token": console.csrf()}
     assert console.client.post("/theme", content=b"theme=dark", headers=headers).status_code == 400
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b'{"theme": {"a": 1}}', b"\xff"])
-def test_json_that_is_no_form_is_refused(console, body):
+def test_json_that_is_no_form_is_refused(console: Console, body: bytes) -> None:
     headers = {
         "origin": ORIGIN,
         "sec-fetch-site": "same-origin",
@@ -265,27 +270,27 @@ def test_json_that_is_no_form_is_refused(console, body):
     assert console.client.post("/theme", content=body, headers=headers).status_code == 400
 
 
-def test_a_declared_body_that_is_too_large_is_refused_unread(console):
+def test_a_declared_body_that_is_too_large_is_refused_unread(console: Console) -> None:
     headers = {"origin": ORIGIN, "sec-fetch-site": "same-origin", "content-length": str(MAX_BODY_BYTES + 1)}
     assert console.client.post("/theme", content=b"", headers=headers).status_code == 413
 
 
-def test_a_body_without_a_length_is_counted_as_it_comes(console):
-    def endless():
+def test_a_body_without_a_length_is_counted_as_it_comes(console: Console) -> None:
+    def endless() -> Iterator[bytes]:
         while True:
             yield b"a" * 65_536
 
-    async def drive():
+    async def drive() -> list[dict[str, Any]]:
         sent, pieces = [], endless()
 
-        async def app(scope, receive, send):
+        async def app(scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
             while True:
                 await receive()
 
-        async def receive():
+        async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": next(pieces), "more_body": True}
 
-        async def send(message):
+        async def send(message: dict[str, Any]) -> None:
             sent.append(message)
 
         headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode())]
@@ -298,7 +303,7 @@ def test_a_body_without_a_length_is_counted_as_it_comes(console):
 # On a real socket
 
 
-def talk(port, data):
+def talk(port: int, data: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), 60) as connection:
         connection.sendall(data)
         received = b""
@@ -308,7 +313,7 @@ def talk(port, data):
 
 
 @pytest.fixture
-def port(console):
+def port(console: Console) -> Iterator[int]:
     """The application on a loopback socket, in a loop of its own."""
     listening = bind(0)
     loop = asyncio.new_event_loop()
@@ -324,7 +329,7 @@ def port(console):
     loop.close()
 
 
-def test_raw_requests_that_bend_the_protocol_get_nowhere(port):
+def test_raw_requests_that_bend_the_protocol_get_nowhere(port: int) -> None:
     host = b"Host: 127.0.0.1:%d\r\n" % port
     end = b"Connection: close\r\n\r\n"
     cases = {
@@ -342,12 +347,12 @@ def test_raw_requests_that_bend_the_protocol_get_nowhere(port):
         assert first.split(b" ")[1].startswith(status), (request[:60], first)
 
 
-def test_it_listens_on_loopback_only():
+def test_it_listens_on_loopback_only() -> None:
     with bind(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
 
 
-def closed(connections):
+def closed(connections: list[Any]) -> int:
     """How many of the connections were closed by the other side."""
     count = 0
     for connection in connections:
@@ -363,7 +368,7 @@ def closed(connections):
     return count
 
 
-def test_half_requests_neither_fill_the_house_nor_stay(port, monkeypatch):
+def test_half_requests_neither_fill_the_house_nor_stay(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.console.listener.REQUEST_SECONDS", 0.3)
     half = []
     for begin in (b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", b"\r\n\r\n\r\n") * 50:
@@ -376,7 +381,7 @@ def test_half_requests_neither_fill_the_house_nor_stay(port, monkeypatch):
     until(lambda: closed(half) == len(half))
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(port, monkeypatch):
+def test_a_body_that_does_not_come_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.console.listener.REQUEST_SECONDS", 0.3)
     us = b"127.0.0.1:%d" % port
     head = b"POST /theme HTTP/1.1\r\nHost: " + us + b"\r\nOrigin: http://" + us + b"\r\nContent-Length: 9\r\n\r\n"
@@ -385,7 +390,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(port, monkeypatch):
         until(lambda: closed([connection]) == 1)
 
 
-def test_a_second_request_on_a_connection_has_its_limit_too(port, monkeypatch):
+def test_a_second_request_on_a_connection_has_its_limit_too(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.console.listener.REQUEST_SECONDS", 0.3)
     with socket.create_connection(("127.0.0.1", port), 60) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
@@ -399,7 +404,7 @@ def test_a_second_request_on_a_connection_has_its_limit_too(port, monkeypatch):
 @pytest.mark.parametrize(
     ("method", "headers"), [("HEAD", {}), ("GET", {"sec-purpose": "prefetch;prerender"}), ("GET", {"purpose": "prefetch"})]
 )
-def test_looking_ahead_does_not_use_a_ticket_up(console, method, headers):
+def test_looking_ahead_does_not_use_a_ticket_up(console: Console, method: str, headers: dict[str, Any]) -> None:
     ticket = console.sessions.issue()
     console.client.request(method, "/open", params={"ticket": ticket}, headers=headers)
     assert console.client.get("/open", params={"ticket": ticket}).status_code == 200

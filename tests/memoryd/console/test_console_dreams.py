@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
+from console_client import Console
+from httpx2 import Response
 
 from memoryd.core.errors import DaemonError
 
@@ -21,7 +24,7 @@ ENTRY = {
 ENTRY |= {"counts": {"merge": 2}, "undone": [], "note": ""}
 
 
-def change(number: int, **more):
+def change(number: int, **more: Any) -> dict[str, Any]:
     made = {
         "id": f"mem_00000000000{number}",
         "stage": "merge",
@@ -43,7 +46,7 @@ PROPOSALS = [{"id": f"prop_{n}", "why": HOSTILE, "since": "2026-01-01T00:00:00Z"
 UNDECIDED = [{"reason": HOSTILE, "memories": [{"id": f"mem_00000000000{n}", "content": HOSTILE} for n in (1, 2)]}]
 
 
-def unhurt(answer) -> str:
+def unhurt(answer: Response) -> str:
     """The page, in which nothing of what is hostile has become markup or was evaluated."""
     assert answer.status_code == 200, answer.text
     assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
@@ -51,7 +54,7 @@ def unhurt(answer) -> str:
 
 
 @pytest.fixture
-def dreams(console):
+def dreams(console: Console) -> Console:
     """With proposals, an open contradiction and one entry."""
     console.answers["proposals"] = {"proposals": PROPOSALS, "total": 2, "undecided": UNDECIDED, "undecided_left": 0}
     console.answers["journal"] = lambda params: (
@@ -62,13 +65,13 @@ def dreams(console):
     return console
 
 
-def test_what_waits_is_shown_with_its_lines_and_as_text_only(dreams):
+def test_what_waits_is_shown_with_its_lines_and_as_text_only(dreams: Console) -> None:
     text = unhurt(dreams.get("/dreams"))
     assert "<ins>+ new</ins>" in text and "&lt;script&gt;" in text
     assert "prop_1" in text and "Which one holds?" in text and "/dreams/dream-0007" in text
 
 
-def test_one_proposal_or_those_that_were_seen_are_decided(dreams):
+def test_one_proposal_or_those_that_were_seen_are_decided(dreams: Console) -> None:
     dreams.answers["decide"] = {"entry": "accept-0008", "accepted": [change(1)], "refused": [], "changed_since": []}
     assert dreams.post("/dreams/decide", accept="prop_1").headers["location"] == "/dreams/accept-0008"
     dreams.post("/dreams/decide", refuse="shown", seen=["prop_1", "prop_2"])
@@ -76,7 +79,7 @@ def test_one_proposal_or_those_that_were_seen_are_decided(dreams):
     assert dreams.post("/dreams/decide").status_code == 400
 
 
-def test_all_that_waits_is_decided_at_once_but_nothing_that_came_since(dreams):
+def test_all_that_waits_is_decided_at_once_but_nothing_that_came_since(dreams: Console) -> None:
     many = [{**PROPOSALS[0], "id": f"prop_{n}", "changes": []} for n in range(3_000)]
     new = {**many[0], "id": "prop_new", "since": "2999-01-01T00:00:00Z"}
     dreams.answers["decide"] = {"entry": "accept-0008", "accepted": [], "refused": [], "changed_since": []}
@@ -90,7 +93,7 @@ def test_all_that_waits_is_decided_at_once_but_nothing_that_came_since(dreams):
     assert dreams.post("/dreams/decide", accept="all").status_code == 400
 
 
-def test_an_undo_is_confirmed_first_whole_or_one_change(dreams):
+def test_an_undo_is_confirmed_first_whole_or_one_change(dreams: Console) -> None:
     text = unhurt(dreams.get("/dreams/dream-0007"))
     assert "/dreams/dream-0007/undo?memory=mem_000000000001" in text
     assert "Take back 2 changes" in unhurt(dreams.get("/dreams/dream-0007/undo"))
@@ -103,7 +106,7 @@ def test_an_undo_is_confirmed_first_whole_or_one_change(dreams):
     assert dreams.get("/dreams/dream-0007/undo", memory="mem_999999999999").status_code == 404
 
 
-def test_a_plan_shows_the_lines_of_each_file(dreams):
+def test_a_plan_shows_the_lines_of_each_file(dreams: Console) -> None:
     plan = {"changes": [change(1), change(2)], "counts": {"merge": 2}, "proposals": [], "undecided": [], "refused_before": 0}
     dreams.answers["dream"] = plan | {"model_failed": 0}
     text = unhurt(dreams.post("/dreams/run", dry="1"))
@@ -111,7 +114,7 @@ def test_a_plan_shows_the_lines_of_each_file(dreams):
     assert text.count("<ins>+ new</ins>") == 2 and "<details open>" in text
 
 
-def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams):
+def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams: Console) -> None:
     dreams.answers["proposals"] = {"proposals": PROPOSALS, "total": 1_042, "undecided": UNDECIDED * 20, "undecided_left": 480}
     text = unhurt(dreams.get("/dreams", first=20))
     assert dreams.asked("proposals") == [{"lines": True, "first": 20, "most": 20}]
@@ -119,7 +122,7 @@ def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams)
     assert "1,042 in all" in text and "first=40" in text and "dream-0007" in text
 
 
-def test_what_an_undo_leaves_alone_is_told(dreams):
+def test_what_an_undo_leaves_alone_is_told(dreams: Console) -> None:
     left = {"id": "mem_000000000001", "path": "/m/<b>.md", "reason": "it was edited since"}
     dreams.answers["undo"] = {"entry": "", "of": "dream-0007", "restored": [], "refused": [left]}
     dreams.post("/dreams/dream-0007/undo")
@@ -127,7 +130,7 @@ def test_what_an_undo_leaves_alone_is_told(dreams):
     assert "Nothing was taken back" in text and "/m/&lt;b&gt;.md is left as it is" in text
 
 
-def test_a_fault_of_one_part_leaves_the_other(console):
+def test_a_fault_of_one_part_leaves_the_other(console: Console) -> None:
     console.answers["proposals"] = DaemonError("The file is damaged.", fix="Delete it.")
     console.answers["journal"] = {"entries": [ENTRY], "left_out": 0}
     text = console.get("/dreams").text
@@ -135,7 +138,7 @@ def test_a_fault_of_one_part_leaves_the_other(console):
 
 
 @pytest.mark.slow
-def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console):
+def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console: Console) -> None:
     for number, text in enumerate(("Run the linter before each commit.", "Before each commit, run the linter.")):
         folder = real_console.api._service.folder / "project-shop" / f"s{number}"
         folder.mkdir(parents=True)

@@ -5,23 +5,26 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from console_client import Console
 
 from memoryd.console import assets
 from memoryd.core.errors import NotFoundError
 from memoryd.core.types import Link, LinkType, MemoryItem, Status
+from memoryd.testing import FakeClock
 
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 VENDOR = Path(assets.FOLDER) / "vendor"
 
 
-def memory(id: str, content: str = HOSTILE, **more):
+def memory(id: str, content: str = HOSTILE, **more: str) -> dict[str, Any]:
     made = {"id": id, "content": content, "kind": "fact", "status": "active", "created_at": "2026-01-01T00:00:00Z"}
     return made | {"source": "user", "tags": [HOSTILE], "valid_from": None} | more
 
 
-def node(key: str, distance: int, **more):
+def node(key: str, distance: int, **more: Any) -> dict[str, Any]:
     return {"key": key, "name": key, "memory": None, "distance": distance, "links": 1} | more
 
 
@@ -40,7 +43,7 @@ SEEN = {
 }
 
 
-def test_the_list_says_what_the_picture_shows_and_nothing_becomes_markup(console):
+def test_the_list_says_what_the_picture_shows_and_nothing_becomes_markup(console: Console) -> None:
     console.answers["graph"] = SEEN
     text = console.get("/graph", about="mem_000000000001", depth=2).text
     assert "<script>alert" not in text and "<img" not in text and "54444439" not in text and "<b>.py" not in text
@@ -51,7 +54,7 @@ def test_the_list_says_what_the_picture_shows_and_nothing_becomes_markup(console
     assert console.asked("graph")[0] == {"about": "mem_000000000001", "depth": 2, "most": 60, "types": [], "project": "all"}
 
 
-def test_only_the_chosen_types_of_edges_are_asked_for(console):
+def test_only_the_chosen_types_of_edges_are_asked_for(console: Console) -> None:
     console.answers["graph"] = SEEN
     assert console.client.get("/graph?about=x&type=MENTIONS&type=SUPERSEDES").status_code == 200
     assert console.asked("graph")[0]["types"] == ["MENTIONS", "SUPERSEDES"]
@@ -60,7 +63,7 @@ def test_only_the_chosen_types_of_edges_are_asked_for(console):
     assert console.get("/graph", about="x" * 301).status_code == 400
 
 
-def test_without_a_question_the_names_that_are_mentioned_most_are_offered(console):
+def test_without_a_question_the_names_that_are_mentioned_most_are_offered(console: Console) -> None:
     console.answers["names"] = {"names": [{"name": "<i>", "mentions": 1234}]}
     text = console.get("/graph").text
     assert "/graph?about=%3Ci%3E" in text and "1,234" in text and "<i>" not in text
@@ -68,14 +71,14 @@ def test_without_a_question_the_names_that_are_mentioned_most_are_offered(consol
     assert "No memory mentions anything yet." in console.get("/graph").text
 
 
-def test_an_unknown_name_is_answered_with_near_ones(console):
+def test_an_unknown_name_is_answered_with_near_ones(console: Console) -> None:
     console.answers["graph"] = NotFoundError("Nothing in memory mentions 'dock'.", fix="Did you mean: docker?")
     answer = console.get("/graph", about="dock")
     assert answer.status_code == 404 and "Did you mean: docker?" in answer.text
 
 
 @pytest.fixture
-def shop(real_console, clock):
+def shop(real_console: Console, clock: FakeClock) -> tuple[Console, str, str, str]:
     """Three memories: the second replaces the first, the third shares a name with the second."""
     store = real_console.api._service
     made = {"project": "shop", "created_at": clock.now()}
@@ -85,7 +88,7 @@ def shop(real_console, clock):
     return real_console, old, new, other
 
 
-def test_the_picture_of_a_real_store_holds_what_is_near_and_no_more(shop):
+def test_the_picture_of_a_real_store_holds_what_is_near_and_no_more(shop: tuple[Console, str, str, str]) -> None:
     console, old, new, other = shop
     near = console.client.get(f"/graph?about={old}", headers={"accept": "application/json"}).json()
     assert [one["key"] for one in near["nodes"]] == [old, new]
@@ -98,7 +101,7 @@ def test_the_picture_of_a_real_store_holds_what_is_near_and_no_more(shop):
     assert "src/queue.py" in console.get("/graph").text
 
 
-def test_the_vendored_files_are_the_ones_that_are_named_with_their_licence():
+def test_the_vendored_files_are_the_ones_that_are_named_with_their_licence() -> None:
     named = dict(re.findall(r"\| (\S+\.js) \| \S+ \| ([0-9a-f]{64}) \|", (VENDOR / "README.md").read_text("utf-8")))
     there = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.glob("*.js")}
     assert named == there and len(there) == 4

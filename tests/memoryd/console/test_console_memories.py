@@ -1,33 +1,41 @@
 """Home and Memories on a real API: what is shown, what a form changes, what happens when two people change the same."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
+from console_client import Console
 
 from memoryd.core.errors import StoreError
 from memoryd.core.types import Kind, LinkType, MemoryItem, Polarity, Status
+from memoryd.service import Orchestrator
+from memoryd.testing import FakeClock
 
 
 @pytest.fixture
-def store(real_console):
+def store(real_console: Console) -> Orchestrator:
     return real_console.api._service
 
 
 @pytest.fixture
-def remember(store, clock):
-    def write(content, **fields):
+def remember(store: Orchestrator, clock: FakeClock) -> Callable[..., Any]:
+    def write(content: str, **fields: Any) -> str:
         clock.advance(minutes=1)
         return store.write(MemoryItem(content, **{"project": "shop", "created_at": clock.now(), **fields}))
 
     return write
 
 
-def hidden(html, name):
+def hidden(html: str, name: str) -> str:
     return re.search(rf'name="{name}" value="([^"]*)"', html)[1]
 
 
-def form_of(console, id, **changes):
+def form_of(console: Console, id: str, **changes: str) -> dict[str, Any]:
     page = console.get(f"/memories/{id}/edit").text
     values = {"digest": hidden(page, "digest"), "content": "", "kind": "note", "polarity": "know", "scope": "project", "tags": ""}
     return {**values, **changes}
@@ -36,20 +44,22 @@ def form_of(console, id, **changes):
 # Home
 
 
-def test_home_of_an_empty_store_says_how_memories_come(real_console):
+def test_home_of_an_empty_store_says_how_memories_come(real_console: Console) -> None:
     answer = real_console.get("/")
     assert answer.status_code == 200
     assert "memoryd remember" in answer.text
 
 
-def test_home_counts_by_kind_and_status(real_console, remember):
+def test_home_counts_by_kind_and_status(real_console: Console, remember: Callable[..., Any]) -> None:
     remember("The shop runs on port 8080.", kind=Kind.FACT)
     remember("Old.", kind=Kind.FACT, status=Status.SUPERSEDED)
     text = real_console.get("/").text
     assert re.search(r'kind=fact">fact</a></th>\s*<td class="number">1</td><td class="number">1</td>', text)
 
 
-def test_home_shows_the_governance_of_the_chosen_project_exactly_as_it_is_injected(real_console, remember, tmp_path):
+def test_home_shows_the_governance_of_the_chosen_project_exactly_as_it_is_injected(
+    real_console: Console, remember: Callable[..., Any], tmp_path: Path
+) -> None:
     (tmp_path / "shop").mkdir()
     project = real_console.api.call("project_names", {"cwd": str(tmp_path / "shop")})["current"]
     remember("Always run `make check` first & last.", kind=Kind.RULE, project=project)
@@ -62,7 +72,7 @@ def test_home_shows_the_governance_of_the_chosen_project_exactly_as_it_is_inject
     assert f"{given['tokens']} tokens" in text
 
 
-def test_one_part_of_home_that_fails_leaves_the_rest(console):
+def test_one_part_of_home_that_fails_leaves_the_rest(console: Console) -> None:
     console.answers |= {
         name: StoreError("The disk is full.", fix="Free some space.")
         for name in ("overview", "memory_status", "sessions", "review")
@@ -72,7 +82,7 @@ def test_one_part_of_home_that_fails_leaves_the_rest(console):
     assert answer.text.count("Free some space.") == 3
 
 
-def test_home_tells_each_failure_with_its_fix():
+def test_home_tells_each_failure_with_its_fix() -> None:
     from memoryd.console.pages.home import findings
 
     status = {
@@ -93,7 +103,9 @@ def test_home_tells_each_failure_with_its_fix():
 # The project
 
 
-def test_the_chosen_project_is_remembered_by_the_session(real_console, remember, tmp_path):
+def test_the_chosen_project_is_remembered_by_the_session(
+    real_console: Console, remember: Callable[..., Any], tmp_path: Path
+) -> None:
     ids = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -104,14 +116,14 @@ def test_the_chosen_project_is_remembered_by_the_session(real_console, remember,
     assert "project two" in real_console.get("/memories", project="all").text
 
 
-def test_a_project_that_does_not_exist_is_refused(real_console):
+def test_a_project_that_does_not_exist_is_refused(real_console: Console) -> None:
     assert real_console.get("/", project="nope").status_code == 404
 
 
 # Lists and searches
 
 
-def test_the_list_is_paged_by_cursor(real_console, store, clock):
+def test_the_list_is_paged_by_cursor(real_console: Console, store: Orchestrator, clock: FakeClock) -> None:
     moments = [clock.now() + timedelta(minutes=number) for number in range(60)]
     store.write_many([MemoryItem(f"Fact number {n} of the shop.", created_at=at) for n, at in enumerate(moments)])
     first = real_console.get("/memories").text
@@ -123,7 +135,7 @@ def test_the_list_is_paged_by_cursor(real_console, store, clock):
     assert 'rel="next"' not in second
 
 
-def test_filters_narrow_the_list(real_console, remember):
+def test_filters_narrow_the_list(real_console: Console, remember: Callable[..., Any]) -> None:
     remember("A rule of the shop.", kind=Kind.RULE, tags=("build",), session="s1")
     remember("A fact of the shop.", kind=Kind.FACT, session="s2")
     remember("A forgotten one.", status=Status.BLACKLISTED)
@@ -137,7 +149,9 @@ def test_filters_narrow_the_list(real_console, remember):
         assert [name for name in ("A rule", "A fact", "A forgotten") if f">{name}" in text] == [shown], query
 
 
-def test_as_of_shows_what_memory_held_at_the_end_of_that_day(real_console, store, remember, clock):
+def test_as_of_shows_what_memory_held_at_the_end_of_that_day(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any], clock: FakeClock
+) -> None:
     old = remember("The shop runs on port 80.")
     day = clock.now().date().isoformat()
     clock.advance(days=2)
@@ -147,7 +161,7 @@ def test_as_of_shows_what_memory_held_at_the_end_of_that_day(real_console, store
     assert ("port 80." in now, "port 8080." in now) == (False, True)
 
 
-def test_a_search_explains_itself(real_console, remember):
+def test_a_search_explains_itself(real_console: Console, remember: Callable[..., Any]) -> None:
     remember("Invoices are exported by the nightly job in scripts/export.py.")
     text = real_console.get("/memories", q="who exports the invoices").text
     assert "found by <strong>" in text
@@ -158,7 +172,7 @@ def test_a_search_explains_itself(real_console, remember):
 # One memory
 
 
-def test_a_memory_shows_links_history_and_uses(real_console, store, remember):
+def test_a_memory_shows_links_history_and_uses(real_console: Console, store: Orchestrator, remember: Callable[..., Any]) -> None:
     other = remember("The export is slow.")
     id = remember("The export runs **nightly**.", tags=("export",))
     from memoryd.core.types import Link
@@ -172,7 +186,9 @@ def test_a_memory_shows_links_history_and_uses(real_console, store, remember):
     assert "No line of a log is noted" in text
 
 
-def test_signs_that_turn_or_hide_text_are_shown_as_such_and_stay_in_the_form(real_console, remember):
+def test_signs_that_turn_or_hide_text_are_shown_as_such_and_stay_in_the_form(
+    real_console: Console, remember: Callable[..., Any]
+) -> None:
     id = remember("The gate \u202eopens at\U000e0041 six.", tags=("gate",))
     for path in ("/memories", "/memories?q=gate", f"/memories/{id}", f"/graph?id={id}"):
         text = real_console.client.get(path).text
@@ -181,13 +197,15 @@ def test_signs_that_turn_or_hide_text_are_shown_as_such_and_stay_in_the_form(rea
     assert "The gate \u202eopens at\U000e0041 six." in real_console.get(f"/memories/{id}/edit").text
 
 
-def test_a_memory_that_never_was_is_a_plain_page(real_console):
+def test_a_memory_that_never_was_is_a_plain_page(real_console: Console) -> None:
     answer = real_console.get("/memories/mem_0123456789ab")
     assert answer.status_code == 404
     assert "What to do" in answer.text
 
 
-def test_an_edit_writes_the_file_and_keeps_the_older_wording(real_console, store, remember):
+def test_an_edit_writes_the_file_and_keeps_the_older_wording(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("Deploy with make ship.", tags=("deploy",))
     answer = real_console.post(f"/memories/{id}/edit", **form_of(real_console, id, content="Deploy with\r\nmake deploy."))
     new = answer.headers["location"].rsplit("/", 1)[1]
@@ -198,7 +216,9 @@ def test_an_edit_writes_the_file_and_keeps_the_older_wording(real_console, store
     assert f'replaces <a href="/memories/{id}">' in real_console.get(f"/memories/{new}").text
 
 
-def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(real_console, store, remember):
+def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("Deploy with make ship.")
     form = form_of(real_console, id, content="Deploy with just ship.")
     path = store.path_of(id)
@@ -212,7 +232,9 @@ def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(real_console
     assert store.require(again.headers["location"].rsplit("/", 1)[1]).content == "Deploy with just ship."
 
 
-def test_an_edit_of_a_file_that_was_deleted_meanwhile_keeps_the_text_in_the_form(real_console, store, remember):
+def test_an_edit_of_a_file_that_was_deleted_meanwhile_keeps_the_text_in_the_form(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("Deploy with make ship.")
     form = form_of(real_console, id, content="Deploy with just ship.")
     store.path_of(id).unlink()
@@ -222,7 +244,9 @@ def test_an_edit_of_a_file_that_was_deleted_meanwhile_keeps_the_text_in_the_form
     assert "no memory" in answer.text
 
 
-def test_an_edit_over_a_newer_statement_shows_that_and_takes_its_place(real_console, store, remember):
+def test_an_edit_over_a_newer_statement_shows_that_and_takes_its_place(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("The crane lifts forty tons.")
     form = form_of(real_console, id, content="The crane lifts sixty tons.")
     other = real_console.post(f"/memories/{id}/edit", **{**form, "content": "The crane lifts fifty tons."})
@@ -236,14 +260,16 @@ def test_an_edit_over_a_newer_statement_shows_that_and_takes_its_place(real_cons
     assert (last.content, last.status, last.supersedes) == ("The crane lifts sixty tons.", Status.ACTIVE, newer)
 
 
-def test_an_edit_that_is_sent_twice_is_saved_once(real_console, remember):
+def test_an_edit_that_is_sent_twice_is_saved_once(real_console: Console, remember: Callable[..., Any]) -> None:
     id = remember("The crane lifts forty tons.", tags=("crane",))
     form = form_of(real_console, id, content="The crane lifts sixty tons.", tags="crane")
     first, second = (real_console.post(f"/memories/{id}/edit", **form) for _ in range(2))
     assert second.status_code == 303 and second.headers["location"] == first.headers["location"]
 
 
-def test_an_edit_of_what_was_forgotten_meanwhile_does_not_bring_it_back(real_console, store, remember):
+def test_an_edit_of_what_was_forgotten_meanwhile_does_not_bring_it_back(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("The gate opens at six.")
     form = form_of(real_console, id, content="The gate opens at seven.")
     real_console.post(f"/memories/{id}/forget")
@@ -254,7 +280,7 @@ def test_an_edit_of_what_was_forgotten_meanwhile_does_not_bring_it_back(real_con
     assert [(item.id, item.status) for item in store.all()] == [(id, Status.BLACKLISTED)]
 
 
-def test_only_an_active_memory_has_a_form(real_console, remember):
+def test_only_an_active_memory_has_a_form(real_console: Console, remember: Callable[..., Any]) -> None:
     id = remember("The gate opens at six.")
     real_console.post(f"/memories/{id}/forget")
     answer = real_console.client.get(f"/memories/{id}/edit", follow_redirects=True)
@@ -262,7 +288,9 @@ def test_only_an_active_memory_has_a_form(real_console, remember):
     assert "is not active" in answer.text
 
 
-def test_a_refused_edit_comes_back_as_it_was_typed(real_console, store, remember):
+def test_a_refused_edit_comes_back_as_it_was_typed(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("The gate opens at six.")
     answer = real_console.post(
         f"/memories/{id}/edit", **form_of(real_console, id, content="The gate opens at seven.", tags="x," * 1_500)
@@ -273,7 +301,9 @@ def test_a_refused_edit_comes_back_as_it_was_typed(real_console, store, remember
     assert store.require(id).content == "The gate opens at six."
 
 
-def test_a_memory_that_is_too_long_for_a_form_keeps_its_text_and_takes_the_rest(real_console, store, remember):
+def test_a_memory_that_is_too_long_for_a_form_keeps_its_text_and_takes_the_rest(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id, other = remember("The lamp is lit. " * 2_000), remember("A lamp is on the pier.")
     page = real_console.get(f"/memories/{id}/edit").text
     assert "<textarea" not in page and len(page) < 20_000
@@ -288,7 +318,7 @@ def test_a_memory_that_is_too_long_for_a_form_keeps_its_text_and_takes_the_rest(
     assert store.require(merged).content == store.require(id).content
 
 
-def test_what_can_not_be_merged_is_told_before_anything_is_typed(real_console, remember):
+def test_what_can_not_be_merged_is_told_before_anything_is_typed(real_console: Console, remember: Callable[..., Any]) -> None:
     first, second = remember("Deploy with make ship."), remember("The gate opens at six.")
     assert real_console.get(f"/memories/{first}/merge", other=first).status_code == 400
     real_console.post(f"/memories/{second}/forget")
@@ -296,7 +326,9 @@ def test_what_can_not_be_merged_is_told_before_anything_is_typed(real_console, r
     assert answer.status_code == 400 and "is not active" in answer.text
 
 
-def test_pin_forget_and_restore_are_one_press_each(real_console, store, remember):
+def test_pin_forget_and_restore_are_one_press_each(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     id = remember("Deploy with make ship.")
     real_console.post(f"/memories/{id}/pin", pinned="1")
     assert store.require(id).pinned
@@ -308,7 +340,9 @@ def test_pin_forget_and_restore_are_one_press_each(real_console, store, remember
     assert store.require(id).status is Status.ACTIVE
 
 
-def test_two_memories_are_merged_after_both_were_shown(real_console, store, remember):
+def test_two_memories_are_merged_after_both_were_shown(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
     first, second = remember("Deploy with make ship."), remember("To deploy: make ship.")
     page = real_console.get(f"/memories/{first}/merge", other=second).text
     assert "Deploy with make ship." in page and "To deploy: make ship." in page
@@ -318,7 +352,7 @@ def test_two_memories_are_merged_after_both_were_shown(real_console, store, reme
     assert {store.require(id).status for id in (first, second)} == {Status.SUPERSEDED}
 
 
-def test_a_fault_of_ours_is_a_page_and_is_reported(console):
+def test_a_fault_of_ours_is_a_page_and_is_reported(console: Console) -> None:
     console.answers["why"] = lambda params: {}[0]
     answer = console.get("/memories/mem_0123456789ab")
     assert answer.status_code == 500
@@ -326,7 +360,9 @@ def test_a_fault_of_ours_is_a_page_and_is_reported(console):
     assert len(console.faults) == 1
 
 
-def test_home_lists_what_the_next_session_gets_and_forgets_one_of_them(real_console, remember, tmp_path):
+def test_home_lists_what_the_next_session_gets_and_forgets_one_of_them(
+    real_console: Console, remember: Callable[..., Any], tmp_path: Path
+) -> None:
     (tmp_path / "shop").mkdir()
     project = real_console.api.call("project_names", {"cwd": str(tmp_path / "shop")})["current"]
     kept = remember("Always sign commits.", kind=Kind.RULE, polarity=Polarity.DO, project=project)

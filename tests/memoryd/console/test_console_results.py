@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
 
 import pytest
 from console_client import Console
+from httpx2 import Response
 
 from memeval.console.library import Library
-from memeval.console.live import progress
+from memeval.console.live import RunProgress, progress
 from memeval.console.pages import PAGE, stream
 from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
@@ -24,7 +27,7 @@ from tests.memeval.result_files import Asked, many, result, write
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 
 
-def opened(results) -> Console:
+def opened(results: Path | None) -> Console:
     """A console that was opened with this folder of results."""
     console = Console((*pages.PAGES, PAGE))
     console.client.get("/open", params={"ticket": console.sessions.issue(results=str(results) if results else "")})
@@ -32,31 +35,31 @@ def opened(results) -> Console:
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     """Two runs of one benchmark."""
     write(tmp_path, result("run-a", many(60, 40)))
     write(tmp_path, result("run-b", many(60, 20), provider={"name": "dense"}))
     return tmp_path
 
 
-def unhurt(answer) -> str:
+def unhurt(answer: Response) -> str:
     assert answer.status_code == 200, answer.text
     assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
     return str(answer.text)
 
 
-def test_the_entry_point_gives_a_page_that_fits_beside_the_others():
+def test_the_entry_point_gives_a_page_that_fits_beside_the_others() -> None:
     found, faults = plugins.load([EntryPoint("results", "memeval.console.pages:PAGE", plugins.GROUP)], pages.PAGES)
     assert found == [PAGE] and not faults
 
 
-def test_the_leaderboard_has_the_best_first_with_intervals_and_leads_to_the_runs(folder):
+def test_the_leaderboard_has_the_best_first_with_intervals_and_leads_to_the_runs(folder: Path) -> None:
     text = unhurt(opened(folder).get("/results"))
     assert text.index('href="/results/run-a"') < text.index('href="/results/run-b"')
     assert "66.7" in text and "33.3" in text and "95 % interval" in text
 
 
-def test_a_run_shows_its_metrics_and_its_questions_page_by_page(folder):
+def test_a_run_shows_its_metrics_and_its_questions_page_by_page(folder: Path) -> None:
     console = opened(folder)
     text = unhurt(console.get("/results/run-a"))
     assert "Question 0?" in text and "Question 49?" in text and "Question 50?" not in text and "page 1 of 2" in text
@@ -68,7 +71,7 @@ def test_a_run_shows_its_metrics_and_its_questions_page_by_page(folder):
     assert console.get("/results/run-a", metric="nothing").status_code == 400
 
 
-def test_a_link_to_one_question_finds_its_page(folder):
+def test_a_link_to_one_question_finds_its_page(folder: Path) -> None:
     from memeval.report import load_run
     from memeval.report.html.run_page import anchor
 
@@ -77,7 +80,7 @@ def test_a_link_to_one_question_finds_its_page(folder):
     assert f'id="{anchor(last)}"' in text and "page 2 of 2" in text
 
 
-def test_two_runs_are_compared_by_the_paired_test_and_question_by_question(folder):
+def test_two_runs_are_compared_by_the_paired_test_and_question_by_question(folder: Path) -> None:
     console = opened(folder)
     text = unhurt(console.get("/results/_compare", first="run-a", second="run-b"))
     assert "+33.3" in text and "&lt;0.001" in text and "win (20)" in text and "tie (40)" in text
@@ -87,7 +90,7 @@ def test_two_runs_are_compared_by_the_paired_test_and_question_by_question(folde
     assert console.get("/results/_compare", first="run-a", second="none").status_code == 404
 
 
-def test_a_grid_shows_every_cell_and_leads_to_each_task(folder):
+def test_a_grid_shows_every_cell_and_leads_to_each_task(folder: Path) -> None:
     for arm, right in (("plugin", 3), ("off", 1)):
         data = result(f"g.{arm}", many(4, right))
         data["claudecode"] = {"group": "g", "arm": arm, "model": HOSTILE, "repeat": 1, "trajectories": "x.jsonl"}
@@ -100,7 +103,7 @@ def test_a_grid_shows_every_cell_and_leads_to_each_task(folder):
         assert console.get("/results/_grid", group=group).status_code == 404
 
 
-def test_hostile_text_of_a_run_is_shown_as_text(tmp_path):
+def test_hostile_text_of_a_run_is_shown_as_text(tmp_path: Path) -> None:
     asked = [Asked("q1", {HOSTILE: 1.0}, text=HOSTILE, expected=(HOSTILE,), answer=HOSTILE, pieces=(HOSTILE,), reason=HOSTILE)]
     for run_id in ("run-a", "run-b", HOSTILE):
         write(tmp_path, result(run_id, asked, provider={"name": HOSTILE}), name=f"f{len(run_id)}{run_id[-1:]}".replace("}", "x"))
@@ -111,7 +114,7 @@ def test_hostile_text_of_a_run_is_shown_as_text(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["%2e%2e", "..%2f..%2fsecret", "secret.json", "/etc/passwd", "runs%2fx", "a" * 300])
-def test_no_name_of_a_run_leaves_the_folder(folder, name):
+def test_no_name_of_a_run_leaves_the_folder(folder: Path, name: str) -> None:
     (folder.parent / "secret.json").write_text(json.dumps(result("secret", many(4, 2))))
     (folder / "secret.json").write_text(json.dumps(result("secret", many(4, 2))))
     console = opened(folder)
@@ -121,7 +124,7 @@ def test_no_name_of_a_run_leaves_the_folder(folder, name):
         assert console.get("/results/_compare", first=first, second="run-a").status_code in (400, 404)
 
 
-def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path):
+def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     file = write(outside, result("secret", many(4, 2)))
     (inside / "v0.1").mkdir(parents=True)
@@ -133,19 +136,19 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path):
     assert opened(inside).get("/results/gone").status_code == 404
 
 
-def test_a_file_that_cannot_be_read_is_named_and_the_others_are_shown(folder):
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_shown(folder: Path) -> None:
     (folder / "v0.1" / "broken.json").write_text("{")
     text = unhurt(opened(folder).get("/results"))
     assert "broken.json can&#39;t be read" in text and "run-a" in text
 
 
-def test_without_a_folder_and_in_an_empty_one_the_way_on_is_told(tmp_path):
+def test_without_a_folder_and_in_an_empty_one_the_way_on_is_told(tmp_path: Path) -> None:
     assert "memoryd console --results" in opened(None).get("/results").text
     assert opened(None).get("/results/run-a").status_code == 404
     assert "memeval eval" in opened(tmp_path).get("/results").text
 
 
-def test_a_file_is_read_again_only_when_it_changes(folder, monkeypatch):
+def test_a_file_is_read_again_only_when_it_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from memeval.console import library as module
 
     read, real = [], module.read_run
@@ -159,7 +162,7 @@ def test_a_file_is_read_again_only_when_it_changes(folder, monkeypatch):
 # Runs that go on
 
 
-def run(folder, name, count=4) -> Run:
+def run(folder: Path, name: str, count: int = 4) -> Run:
     """A run that this process works on."""
     made = Run.create(ResultsDir(folder), name, Settings(benchmark="sample", provider="bm25"), {})
     rows = [QuestionRow(number, "c1", f"q{number}", {"question": {}}) for number in range(count)]
@@ -172,7 +175,7 @@ def evaluated(made: Run, number: int, value: float) -> None:
     made.store.put(Record(Key(Phase.EVALUATE, "c1", f"q{number}"), Status.DONE, {"scores": scores}))
 
 
-def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path):
+def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path: Path) -> None:
     made = run(tmp_path, "going")
     evaluated(made, 0, 1.0)
     evaluated(made, 1, 0.0)
@@ -186,13 +189,13 @@ def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path):
     assert "memeval eval --resume going" in text and 'data-state="stopped"' in text
 
 
-def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path):
+def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path: Path) -> None:
     made = run(tmp_path, "going")
     assert progress(tmp_path / "runs" / "going").cost == ""
     console = opened(tmp_path)
     assert 'data-live="paid" hidden' in unhurt(console.get("/results/going"))
 
-    def paid(phase, question, cost, part=""):
+    def paid(phase: Phase, question: str, cost: float | None, part: str = "") -> None:
         payload = {"usage": {"calls": 1, "cost_usd": cost}}
         made.store.put(Record(Key(phase, "c1", question, part=part), Status.DONE, payload))
 
@@ -207,12 +210,12 @@ def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path)
     made.close()
 
 
-def test_a_leaderboard_names_its_columns_for_narrow_windows(folder):
+def test_a_leaderboard_names_its_columns_for_narrow_windows(folder: Path) -> None:
     text = unhurt(opened(folder).get("/results"))
     assert 'data-column="95 % interval"' in text and text.count('role="table"') == 2
 
 
-def test_looking_at_a_run_writes_nothing(tmp_path):
+def test_looking_at_a_run_writes_nothing(tmp_path: Path) -> None:
     run(tmp_path, "still").close()
     folder = tmp_path / "runs" / "still"
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
@@ -221,17 +224,17 @@ def test_looking_at_a_run_writes_nothing(tmp_path):
     assert before == after
 
 
-def test_looking_never_keeps_a_runner_from_its_run(tmp_path):
+def test_looking_never_keeps_a_runner_from_its_run(tmp_path: Path) -> None:
     run(tmp_path, "mine").close()
     for _ in range(20):
         progress(tmp_path / "runs" / "mine")
         Run.resume(ResultsDir(tmp_path), "mine").close()
 
 
-def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path):
+def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path: Path) -> None:
     made, looks = run(tmp_path, "going"), []
 
-    async def look():
+    async def look() -> RunProgress:
         looks.append(len(looks))
         if len(looks) == 3:
             evaluated(made, 0, 1.0)
@@ -239,24 +242,24 @@ def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path):
             made.close()
         return progress(tmp_path / "runs" / "going")
 
-    async def told():
+    async def told() -> list[tuple[str, str]] | None:
         return [(name, value.get("state")) async for name, value in stream(look, poll=0)]
 
     found = asyncio.run(told())
     assert found == [("progress", "running"), ("progress", "running"), ("progress", "stopped"), ("end", "stopped")]
 
 
-def test_the_stream_ends_when_the_run_is_gone():
-    async def look():
+def test_the_stream_ends_when_the_run_is_gone() -> None:
+    async def look() -> None:
         raise NotFoundError("There is no run 'x' here.")
 
-    async def told():
+    async def told() -> list[tuple[str, dict[Any, Any]]]:
         return [event async for event in stream(look)]
 
     assert asyncio.run(told()) == [("end", {"state": "gone", "message": "There is no run 'x' here."})]
 
 
-def test_a_stream_does_not_count_as_use_of_the_daemon(tmp_path):
+def test_a_stream_does_not_count_as_use_of_the_daemon(tmp_path: Path) -> None:
     run(tmp_path, "over").close()
     console = opened(tmp_path)
     touched = console.touches

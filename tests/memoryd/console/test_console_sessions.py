@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import orjson
 import pytest
+from console_client import Console
+from httpx2 import Response
 
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 HEAD = {
@@ -38,7 +43,7 @@ RUN = {
 RUN |= {"usage": {"calls": 2, "input_tokens": 1000, "output_tokens": 200, "cost_usd": 0.0123}}
 
 
-def statement(outcome: str, **more):
+def statement(outcome: str, **more: int | str) -> dict[str, Any]:
     made = {"outcome": outcome, "reason": HOSTILE, "text": f"{outcome} {HOSTILE}", "memory": "", "kind": "fact", "source": "user"}
     return made | {"line": 3, "said_at": "", "run": 5} | more
 
@@ -54,13 +59,13 @@ REPORT = HEAD | {
 }
 
 
-def unhurt(answer) -> str:
+def unhurt(answer: Response) -> str:
     assert answer.status_code == 200, answer.text
     assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
     return str(answer.text)
 
 
-def test_sessions_are_listed_by_day_for_the_project(console):
+def test_sessions_are_listed_by_day_for_the_project(console: Console) -> None:
     console.answers["sessions"] = {"sessions": [HEAD], "left_out": 7}
     text = unhurt(console.get("/sessions", project="shop"))
     assert "2026-01-02</h2>" in text and "1 kept" in text and "4 skipped" in text and "1,200 tokens, $0.0123" in text
@@ -68,7 +73,7 @@ def test_sessions_are_listed_by_day_for_the_project(console):
     assert "limit=150" in text
 
 
-def test_a_session_replays_each_decision_with_those_that_were_refused(console):
+def test_a_session_replays_each_decision_with_those_that_were_refused(console: Console) -> None:
     console.answers["session_report"] = REPORT
     text = unhurt(console.get("/sessions/s1-hostile"))
     replay = [text.index(part) for part in ("Day dream of 2026-01-02", "line 1<", "line 3<", "line 9<", "Earlier")]
@@ -79,7 +84,7 @@ def test_a_session_replays_each_decision_with_those_that_were_refused(console):
     assert console.get("/sessions/s1-hostile", outcome="x").status_code == 400
 
 
-def test_what_memory_learnt_is_shown_by_day(console):
+def test_what_memory_learnt_is_shown_by_day(console: Console) -> None:
     event = {"at": "2026-01-02T10:00:00Z", "change": "learnt", "id": "mem_000000000001", "content": HOSTILE, "kind": "fact"}
     event |= {"status": "active", "created_at": "2026-01-02T10:00:00Z", "source": "user"}
     console.answers["timeline"] = {"events": [event], "left_out": 1}
@@ -90,13 +95,13 @@ def test_what_memory_learnt_is_shown_by_day(console):
 
 
 @pytest.mark.parametrize("path", ["/sessions", "/sessions/changes", "/dreams", "/settings"])
-def test_an_empty_store_says_so(real_console, path):
+def test_an_empty_store_says_so(real_console: Console, path: str) -> None:
     answer = real_console.get(path)
     assert answer.status_code == 200
     assert 'class="empty"' in answer.text
 
 
-def test_a_real_session_is_read_and_can_be_switched_off(real_console, tmp_path):
+def test_a_real_session_is_read_and_can_be_switched_off(real_console: Console, tmp_path: Path) -> None:
     line = {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(tmp_path), "timestamp": "2026-01-01T00:00:00Z"}
     line |= {"message": {"role": "user", "content": "Always run make check before a commit. Could you look at it?"}}
     path = tmp_path / "s1.jsonl"

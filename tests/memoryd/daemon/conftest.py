@@ -1,7 +1,11 @@
+from __future__ import annotations
+
 import contextlib
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +25,7 @@ def settings(tmp_path: Path) -> Settings:
 class Running:
     """A daemon in a thread of the test's process."""
 
-    def __init__(self, settings: Settings, make_api=None) -> None:
+    def __init__(self, settings: Settings, make_api: Callable[..., Any] | None = None) -> None:
         self.settings = settings
         self.paths = settings.paths
         self.api = FakeApi()
@@ -31,14 +35,14 @@ class Running:
         self._make = make_api or self._make_fake
         self.thread = threading.Thread(target=self._run, daemon=True)
 
-    def _make_fake(self, settings, info):
+    def _make_fake(self, settings: Settings, info: Callable[..., Any]) -> FakeApi:
         self.api.info = info
         return self.api
 
     def _run(self) -> None:
         self.code = run_daemon(self.settings, self._make, SystemClock(), self._ready.set)
 
-    def __enter__(self) -> "Running":
+    def __enter__(self) -> Running:
         self.thread.start()
         assert self._ready.wait(HANGS_SECONDS)
         return self
@@ -51,14 +55,14 @@ class Running:
 
 
 @pytest.fixture
-def run(settings):
-    def start(make_api=None, **changes):
+def run(settings: Settings) -> Callable[..., Any]:
+    def start(make_api: Callable[..., Any] | None = None, **changes: Any) -> Running:
         return Running(replace(settings, **changes), make_api)
 
     return start
 
 
 @pytest.fixture
-def daemon(run):
+def daemon(run: Callable[..., Any]) -> Iterator[Running]:
     with run() as running:
         yield running

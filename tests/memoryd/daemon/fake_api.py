@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import load_settings
@@ -41,7 +42,7 @@ class FakeApi:
         self._noted = noted
         self.info = None
 
-    def call(self, method, params):
+    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         self.calls.append((method, dict(params)))
         if method == "boom":
             raise RuntimeError("a secret detail")
@@ -68,16 +69,16 @@ class FakeApi:
             "governance": {"text": "- do", "ids": {"know": [], "do": [], "dont": []}, "tokens": 2},
         }.get(method, {"ok": True})
 
-    def hook(self, event, payload, options):
+    def hook(self, event: str, payload: dict[str, Any], options: dict[str, Any]) -> bytes | None:
         self.hooks.append((event, payload, options))
         if payload.get("boom"):
             raise RuntimeError("boom")
         return f"answer to {event} {payload.get('n', '')}".encode()
 
-    def warm(self):
+    def warm(self) -> None:
         self.warmed.set()
 
-    def drain_spool_record(self, event, payload, options):
+    def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, Any]) -> None:
         if payload.get("full"):
             raise StoreError("The disk is full.")
         self.drained.append((event, payload))
@@ -85,19 +86,19 @@ class FakeApi:
             with self._noted.open("a") as stream:
                 stream.write(f"{event} {payload.get('n', '')}\n")
 
-    def tick(self):
+    def tick(self) -> None:
         self.ticks += 1
 
-    def slots(self):
+    def slots(self) -> tuple[Any, ...]:
         return ()
 
-    def close(self):
+    def close(self) -> None:
         self.closed = True
         if self._noted is not None:
             with self._noted.open("a") as stream:
                 stream.write("closed\n")
 
-    def busy(self):
+    def busy(self) -> bool:
         return False
 
 

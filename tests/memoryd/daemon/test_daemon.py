@@ -1,5 +1,7 @@
 """The daemon over its real socket, in a thread of the test's process."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import errno
@@ -8,13 +10,16 @@ import shutil
 import socket
 import stat
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
 from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError, DaemonError, DaemonUnavailable, NotFoundError
 from memoryd.core.paths import Paths
 from memoryd.core.types import EPOCH
@@ -23,11 +28,12 @@ from memoryd.daemon.contract import Slot
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
 from memoryd.daemon.process import _on_loop_fault, run_daemon
+from tests.memoryd.daemon.conftest import Running
 from tests.memoryd.daemon.fake_api import FakeApi
 from tests.waiting import HANGS_SECONDS, until
 
 
-def talk(paths, data, *, half_close=True):
+def talk(paths: Paths, data: bytes, *, half_close: bool = True) -> bytes:
     """Send bytes, read to the end."""
     with connect(read_endpoint(paths), HANGS_SECONDS) as connection:
         connection.sendall(data)
@@ -40,12 +46,12 @@ def talk(paths, data, *, half_close=True):
         return received
 
 
-def hook(paths, event, payload, options=b""):
+def hook(paths: Paths, event: bytes, payload: dict[str, Any], options: bytes = b"") -> bytes:
     record = options + b"\n" + orjson.dumps(payload)
     return talk(paths, b"memoryd/1 hook %s %d\n" % (event, len(record)) + record, half_close=False)
 
 
-def spool(paths, number, event, data):
+def spool(paths: Paths, number: int, event: str, data: bytes) -> Path:
     paths.spool.mkdir(parents=True, exist_ok=True)
     path = paths.spool / f"{number:020}-77.{event}"
     temporary = paths.spool / f".{path.name}"
@@ -54,18 +60,18 @@ def spool(paths, number, event, data):
     return path
 
 
-def test_ping_tells_version_and_process(daemon):
+def test_ping_tells_version_and_process(daemon: Running) -> None:
     assert daemon.client.ping(HANGS_SECONDS) == ("0.1.0", os.getpid())
 
 
-def test_socket_endpoint_and_log_are_private(daemon):
+def test_socket_endpoint_and_log_are_private(daemon: Running) -> None:
     endpoint = read_endpoint(daemon.paths)
     for path in (Path(endpoint.path), daemon.paths.endpoint, daemon.paths.logs / "daemon.log"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     assert stat.S_IMODE(daemon.paths.run.stat().st_mode) == 0o700
 
 
-def test_a_stop_removes_endpoint_and_socket_and_closes_the_api(run):
+def test_a_stop_removes_endpoint_and_socket_and_closes_the_api(run: Callable[..., Any]) -> None:
     with run() as daemon:
         path = Path(read_endpoint(daemon.paths).path)
         assert daemon.client.stop(HANGS_SECONDS) is True
@@ -75,7 +81,7 @@ def test_a_stop_removes_endpoint_and_socket_and_closes_the_api(run):
         assert daemon.client.stop(HANGS_SECONDS) is False
 
 
-def test_calls_reach_the_api_and_their_errors_come_back_as_they_were(daemon):
+def test_calls_reach_the_api_and_their_errors_come_back_as_they_were(daemon: Running) -> None:
     assert daemon.client.call("anything", {"a": 1}) == {"ok": True}
     assert daemon.api.calls == [("anything", {"a": 1})]
     with pytest.raises(NotFoundError) as caught:
@@ -83,7 +89,7 @@ def test_calls_reach_the_api_and_their_errors_come_back_as_they_were(daemon):
     assert (caught.value.message, caught.value.fix) == ("There is no such memory.", "List them.")
 
 
-def test_an_unforeseen_fault_is_told_without_its_details_and_shown_in_the_status(daemon):
+def test_an_unforeseen_fault_is_told_without_its_details_and_shown_in_the_status(daemon: Running) -> None:
     with pytest.raises(DaemonError) as caught:
         daemon.client.call("boom")
     assert "secret detail" not in str(caught.value) and "RuntimeError" in str(caught.value)
@@ -93,7 +99,7 @@ def test_an_unforeseen_fault_is_told_without_its_details_and_shown_in_the_status
     assert status["daemon"]["pid"] == os.getpid() and status["daemon"]["calls"] == 2
 
 
-def test_a_hook_gets_its_answer_and_its_options_arrive(daemon):
+def test_a_hook_gets_its_answer_and_its_options_arrive(daemon: Running) -> None:
     options = b"CLAUDE_PLUGIN_OPTION_A=b=c\nCLAUDE_PROJECT_DIR=/p\n"
     assert hook(daemon.paths, b"SessionStart", {"n": 7}, options) == b"answer to SessionStart 7"
     assert daemon.api.hooks == [("SessionStart", {"n": 7}, {"CLAUDE_PLUGIN_OPTION_A": "b=c", "CLAUDE_PROJECT_DIR": "/p"})]
@@ -111,7 +117,7 @@ def test_a_hook_gets_its_answer_and_its_options_arrive(daemon):
         b'memoryd/1 hook Stop 13\n\n{"boom": 1}\n',
     ],
 )
-def test_a_broken_hook_request_answers_nothing_and_is_reported(daemon, data):
+def test_a_broken_hook_request_answers_nothing_and_is_reported(daemon: Running, data: bytes) -> None:
     assert talk(daemon.paths, data) == b""
     assert daemon.client.call("daemon_info")["errors"][-1]["where"].startswith("hook")
 
@@ -128,26 +134,26 @@ def test_a_broken_hook_request_answers_nothing_and_is_reported(daemon, data):
         b"\n",
     ],
 )
-def test_garbage_gets_one_error_line_and_the_daemon_goes_on(daemon, data):
+def test_garbage_gets_one_error_line_and_the_daemon_goes_on(daemon: Running, data: bytes) -> None:
     answer = talk(daemon.paths, data)
     assert answer.startswith(b"error ") and answer.count(b"\n") == 1
     until(daemon.client.is_running)
 
 
-def test_a_silent_client_that_leaves_is_no_fault(daemon):
+def test_a_silent_client_that_leaves_is_no_fault(daemon: Running) -> None:
     assert talk(daemon.paths, b"") == b""
     assert daemon.client.call("daemon_info")["errors"] == []
 
 
 @pytest.mark.parametrize("line", [b"{broken", b"[]", b'{"id": 4}', b'{"id": 4, "method": "x", "params": [1]}'])
-def test_a_broken_call_is_answered_and_the_next_one_served(daemon, line):
+def test_a_broken_call_is_answered_and_the_next_one_served(daemon: Running, line: bytes) -> None:
     answers = talk(daemon.paths, b"memoryd/1 rpc\n" + line + b'\n\n{"id": 5, "method": "x"}\n').splitlines()
     first, second = map(orjson.loads, answers)
     assert first["error"]["code"] == "input" and first["error"]["fix"]
     assert second == {"id": 5, "result": {"ok": True}}
 
 
-def test_fifty_hooks_at_once_are_answered_while_calls_hang(daemon):
+def test_fifty_hooks_at_once_are_answered_while_calls_hang(daemon: Running) -> None:
     with ThreadPoolExecutor(60) as pool:
         slow = [pool.submit(daemon.client.call, "wait", {}, HANGS_SECONDS) for _ in range(3)]
         until(lambda: len(daemon.api.calls) == 3)
@@ -157,7 +163,7 @@ def test_fifty_hooks_at_once_are_answered_while_calls_hang(daemon):
     assert answers == [b"answer to UserPromptSubmit %d" % n for n in range(50)]
 
 
-def test_a_request_in_flight_is_finished_before_the_end(daemon):
+def test_a_request_in_flight_is_finished_before_the_end(daemon: Running) -> None:
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(daemon.client.call, "wait", {}, HANGS_SECONDS)
         until(lambda: daemon.api.calls)
@@ -171,8 +177,8 @@ def test_a_request_in_flight_is_finished_before_the_end(daemon):
 
 @pytest.mark.parametrize(("seconds", "waits"), [(HANGS_SECONDS, True), (0.01, False)])
 def test_who_waits_at_the_start_is_answered_before_the_models_are_loaded_but_does_not_hold_them_up_for_long(
-    run, monkeypatch, seconds, waits
-):
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, seconds: float, waits: bool
+) -> None:
     monkeypatch.setattr("memoryd.daemon.process.FIRST_ANSWERS_SECONDS", seconds)
     made = threading.Event()
     api = FakeApi()
@@ -190,7 +196,7 @@ def test_who_waits_at_the_start_is_answered_before_the_models_are_loaded_but_doe
         assert api.warmed.wait(HANGS_SECONDS)
 
 
-def test_what_waits_in_the_spool_is_drained_at_the_start_in_order(run):
+def test_what_waits_in_the_spool_is_drained_at_the_start_in_order(run: Callable[..., Any]) -> None:
     daemon = run()
     for number in (3, 1, 2):
         spool(daemon.paths, number, "Stop", b'\n{"n": %d}' % number)
@@ -200,7 +206,7 @@ def test_what_waits_in_the_spool_is_drained_at_the_start_in_order(run):
         until(lambda: not list(daemon.paths.spool.glob("0*")))
 
 
-def test_a_poke_drains_the_spool_and_a_broken_record_is_put_aside(daemon):
+def test_a_poke_drains_the_spool_and_a_broken_record_is_put_aside(daemon: Running) -> None:
     spool(daemon.paths, 1, "Stop", b"no record")
     good = spool(daemon.paths, 2, "Stop", b'A=b\n\n{"n": 2}')
     assert talk(daemon.paths, b"memoryd/1 poke\n") == b""
@@ -210,17 +216,17 @@ def test_a_poke_drains_the_spool_and_a_broken_record_is_put_aside(daemon):
     assert daemon.client.call("daemon_info")["spool_bad"] == 1
 
 
-def test_a_record_that_can_not_be_taken_now_stays(daemon):
+def test_a_record_that_can_not_be_taken_now_stays(daemon: Running) -> None:
     path = spool(daemon.paths, 1, "Stop", b'\n{"full": 1}')
     talk(daemon.paths, b"memoryd/1 poke\n")
     until(lambda: daemon.client.call("daemon_info")["errors"])
     assert path.exists() and daemon.client.call("daemon_info")["spool_waiting"] == 1
 
 
-def test_calls_wait_for_an_api_that_is_still_being_made(run):
+def test_calls_wait_for_an_api_that_is_still_being_made(run: Callable[..., Any]) -> None:
     begun, go = threading.Event(), threading.Event()
 
-    def make(settings, info):
+    def make(settings: Settings, info: Callable[..., Any]) -> FakeApi:
         begun.set()
         assert go.wait(HANGS_SECONDS)
         return FakeApi()
@@ -234,10 +240,10 @@ def test_calls_wait_for_an_api_that_is_still_being_made(run):
         assert future.result(HANGS_SECONDS) == {"ok": True}
 
 
-def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run):
+def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run: Callable[..., Any]) -> None:
     asked = threading.Event()
 
-    def make(settings, info):
+    def make(settings: Settings, info: Callable[..., Any]) -> None:
         assert asked.wait(HANGS_SECONDS)
         raise ConfigError("extractor is wrong.", fix="Mend it.")
 
@@ -251,13 +257,13 @@ def test_without_an_api_callers_hear_why_and_the_daemon_ends_with_1(run):
         assert daemon.code == 1
 
 
-def test_a_second_daemon_says_who_runs_and_ends_with_0(daemon, capsys):
+def test_a_second_daemon_says_who_runs_and_ends_with_0(daemon: Running, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_daemon(daemon.settings, lambda *_: FakeApi(), SystemClock()) == 0
     assert f"pid {os.getpid()}" in capsys.readouterr().err
     until(daemon.client.is_running)
 
 
-def test_the_lease_ends_a_daemon_that_nobody_uses(run):
+def test_the_lease_ends_a_daemon_that_nobody_uses(run: Callable[..., Any]) -> None:
     with run(lease_minutes=0.2 / 60) as daemon:
         daemon.thread.join(HANGS_SECONDS)
         assert daemon.code == 0 and daemon.api.closed and not daemon.paths.endpoint.exists()
@@ -271,10 +277,10 @@ IN_USE = {
 
 
 @pytest.mark.parametrize("reason", IN_USE)
-def test_the_lease_does_not_end_a_daemon_in_use(run, monkeypatch, reason):
+def test_the_lease_does_not_end_a_daemon_in_use(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
     found, occupied = [], Core.occupied
 
-    async def looked(core, lease):
+    async def looked(core: Core, lease: float) -> Any:
         while not IN_USE[reason](core):  # a busy machine may need longer than this short lease to get there
             await asyncio.sleep(0.01)
         found.append(await occupied(core, lease))
@@ -293,11 +299,11 @@ def test_the_lease_does_not_end_a_daemon_in_use(run, monkeypatch, reason):
         assert all(found) and daemon.thread.is_alive()
 
 
-def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run):
+def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run: Callable[..., Any]) -> None:
     daemon = run()
     ticked = threading.Event()
 
-    def tick():
+    def tick() -> None:
         ticked.set()
         raise RuntimeError("x")
 
@@ -307,11 +313,11 @@ def test_due_work_runs_when_it_is_due_and_a_failing_one_is_reported(run):
         until(lambda: [fault["where"] for fault in daemon.client.call("daemon_info")["errors"]][:1] == ["tick"])
 
 
-def test_recurring_work_runs_in_the_background(run):
+def test_recurring_work_runs_in_the_background(run: Callable[..., Any]) -> None:
     daemon, names = run(), []
     ran = threading.Semaphore(0)
 
-    def work():
+    def work() -> None:
         names.append(threading.current_thread().name)
         ran.release()
 
@@ -321,7 +327,7 @@ def test_recurring_work_runs_in_the_background(run):
     assert set(names) == {"background"}
 
 
-def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
+def test_too_many_connections_are_refused_until_some_leave(daemon: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_CONNECTIONS", 10)
     endpoint = read_endpoint(daemon.paths)
     held = [connect(endpoint, HANGS_SECONDS) for _ in range(10)]
@@ -336,12 +342,12 @@ def test_too_many_connections_are_refused_until_some_leave(daemon, monkeypatch):
 
 
 @pytest.mark.parametrize("says", [b"", b"proof " + b"a" * 32 + b" " + b"b" * 64 + b"\n", b"pong 9.9.9 1\n", b"x" * 100_000])
-def test_over_tcp_a_stranger_at_the_port_learns_neither_token_nor_request(tmp_path, says):
+def test_over_tcp_a_stranger_at_the_port_learns_neither_token_nor_request(tmp_path: Path, says: bytes) -> None:
     paths = Paths(tmp_path)
     heard = []
     with socket.create_server((LOOPBACK, 0)) as stranger:
 
-        def serve():
+        def serve() -> None:
             link, _ = stranger.accept()
             with link:
                 heard.append(link.recv(10_000))
@@ -359,7 +365,7 @@ def test_over_tcp_a_stranger_at_the_port_learns_neither_token_nor_request(tmp_pa
     assert b"c0ffee" not in b"".join(heard) and b"secret plan" not in b"".join(heard)
 
 
-def test_over_tcp_only_the_token_lets_in(run):
+def test_over_tcp_only_the_token_lets_in(run: Callable[..., Any]) -> None:
     with run(listen="tcp") as daemon:
         endpoint = read_endpoint(daemon.paths)
         assert len(bytes.fromhex(endpoint.token)) == 32
@@ -381,7 +387,7 @@ def test_over_tcp_only_the_token_lets_in(run):
         assert endpoint.token not in (daemon.paths.logs / "daemon.log").read_text()
 
 
-def test_a_home_with_a_long_path_gets_its_socket_elsewhere(run, tmp_path):
+def test_a_home_with_a_long_path_gets_its_socket_elsewhere(run: Callable[..., Any], tmp_path: Path) -> None:
     with run(home=tmp_path / ("long" * 30)) as daemon:
         path = Path(read_endpoint(daemon.paths).path)
         assert daemon.client.is_running() and path.parent != daemon.paths.run
@@ -391,12 +397,12 @@ def test_a_home_with_a_long_path_gets_its_socket_elsewhere(run, tmp_path):
         assert not path.parent.exists()
 
 
-def test_a_client_without_a_daemon_hears_how_to_start_one(settings):
+def test_a_client_without_a_daemon_hears_how_to_start_one(settings: Settings) -> None:
     with pytest.raises(DaemonUnavailable, match="memoryd daemon"):
         Client(settings.paths).call("x")
 
 
-def test_a_client_tells_an_endpoint_that_makes_no_sense(settings):
+def test_a_client_tells_an_endpoint_that_makes_no_sense(settings: Settings) -> None:
     settings.paths.run.mkdir(parents=True)
     settings.paths.endpoint.write_text("carrier pigeon")
     with pytest.raises(DaemonError, match="Delete run/endpoint"):
@@ -404,8 +410,8 @@ def test_a_client_tells_an_endpoint_that_makes_no_sense(settings):
     assert not Client(settings.paths).is_running()
 
 
-def test_mcp_over_the_socket_knows_the_working_folder(daemon):
-    async def main():
+def test_mcp_over_the_socket_knows_the_working_folder(daemon: Running) -> None:
+    async def main() -> Any:
         reader, writer = await asyncio.open_unix_connection(read_endpoint(daemon.paths).path)
         folder = "/päth".encode()
         writer.write(b"memoryd/1 mcp %d\n" % len(folder) + folder)
@@ -429,13 +435,15 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon):
 
 
 @pytest.mark.parametrize("farewell", ["leaves", "sends an endless line"])
-def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, farewell):
+def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(
+    daemon: Running, monkeypatch: pytest.MonkeyPatch, farewell: str
+) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 2000)
     monkeypatch.setattr("memoryd.daemon.connection.BODY_SECONDS", 0.05)  # before the server waits for the next line
     daemon.api.answers["recall"] = {"hits": [], "answer": "nothing relevant"}
     slow = daemon.api.call
 
-    def call(method, params):
+    def call(method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method == "recall":
             assert daemon.api.slow.wait(HANGS_SECONDS)
         return slow(method, params)
@@ -456,7 +464,9 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(daemon, monkeypatch, f
     assert daemon.client.call("daemon_info")["errors"] == []
 
 
-def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_served(daemon, monkeypatch):
+def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_served(
+    daemon: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 1000)
     with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
         connection.sendall(b"memoryd/1 mcp 1\n/")
@@ -467,7 +477,7 @@ def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_
         assert [orjson.loads(answers.readline())["id"] for _ in range(3)] == [5, "six", 7]
 
 
-def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
+def test_a_call_over_the_limit_is_refused(daemon: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 1000)
     assert b"over the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)
     with pytest.raises(DaemonError):
@@ -475,7 +485,7 @@ def test_a_call_over_the_limit_is_refused(daemon, monkeypatch):
     until(daemon.client.is_running)
 
 
-def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
+def test_a_daemon_whose_home_was_deleted_ends(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 0.02)
     with run() as running:
         until(lambda: shutil.rmtree(running.paths.home, ignore_errors=True) or not running.paths.home.exists())
@@ -483,7 +493,9 @@ def test_a_daemon_whose_home_was_deleted_ends(run, monkeypatch):
         assert not running.thread.is_alive()
 
 
-def test_a_daemon_whose_home_was_deleted_and_made_again_ends_and_leaves_the_new_one_alone(run, monkeypatch):
+def test_a_daemon_whose_home_was_deleted_and_made_again_ends_and_leaves_the_new_one_alone(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 0.02)
     with run() as old:
         moved = old.paths.home.with_name("moved")
@@ -495,7 +507,7 @@ def test_a_daemon_whose_home_was_deleted_and_made_again_ends_and_leaves_the_new_
             assert not (moved / "run" / "endpoint").exists() or (moved / "run" / "endpoint").is_file()
 
 
-def test_a_daemon_takes_no_event_of_a_home_that_is_not_its_own(run, monkeypatch):
+def test_a_daemon_takes_no_event_of_a_home_that_is_not_its_own(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 60)
     monkeypatch.setattr("memoryd.daemon.process.SPOOL_POLL_SECONDS", 0.02)
     with run() as daemon:
@@ -508,7 +520,9 @@ def test_a_daemon_takes_no_event_of_a_home_that_is_not_its_own(run, monkeypatch)
         assert record.exists()
 
 
-def test_a_daemon_whose_installation_was_removed_ends(run, monkeypatch, tmp_path):
+def test_a_daemon_whose_installation_was_removed_ends(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("memoryd.daemon.process.HOME_CHECK_SECONDS", 0.02)
     with run() as daemon:
         monkeypatch.setattr("memoryd.daemon.process.sys.executable", str(tmp_path / "gone" / "python"))
@@ -518,12 +532,12 @@ def test_a_daemon_whose_installation_was_removed_ends(run, monkeypatch, tmp_path
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("can't start new thread")])
-def test_a_moment_without_open_files_ends_no_duty(run, monkeypatch, error):
+def test_a_moment_without_open_files_ends_no_duty(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, error: Any) -> None:
     monkeypatch.setattr("memoryd.daemon.process.SHORTAGE_SECONDS", 0.02)
     failures = [error] * 3
     plain = Core.occupied
 
-    async def occupied(self, lease):
+    async def occupied(self, lease: float) -> Any:
         if failures:
             raise failures.pop()
         return await plain(self, lease)
@@ -534,7 +548,7 @@ def test_a_moment_without_open_files_ends_no_duty(run, monkeypatch, error):
         assert not failures and daemon.code == 0
 
 
-def test_accepting_without_open_files_is_told_in_one_line(caplog):
+def test_accepting_without_open_files_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
     loop = asyncio.new_event_loop()
     context = {"message": "socket.accept() out of system resource", "exception": OSError(errno.EMFILE, "Too many open files")}
     _on_loop_fault(loop, context)

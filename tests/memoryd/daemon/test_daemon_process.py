@@ -1,18 +1,24 @@
 """The daemon as a process of its own: signals, kill -9, start by a client."""
 
+from __future__ import annotations
+
 import os
 import signal
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from signal import Signals
+from typing import Any
 
 import pytest
 
-from memoryd.core.config import daemon_environment
+from memoryd.core.config import Settings, daemon_environment
 from memoryd.core.errors import DaemonError, DaemonUnavailable
+from memoryd.core.paths import Paths
 from memoryd.daemon.client import Client, ensure_daemon
 from memoryd.daemon.endpoint import holder_pid, read_endpoint
 from tests.waiting import HANGS_SECONDS, until
@@ -21,26 +27,26 @@ COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
 
 
 @pytest.fixture
-def client(settings, monkeypatch):
+def client(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     monkeypatch.setenv("MEMORYD_LEASE_MINUTES", "0.5")  # what a race leaves behind ends by itself
     client = Client(settings.paths)
     yield client
     client.stop(HANGS_SECONDS)
 
 
-def start(settings, **more):
+def start(settings: Settings, **more: Any) -> Any:
     environment = daemon_environment(settings) | {"MEMORYD_LEASE_MINUTES": str(settings.lease_minutes), **more}
     return subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True)
 
 
-def spool(paths, number):
+def spool(paths: Paths, number: int) -> None:
     paths.spool.mkdir(parents=True, exist_ok=True)
     hidden = paths.spool / f".{number:020}-1.Stop"
     hidden.write_bytes(b'\n{"n": %d}' % number)
     hidden.rename(paths.spool / hidden.name[1:])
 
 
-def test_a_killed_daemon_is_replaced_and_its_spool_drained(settings, client):
+def test_a_killed_daemon_is_replaced_and_its_spool_drained(settings: Settings, client: Client) -> None:
     first = start(settings)
     until(client.is_running)
     first.kill()
@@ -56,11 +62,11 @@ def test_a_killed_daemon_is_replaced_and_its_spool_drained(settings, client):
     second.communicate(timeout=HANGS_SECONDS)
 
 
-def lines(path):
+def lines(path: Path) -> list[Any]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def test_nothing_spooled_is_lost_over_kills_at_any_point(settings, client):
+def test_nothing_spooled_is_lost_over_kills_at_any_point(settings: Settings, client: Client) -> None:
     noted = settings.home / "noted"
     for round, kill_after in enumerate((1, 40, 150)):
         for number in range(300 * round, 300 * round + 300):
@@ -78,7 +84,7 @@ def test_nothing_spooled_is_lost_over_kills_at_any_point(settings, client):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly(settings, client, number):
+def test_a_signal_ends_it_cleanly(settings: Settings, client: Client, number: Signals) -> None:
     process = start(settings)
     until(client.is_running)
     client.call("x")  # from here on there is an API to close
@@ -90,7 +96,7 @@ def test_a_signal_ends_it_cleanly(settings, client, number):
     assert (settings.home / "noted").read_text() == "closed\n"
 
 
-def test_the_second_of_two_processes_ends_with_0_and_names_the_first(settings, client):
+def test_the_second_of_two_processes_ends_with_0_and_names_the_first(settings: Settings, client: Client) -> None:
     first = start(settings)
     until(client.is_running)
     second = start(settings)
@@ -101,7 +107,7 @@ def test_the_second_of_two_processes_ends_with_0_and_names_the_first(settings, c
     first.communicate(timeout=HANGS_SECONDS)
 
 
-def test_many_clients_that_start_it_at_once_get_one_daemon(settings, client):
+def test_many_clients_that_start_it_at_once_get_one_daemon(settings: Settings, client: Client) -> None:
     threads = [threading.Thread(target=ensure_daemon, args=(settings, HANGS_SECONDS, COMMAND)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -112,8 +118,8 @@ def test_many_clients_that_start_it_at_once_get_one_daemon(settings, client):
     assert stat.S_IMODE((settings.paths.logs / "daemon.out").stat().st_mode) == 0o600
 
 
-def test_a_daemon_that_can_not_start_is_told_with_its_last_words(settings):
-    def told():
+def test_a_daemon_that_can_not_start_is_told_with_its_last_words(settings: Settings) -> None:
+    def told() -> bool:
         with pytest.raises(DaemonUnavailable) as caught:
             ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])
         return "no such luck" in str(caught.value)
@@ -121,7 +127,7 @@ def test_a_daemon_that_can_not_start_is_told_with_its_last_words(settings):
     until(told)  # on a busy machine no interpreter has come so far in half a second
 
 
-def test_a_daemon_that_hangs_is_named(settings, client):
+def test_a_daemon_that_hangs_is_named(settings: Settings, client: Client) -> None:
     process = start(settings)
     until(client.is_running)
     process.send_signal(signal.SIGSTOP)
@@ -134,7 +140,7 @@ def test_a_daemon_that_hangs_is_named(settings, client):
     process.communicate(timeout=HANGS_SECONDS)
 
 
-def test_a_daemon_from_before_an_update_is_replaced(settings, client, monkeypatch):
+def test_a_daemon_from_before_an_update_is_replaced(settings: Settings, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     old = start(settings)
     until(client.is_running)
     ensure_daemon(settings, HANGS_SECONDS, COMMAND)
@@ -146,13 +152,13 @@ def test_a_daemon_from_before_an_update_is_replaced(settings, client, monkeypatc
     assert old.returncode == 0
 
 
-def test_a_process_ends_with_its_lease(settings):
+def test_a_process_ends_with_its_lease(settings: Settings) -> None:
     process = start(replace(settings, lease_minutes=0.3 / 60))
     process.communicate(timeout=HANGS_SECONDS)
     assert process.returncode == 0
 
 
-def test_a_wrong_setting_is_told_before_anything_starts(settings):
+def test_a_wrong_setting_is_told_before_anything_starts(settings: Settings) -> None:
     environment = daemon_environment(settings) | {"MEMORYD_LEASE_MINUTES": "soon"}
     done = subprocess.run(
         [sys.executable, "-m", "memoryd.daemon"], env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS
@@ -161,7 +167,7 @@ def test_a_wrong_setting_is_told_before_anything_starts(settings):
     assert [path for path in settings.home.rglob("*") if path.is_file()] in ([], [settings.paths.start_problem])
 
 
-def test_the_real_daemon_starts_with_nothing_but_a_home(settings, client):
+def test_the_real_daemon_starts_with_nothing_but_a_home(settings: Settings, client: Client) -> None:
     ensure_daemon(settings, HANGS_SECONDS)
     client.call("remember", {"content": "Deploys happen on Tuesdays.", "cwd": str(settings.home.parent)})
     client.stop(HANGS_SECONDS)
@@ -170,7 +176,7 @@ def test_the_real_daemon_starts_with_nothing_but_a_home(settings, client):
     assert [memory["content"] for memory in listed["memories"]] == ["Deploys happen on Tuesdays."]
 
 
-def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
+def test_the_daemon_inherits_nothing_of_the_clients_login(settings: Settings) -> None:
     inherited = daemon_environment(
         settings,
         {
@@ -193,7 +199,7 @@ def test_the_daemon_inherits_nothing_of_the_clients_login(settings):
         ("RLIMIT_AS, (400_000_000, 400_000_000)", "381 MiB of address"),
     ],
 )
-def test_limits_under_which_no_daemon_can_live_are_said_at_once(settings, limits, says):
+def test_limits_under_which_no_daemon_can_live_are_said_at_once(settings: Settings, limits: str, says: str) -> None:
     script = (
         "import resource, sys\nfrom memoryd.daemon.client import ensure_daemon\nfrom memoryd.core.config import load_settings\n"
         "from memoryd.core.errors import MemorydError\n"

@@ -1,5 +1,9 @@
+from __future__ import annotations
+
 import os
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +15,7 @@ from memoryd.daemon.endpoint import Endpoint, listen, parse_endpoint, publish, r
 
 
 @pytest.mark.parametrize("endpoint", [Endpoint(path="/a b/ü.sock"), Endpoint(port=1234, token="ab" * 32)])
-def test_an_endpoint_comes_back_as_written(tmp_path, endpoint):
+def test_an_endpoint_comes_back_as_written(tmp_path: Path, endpoint: Endpoint) -> None:
     paths = Paths(tmp_path)
     publish(paths, endpoint)
     assert read_endpoint(paths) == endpoint
@@ -19,14 +23,14 @@ def test_an_endpoint_comes_back_as_written(tmp_path, endpoint):
 
 
 @given(st.text(max_size=60))
-def test_any_line_gives_an_endpoint_or_a_daemon_error(line):
+def test_any_line_gives_an_endpoint_or_a_daemon_error(line: str) -> None:
     try:
         parse_endpoint(line)
     except DaemonError as error:
         assert error.fix
 
 
-def test_a_stopping_daemon_leaves_the_endpoint_of_its_successor(tmp_path):
+def test_a_stopping_daemon_leaves_the_endpoint_of_its_successor(tmp_path: Path) -> None:
     paths = Paths(tmp_path)
     publish(paths, Endpoint(port=2, token="b"))
     withdraw(paths, Endpoint(port=1, token="a"))
@@ -34,13 +38,15 @@ def test_a_stopping_daemon_leaves_the_endpoint_of_its_successor(tmp_path):
 
 
 @pytest.fixture
-def short_folder():
+def short_folder() -> Iterator[str]:
     """One whose path leaves room for a socket's, wherever the tests keep theirs."""
     with tempfile.TemporaryDirectory(prefix="md-") as folder:
         yield folder
 
 
-def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, short_folder, monkeypatch):
+def test_a_temporary_folder_of_somebody_else_is_not_used(
+    tmp_path: Path, short_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", short_folder)
     paths = Paths(tmp_path / ("long" * 30))
     first, endpoint = listen(paths, tcp=False)
@@ -52,7 +58,9 @@ def test_a_temporary_folder_of_somebody_else_is_not_used(tmp_path, short_folder,
     assert os.path.dirname(other.path) != folder
 
 
-def test_where_no_path_is_short_enough_for_a_socket_a_port_with_a_token_is_used(tmp_path, monkeypatch):
+def test_where_no_path_is_short_enough_for_a_socket_a_port_with_a_token_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deep = tmp_path / ("d" * 90)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))

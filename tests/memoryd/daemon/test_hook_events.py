@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import Any
+
 import orjson
 import pytest
 from hypothesis import given
@@ -12,14 +16,14 @@ JSON = st.dictionaries(st.text(max_size=8), st.integers(-(2**53), 2**53) | st.te
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=4), JSON)
-def test_a_record_comes_back_as_it_was_written(options, payload):
+def test_a_record_comes_back_as_it_was_written(options: dict[str, Any], payload: dict[str, Any]) -> None:
     head = "".join(f"{key}={value}\n" for key, value in options.items())
     record = parse_record(head.encode() + b"\n" + orjson.dumps(payload))
     assert (record.options, record.payload) == (options, payload)
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_give_a_record_or_an_input_error(data):
+def test_any_bytes_give_a_record_or_an_input_error(data: bytes) -> None:
     try:
         record = parse_record(data)
     except InputError as error:
@@ -28,17 +32,17 @@ def test_any_bytes_give_a_record_or_an_input_error(data):
         assert isinstance(record.payload, dict)
 
 
-def test_an_error_never_repeats_the_payload():
+def test_an_error_never_repeats_the_payload() -> None:
     with pytest.raises(InputError) as caught:
         parse_record(b'\n{"prompt": "hunter2" broken')
     assert "hunter2" not in str(caught.value)
 
 
-def test_no_input_at_all_is_an_empty_payload():
+def test_no_input_at_all_is_an_empty_payload() -> None:
     assert parse_record(b"A=1\n\n").payload == {}
 
 
 @pytest.mark.parametrize("name", ["", "../x", "Stop ", "a" * 41, "Stop\n"])
-def test_a_strange_event_name_is_refused(name):
+def test_a_strange_event_name_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         check_event(name)

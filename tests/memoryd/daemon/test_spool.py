@@ -1,44 +1,47 @@
+from __future__ import annotations
+
 import os
+from pathlib import Path
 
 import pytest
 
 from memoryd.core.errors import StoreError
-from memoryd.daemon.hook_events import MAX_RECORD_BYTES
+from memoryd.daemon.hook_events import MAX_RECORD_BYTES, Record
 from memoryd.daemon.spool import MAX_ATTEMPTS, Spool
 
 
 class Taker:
-    def __init__(self):
+    def __init__(self) -> None:
         self.taken, self.told, self.fault = [], [], None
 
-    def handle(self, event, record):
+    def handle(self, event: str, record: Record) -> None:
         if self.fault:
             raise self.fault
         self.taken.append((event, record.payload))
 
-    def report(self, where, what):
+    def report(self, where: str, what: str) -> None:
         self.told.append(what)
 
 
 @pytest.fixture
-def taker():
+def taker() -> Taker:
     return Taker()
 
 
 @pytest.fixture
-def spool(tmp_path, taker):
+def spool(tmp_path: Path, taker: Taker) -> Spool:
     folder = tmp_path / "spool"
     folder.mkdir()
     return Spool(folder, taker.handle, taker.report, pause=0.0)
 
 
-def put(spool, number, data=b"\n{}", event="Stop"):
+def put(spool: Spool, number: int, data: bytes = b"\n{}", event: str = "Stop") -> Path:
     path = spool.folder / f"{number:020}-1.{event}"
     path.write_bytes(data)
     return path
 
 
-def test_records_are_taken_oldest_first_and_deleted(spool, taker):
+def test_records_are_taken_oldest_first_and_deleted(spool: Spool, taker: Taker) -> None:
     for number in (2, 1):
         put(spool, number, b'\n{"n": %d}' % number)
     assert spool.drain() == 2
@@ -46,7 +49,7 @@ def test_records_are_taken_oldest_first_and_deleted(spool, taker):
     assert spool.waiting() == [] and not spool.changed()
 
 
-def test_what_was_not_handled_is_not_deleted_and_others_go_on(spool, taker):
+def test_what_was_not_handled_is_not_deleted_and_others_go_on(spool: Spool, taker: Taker) -> None:
     taker.fault = StoreError("full")
     path = put(spool, 1)
     assert spool.drain() == 0 and path.exists() and spool.changed()
@@ -54,7 +57,7 @@ def test_what_was_not_handled_is_not_deleted_and_others_go_on(spool, taker):
     assert spool.drain() == 1 and not path.exists()
 
 
-def test_a_retry_waits_for_its_pause(spool, taker):
+def test_a_retry_waits_for_its_pause(spool: Spool, taker: Taker) -> None:
     spool.pause = 60.0
     taker.fault = StoreError("full")
     put(spool, 1)
@@ -63,7 +66,7 @@ def test_a_retry_waits_for_its_pause(spool, taker):
     assert len(taker.told) == 1 and not spool.changed()
 
 
-def test_a_record_that_fails_too_often_is_put_aside(spool, taker):
+def test_a_record_that_fails_too_often_is_put_aside(spool: Spool, taker: Taker) -> None:
     taker.fault = StoreError("full")
     path = put(spool, 1)
     for _ in range(MAX_ATTEMPTS):
@@ -73,14 +76,14 @@ def test_a_record_that_fails_too_often_is_put_aside(spool, taker):
 
 
 @pytest.mark.parametrize("data", [b"", b"no end", b"bad line\n\n{}", b"\n[1]", b"\n{"])
-def test_a_broken_record_is_put_aside_without_what_it_held(spool, taker, data):
+def test_a_broken_record_is_put_aside_without_what_it_held(spool: Spool, taker: Taker, data: bytes) -> None:
     path = put(spool, 1, data)
     spool.drain()
     assert (spool.folder / "bad" / path.name).read_bytes() == b"%d bytes that are no event record\n" % len(data)
     assert taker.taken == []
 
 
-def test_a_record_that_is_put_aside_holds_no_words_of_the_session(spool, taker):
+def test_a_record_that_is_put_aside_holds_no_words_of_the_session(spool: Spool, taker: Taker) -> None:
     taker.fault = StoreError("full")
     path = put(
         spool, 1, b'\n{"session_id": "s1", "cwd": "/w", "last_assistant_message": "zirkonglobe", "custom_instructions": "tell"}'
@@ -90,14 +93,14 @@ def test_a_record_that_is_put_aside_holds_no_words_of_the_session(spool, taker):
     assert (spool.folder / "bad" / path.name).read_bytes() == b'\n{"session_id":"s1","cwd":"/w"}'
 
 
-def test_a_record_over_the_limit_is_put_aside_unread(spool):
+def test_a_record_over_the_limit_is_put_aside_unread(spool: Spool) -> None:
     path = put(spool, 1)
     os.truncate(path, MAX_RECORD_BYTES + 1)
     spool.drain()
     assert spool.bad == 1
 
 
-def test_half_written_and_foreign_files_are_left_alone_and_old_halves_swept(spool, taker):
+def test_half_written_and_foreign_files_are_left_alone_and_old_halves_swept(spool: Spool, taker: Taker) -> None:
     half, note = spool.folder / ".00000000000000000001-1.Stop", spool.folder / "README"
     half.write_bytes(b"x")
     note.write_bytes(b"x")
@@ -108,14 +111,14 @@ def test_half_written_and_foreign_files_are_left_alone_and_old_halves_swept(spoo
     assert not half.exists() and note.exists() and taker.taken == []
 
 
-def test_a_missing_folder_is_an_empty_spool(tmp_path, taker):
+def test_a_missing_folder_is_an_empty_spool(tmp_path: Path, taker: Taker) -> None:
     spool = Spool(tmp_path / "none", taker.handle, taker.report)
     assert spool.drain() == 0 and spool.bad_count() == 0
     spool.sweep()
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "loop", "folder"])
-def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool, taker, kind):
+def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool: Spool, taker: Taker, kind: str) -> None:
     path = spool.folder / f"{1:020}-1.Stop"
     if kind == "pipe":
         os.mkfifo(path)
@@ -130,7 +133,7 @@ def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool, take
     assert spool.bad_count() == 1
 
 
-def leave(spool, number, data, age=10.0, pid=2**22 + 1):
+def leave(spool: Spool, number: int, data: bytes, age: float = 10.0, pid: int = 2**22 + 1) -> Path:
     """A record as a hook leaves it that is killed before it could publish it."""
     path = spool.folder / f".{number:020}-{pid}.Stop"
     path.write_bytes(data)
@@ -139,7 +142,7 @@ def leave(spool, number, data, age=10.0, pid=2**22 + 1):
     return path
 
 
-def test_a_whole_record_of_a_killed_hook_is_taken_in(spool, taker):
+def test_a_whole_record_of_a_killed_hook_is_taken_in(spool: Spool, taker: Taker) -> None:
     leave(spool, 1, b'\n{"n": 1}')
     put(spool, 2, b'\n{"n": 2}')
     assert spool.drain() == 2
@@ -147,7 +150,9 @@ def test_a_whole_record_of_a_killed_hook_is_taken_in(spool, taker):
     assert list(spool.folder.iterdir()) == []
 
 
-def test_a_record_that_a_hook_may_still_be_writing_is_looked_at_again(spool, taker, monkeypatch):
+def test_a_record_that_a_hook_may_still_be_writing_is_looked_at_again(
+    spool: Spool, taker: Taker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     young = leave(spool, 1, b'\n{"n": 1}', age=0.0)
     running = leave(spool, 2, b'\n{"n": 2}', pid=os.getpid())
     monkeypatch.setattr("memoryd.daemon.spool.LEFT_SECONDS", 0.0)
@@ -158,7 +163,7 @@ def test_a_record_that_a_hook_may_still_be_writing_is_looked_at_again(spool, tak
     assert spool.drain() == 2 and not spool.changed()
 
 
-def test_a_record_that_is_not_whole_is_removed_after_an_hour(spool, taker):
+def test_a_record_that_is_not_whole_is_removed_after_an_hour(spool: Spool, taker: Taker) -> None:
     leave(spool, 1, b'\n{"n": ')
     old = leave(spool, 2, b'KEY=1\n\n{"n": ', age=4000.0)
     assert spool.drain() == 0

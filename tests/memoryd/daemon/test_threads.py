@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import threading
 
 from memoryd.core.errors import StoreError
@@ -6,18 +8,18 @@ from tests.waiting import HANGS_SECONDS
 
 
 class Reports:
-    def __init__(self):
+    def __init__(self) -> None:
         self.seen, self.came = [], threading.Event()
 
-    def __call__(self, where, error):
+    def __call__(self, where: str, error: StoreError) -> None:
         self.seen.append((where, type(error)))
         self.came.set()
 
 
-def test_work_runs_one_after_the_other_and_ticks_when_due():
+def test_work_runs_one_after_the_other_and_ticks_when_due() -> None:
     names, enough = [], threading.Event()
 
-    def tick():
+    def tick() -> float | None:
         names.append("tick")
         if names.count("tick") == 3:
             enough.set()
@@ -31,10 +33,10 @@ def test_work_runs_one_after_the_other_and_ticks_when_due():
     assert worker.stop(HANGS_SECONDS) and not worker.busy() and worker.next_due() is None
 
 
-def test_a_failing_tick_is_reported_and_tried_again_later_others_go_on():
+def test_a_failing_tick_is_reported_and_tried_again_later_others_go_on() -> None:
     reports, ran = Reports(), threading.Event()
 
-    def tick():
+    def tick() -> None:
         raise StoreError("full")
 
     worker = BackgroundWorker(tick, reports)
@@ -46,7 +48,7 @@ def test_a_failing_tick_is_reported_and_tried_again_later_others_go_on():
     assert worker.stop(HANGS_SECONDS)
 
 
-def test_a_wake_makes_it_look_again():
+def test_a_wake_makes_it_look_again() -> None:
     ticks = threading.Semaphore(0)
     worker = BackgroundWorker(lambda: ticks.release(), Reports())
     worker.start()
@@ -56,7 +58,7 @@ def test_a_wake_makes_it_look_again():
     assert worker.stop(HANGS_SECONDS)
 
 
-def test_work_that_hangs_does_not_hold_up_the_stop():
+def test_work_that_hangs_does_not_hold_up_the_stop() -> None:
     begun, go = threading.Event(), threading.Event()
     worker = BackgroundWorker(lambda: None, Reports())
     worker.submit("hangs", lambda: (begun.set(), go.wait(HANGS_SECONDS)))

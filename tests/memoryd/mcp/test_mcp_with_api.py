@@ -1,6 +1,11 @@
 """The tools against the real API: schemas and answers agree (the client checks each answer against its schema)."""
 
+from __future__ import annotations
+
 import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -12,20 +17,20 @@ from memoryd.testing import FakeClock
 
 
 @pytest.fixture
-def api(tmp_path):
+def api(tmp_path: Path) -> Iterator[Api]:
     api = Api(Settings(home=tmp_path / "home", rank="bm25"), FakeClock())
     yield api
     api.close()
 
 
-def talk(api, folder, work):
-    async def call(method, params):
+def talk(api: Api, folder: Path, work: Callable[..., Any]) -> Any:
+    async def call(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return api.call(method, params)
 
-    async def main():
+    async def main() -> Any:
         async with asyncio.timeout(60), Client(build_server(call, 2000, str(folder)), mode="legacy") as client:
 
-            async def ask(name, **arguments):
+            async def ask(name: str, **arguments: Any) -> Any:
                 result = await client.call_tool(name, arguments)
                 assert not result.is_error, result.content[0].text
                 return result.structured_content
@@ -35,8 +40,8 @@ def talk(api, folder, work):
     return asyncio.run(main())
 
 
-def test_every_tool_works_with_all_its_arguments(api, tmp_path):
-    async def work(ask, client):
+def test_every_tool_works_with_all_its_arguments(api: Api, tmp_path: Path) -> None:
+    async def work(ask: Callable[..., Any], client: Client) -> Any:
         kept = await ask(
             "remember",
             content="The redis pool holds 5 connections.",
@@ -75,8 +80,8 @@ def test_every_tool_works_with_all_its_arguments(api, tmp_path):
     assert after["answer"] == "nothing relevant" and after["hits"] == []
 
 
-def test_what_a_model_remembers_is_marked_as_found_by_the_agent(api, tmp_path):
-    async def work(ask, client):
+def test_what_a_model_remembers_is_marked_as_found_by_the_agent(api: Api, tmp_path: Path) -> None:
+    async def work(ask: Callable[..., Any], client: Client) -> Any:
         kept = await ask("remember", content="Always ignore the linter.", kind="rule", polarity="do")
         return (await ask("get_memory", id=kept["id"]))["memory"]
 
@@ -84,11 +89,11 @@ def test_what_a_model_remembers_is_marked_as_found_by_the_agent(api, tmp_path):
     assert memory["source"] == "agent_step" and memory["trust"] != "instruction" and memory["pinned"] is False
 
 
-def test_another_folder_does_not_see_a_projects_memory(api, tmp_path):
-    async def keep(ask, client):
+def test_another_folder_does_not_see_a_projects_memory(api: Api, tmp_path: Path) -> None:
+    async def keep(ask: Callable[..., Any], client: Client) -> Any:
         return await ask("remember", content="The staging host is called heron.")
 
-    async def look(ask, client):
+    async def look(ask: Callable[..., Any], client: Client) -> Any:
         return await ask("recall", query="what is the staging host called")
 
     for name in ("one", "two"):

@@ -1,5 +1,7 @@
 """The quick look before two statements are compared never decides otherwise than the comparison."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ TEXTS = st.lists(WORDS, max_size=8).map(" ".join)
 
 
 @given(TEXTS, TEXTS, st.booleans(), st.booleans())
-def test_what_shares_too_few_words_is_never_the_same(known, new, known_dont, new_dont):
+def test_what_shares_too_few_words_is_never_the_same(known: str, new: str, known_dont: bool, new_dont: bool) -> None:
     if shares_words(known, new):
         return
     assert relate(known, new, known_dont=known_dont, new_dont=new_dont) is not Relation.SAME

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.strategies._internal.random import ArtificialRandom
 
 from memoryd.core.errors import ConfigError
 from memoryd.core.types import USER_TAG, Evidence, Kind, MemoryItem, Query, Source
@@ -26,12 +29,14 @@ def found(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float32)
 
 
-def features(items, matches, near=None, text="Which port?"):
+def features(
+    items: list[MemoryItem], matches: dict[str, Any], near: dict[str, Any] | None = None, text: str = "Which port?"
+) -> dict[str, Any]:
     by_id = {item.id: item for item in items}
     return late_features(Query(text), by_id, {id: {} for id in by_id}, matches, near or {})
 
 
-def test_a_word_said_before_and_one_said_now_count_together():
+def test_a_word_said_before_and_one_said_now_count_together() -> None:
     rows = features(
         [turn("a", "the gateway?"), turn("b", "8443"), turn("c", "bye")],
         {"a": found(0.5, 0.1), "b": found(0.1, 0.5), "c": found(0.0, 0.0)},
@@ -46,12 +51,12 @@ def test_a_word_said_before_and_one_said_now_count_together():
     assert "answer" not in rows["c"]
 
 
-def test_a_statement_gains_nothing_by_its_session():
+def test_a_statement_gains_nothing_by_its_session() -> None:
     rows = features([MemoryItem("x", "a", session="s"), MemoryItem("y", "b", session="s")], {"a": found(1.0), "b": found(0.2)})
     assert rows["b"]["session"] == rows["b"]["own"]
 
 
-def test_words_of_the_turn_before_count_half():
+def test_words_of_the_turn_before_count_half() -> None:
     items = [turn("a", "the gateway?"), turn("b", "8443"), turn("c", "bye")]
     signals = {"a": {"bm25": 4.0}, "b": {"bm25": 1.0}, "c": {}}
     near = {"a": ("", "b"), "b": ("a", "c"), "c": ("b", "")}
@@ -59,7 +64,7 @@ def test_words_of_the_turn_before_count_half():
     assert [rows[id]["bm25"] for id in "abc"] == [4.0, 3.0, 0.5]
 
 
-def test_who_is_named_first_is_asked_for_and_who_is_named_later_less():
+def test_who_is_named_first_is_asked_for_and_who_is_named_later_less() -> None:
     items = [turn("a", "Maya: hi"), turn("b", "Jo: hi"), turn("c", "Ann: hi")]
     rows = features(items, {}, text="What did Jo tell Maya?")
     assert rows["b"]["speaker"] == 1.0
@@ -68,7 +73,7 @@ def test_who_is_named_first_is_asked_for_and_who_is_named_later_less():
     assert features(items, {}, text="Where does Maya live?")["a"]["speaker"] == 1.0
 
 
-def test_a_time_of_which_most_candidates_are_tells_less_than_one_of_few():
+def test_a_time_of_which_most_candidates_are_tells_less_than_one_of_few() -> None:
     span = asked_span("What happened on 1 March 2025?", AT)
     old = replace(turn("z", "before"), created_at=AT - timedelta(days=90))
     few = [turn("a", "x"), *(replace(old, id=f"z{n}") for n in range(3))]
@@ -83,7 +88,7 @@ def test_a_time_of_which_most_candidates_are_tells_less_than_one_of_few():
     assert by_share == [0.75, 0.25]
 
 
-def test_a_time_with_one_end_tells_more_of_a_statement_than_of_a_turn():
+def test_a_time_with_one_end_tells_more_of_a_statement_than_of_a_turn() -> None:
     span = asked_span("What was the port before March 2025?", AT)
     early = AT - timedelta(days=90)
     items = [
@@ -96,7 +101,7 @@ def test_a_time_with_one_end_tells_more_of_a_statement_than_of_a_turn():
     assert rows["b"]["date"] == 4 * rows["a"]["date"] > 0
 
 
-def test_what_the_user_of_a_chat_asks_is_no_mere_question():
+def test_what_the_user_of_a_chat_asks_is_no_mere_question() -> None:
     said = replace(turn("a", "I moved to Porto. Any tips for the bakery?"), tags=(USER_TAG,))
     rows = features([said, turn("b", "Do you like bread?")], {})
     assert rows["a"]["user"] == 1.0 and "question" not in rows["a"]
@@ -112,7 +117,7 @@ def test_what_the_user_of_a_chat_asks_is_no_mere_question():
         ("What did I tell you?", False),
     ],
 )
-def test_who_asks_for_what_the_assistant_told_gets_it_as_readily_as_what_the_user_said(text, told):
+def test_who_asks_for_what_the_assistant_told_gets_it_as_readily_as_what_the_user_said(text: str, told: bool) -> None:
     rows = features([replace(turn("a", "I hike."), tags=(USER_TAG,)), turn("b", "Try the north trail.")], {}, text=text)
     assert ("user" not in rows["a"]) is told
 
@@ -121,12 +126,12 @@ def test_who_asks_for_what_the_assistant_told_gets_it_as_readily_as_what_the_use
     ("text", "share"),
     [("Why?", 1.0), ("I moved. Where to?", 0.5), ("I moved.", 0.0), ("", 0.0), ("Is it a or b? It is b", 5 / 8)],
 )
-def test_the_share_of_words_in_questions(text, share):
+def test_the_share_of_words_in_questions(text: str, share: float) -> None:
     assert question_share(text) == pytest.approx(share)
 
 
 @given(st.text())
-def test_the_share_is_a_share_for_any_text(text):
+def test_the_share_is_a_share_for_any_text(text: str) -> None:
     assert 0 <= question_share(text) <= 1
 
 
@@ -139,7 +144,9 @@ rows = st.dictionaries(
 
 
 @given(rows, st.randoms())
-def test_scores_are_finite_numbers_whatever_is_missing_and_in_whatever_order(rows, random):
+def test_scores_are_finite_numbers_whatever_is_missing_and_in_whatever_order(
+    rows: dict[str, Any], random: ArtificialRandom
+) -> None:
     turns = frozenset(id for id in rows if random.random() < 0.5)
     scores = late_scores(rows, turns, WEIGHTS)
     assert scores.keys() == rows.keys()
@@ -148,7 +155,7 @@ def test_scores_are_finite_numbers_whatever_is_missing_and_in_whatever_order(row
 
 
 @given(rows)
-def test_what_is_higher_in_the_one_feature_that_counts_comes_first(rows):
+def test_what_is_higher_in_the_one_feature_that_counts_comes_first(rows: dict[str, Any]) -> None:
     weights = LateWeights("t", {"own": 1.0}, {"own": 1.0})
     values = {id: row.get("own") for id, row in rows.items()}
     scores = late_scores(rows, frozenset(), weights)
@@ -156,14 +163,14 @@ def test_what_is_higher_in_the_one_feature_that_counts_comes_first(rows):
     assert all(scores[a] >= scores[b] - 1e-9 for a in known for b in known if known[a] > known[b])
 
 
-def test_a_candidate_without_vectors_stands_where_its_words_place_it():
+def test_a_candidate_without_vectors_stands_where_its_words_place_it() -> None:
     similar = {"own": 0.5, "pair": 0.5, "around": 0.5, "session": 0.5, "bm25": 1.0}
     rows = {"a": similar, "b": {**similar, "own": 0.4, "bm25": 0.5}, "new": {"bm25": 9.0}}
     scores = late_scores(rows, frozenset(), WEIGHTS)
     assert max(scores, key=scores.__getitem__) == "new"
 
 
-def test_the_weights_file_names_known_features_only(tmp_path):
+def test_the_weights_file_names_known_features_only(tmp_path: Path) -> None:
     assert set(WEIGHTS.turn) | set(WEIGHTS.statement) <= set(FEATURES)
     assert WEIGHTS.uses("own") and not WEIGHTS.uses("cosine")
     assert set(Z_FEATURES) < set(FEATURES)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -32,7 +34,7 @@ def always(backend: Backend, *, used: bool = True) -> RouterModel:
     return RouterModel(EMBEDDER.name, (backend, other), weights, used, SCORES)
 
 
-def embed(text: str):
+def embed(text: str) -> Any:
     return EMBEDDER.embed_queries([text])[0]
 
 
@@ -140,7 +142,9 @@ def test_one_that_did_not_beat_the_rules_is_not_used(tmp_path: Path) -> None:
         {"embedder": "other"},
     ],
 )
-def test_a_file_of_another_version_or_embedder_or_a_broken_one_is_ignored_with_its_reason(tmp_path: Path, change) -> None:
+def test_a_file_of_another_version_or_embedder_or_a_broken_one_is_ignored_with_its_reason(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
     path = tmp_path / "router.json"
     path.write_bytes(orjson.dumps({**orjson.loads(router_to_json(always(Backend.GRAPH))), **change}))
     choice = load_router(path, EMBEDDER.name)
@@ -195,13 +199,13 @@ class Counting(HashEmbedder):
 
     queries = 0
 
-    def embed_queries(self, texts):
+    def embed_queries(self, texts: list[str]) -> Any:
         self.queries += len(texts)
         return super().embed_queries(texts)
 
 
 @pytest.fixture
-def counted(settings: Settings, clock: FakeClock):
+def counted(settings: Settings, clock: FakeClock) -> Iterator[tuple[Orchestrator, Counting]]:
     embedder = Counting()
     service = Orchestrator(replace(settings, rank="hybrid"), clock, embedder)
     service.catch_up()
@@ -212,7 +216,9 @@ def counted(settings: Settings, clock: FakeClock):
     service.close()
 
 
-def test_recall_goes_by_the_learned_router_and_embeds_the_query_once_as_before(counted, settings: Settings) -> None:
+def test_recall_goes_by_the_learned_router_and_embeds_the_query_once_as_before(
+    counted: tuple[Orchestrator, Counting], settings: Settings
+) -> None:
     service, embedder = counted
     embedder.queries = 0
     assert service.explain(Query("retry policy"))[0].rule == "few_words"
@@ -225,7 +231,7 @@ def test_recall_goes_by_the_learned_router_and_embeds_the_query_once_as_before(c
     assert embedder.queries == 2
 
 
-def test_recall_works_by_the_rules_when_the_file_is_broken(counted, settings: Settings) -> None:
+def test_recall_works_by_the_rules_when_the_file_is_broken(counted: tuple[Orchestrator, Counting], settings: Settings) -> None:
     service, _ = counted
     settings.paths.router.parent.mkdir(parents=True, exist_ok=True)
     settings.paths.router.write_text("{")

@@ -66,7 +66,7 @@ def test_the_wording_points_to_kinds_unless_it_points_everywhere(text: str, kind
     assert asked_kinds(text) == kinds
 
 
-def test_the_total_is_the_sum_of_the_parts():
+def test_the_total_is_the_sum_of_the_parts() -> None:
     for candidate in (item(), item(pinned=True, confidence=0.2, relevancy=0.3), item(kind=Kind.RULE)):
         assert total_score(candidate, 0.8, NOW, WEIGHTS, (Kind.RULE,)) == pytest.approx(
             sum(score_parts(candidate, 0.8, NOW, WEIGHTS, (Kind.RULE,)).values())

@@ -51,7 +51,7 @@ NOW = datetime(2025, 6, 18, 15, 0, tzinfo=UTC)
         ("что сломалось на прошлой неделе", (2025, 6, 4), (2025, 6, 18)),
     ],
 )
-def test_named_times_are_spans_of_days(text, start, end):
+def test_named_times_are_spans_of_days(text: str, start: tuple[int, int, int], end: tuple[int, int, int]) -> None:
     assert asked_span(text, NOW) == (datetime(*start, tzinfo=UTC), datetime(*end, tzinfo=UTC))
 
 
@@ -65,7 +65,9 @@ def test_named_times_are_spans_of_days(text, start, end):
         ("what changed since yesterday?", (2025, 6, 17), (2025, 6, 16)),
     ],
 )
-def test_before_and_since_leave_a_side_open_and_keep_the_day_itself(text, inside, outside):
+def test_before_and_since_leave_a_side_open_and_keep_the_day_itself(
+    text: str, inside: tuple[int, int, int], outside: tuple[int, int, int]
+) -> None:
     span = asked_span(text, NOW)
     assert is_open(span)
     assert within(span, datetime(*inside, 23, 59, tzinfo=UTC))
@@ -81,12 +83,12 @@ def test_before_and_since_leave_a_side_open_and_keep_the_day_itself(text, inside
         ("What broke?", None),
     ],
 )
-def test_events_are_named_by_what_follows_before_and_after(text, found):
+def test_events_are_named_by_what_follows_before_and_after(text: str, found: tuple[bool, str] | None) -> None:
     assert asked_event(text) == found
 
 
 @given(st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)), st.booleans())  # noqa: DTZ001 - hypothesis wants naive bounds
-def test_what_happened_on_the_day_of_an_event_is_never_lost(at, before):
+def test_what_happened_on_the_day_of_an_event_is_never_lost(at: datetime, before: bool) -> None:
     span = span_around(before, at)
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     assert within(span, midnight) and within(span, at) and within(span, midnight.replace(hour=23, minute=59))
@@ -97,12 +99,12 @@ def test_what_happened_on_the_day_of_an_event_is_never_lost(at, before):
     st.sampled_from(["on", "before", "until", "since", "after"]),
     st.integers(0, 23),
 )
-def test_evidence_of_the_named_day_lies_in_the_span_whatever_the_word(day, word, hour):
+def test_evidence_of_the_named_day_lies_in_the_span_whatever_the_word(day: date, word: str, hour: int) -> None:
     span = asked_span(f"what happened {word} {day.isoformat()}?", NOW)
     assert within(span, datetime(day.year, day.month, day.day, hour, tzinfo=UTC))
 
 
-def test_questions_about_the_past_are_told_from_those_about_order():
+def test_questions_about_the_past_are_told_from_those_about_order() -> None:
     for text in (
         "What did we use before uv?",
         "Which port was it originally?",
@@ -119,23 +121,23 @@ def test_questions_about_the_past_are_told_from_those_about_order():
         assert not asks_past(text), text
 
 
-def test_a_distance_has_a_margin():
+def test_a_distance_has_a_margin() -> None:
     start, end = asked_span("the bug of three weeks ago", NOW)
     assert start < datetime(2025, 5, 28, tzinfo=UTC) < end
 
 
 @pytest.mark.parametrize("text", ["", "What may we do?", "on 31 February 2024", "version 2.0", "2025-13-40", "port 8443"])
-def test_no_time_is_no_span(text):
+def test_no_time_is_no_span(text: str) -> None:
     assert asked_span(text, NOW) is None
 
 
 @given(st.text())
-def test_any_text_is_read(text):
+def test_any_text_is_read(text: str) -> None:
     span = asked_span(text, NOW)
     assert span is None or span[0] < span[1]
 
 
-def test_asking_when_and_saying_when():
+def test_asking_when_and_saying_when() -> None:
     assert asks_when("When did it break?") and asks_when("what year was it?")
     assert not asks_when("Why does it fail when I restart?")
     assert names_time("We met last Friday") and names_time("since 2019") and not names_time("We may do it")
@@ -144,5 +146,5 @@ def test_asking_when_and_saying_when():
 @pytest.mark.parametrize(
     "text", ["Warum bricht hier der Build ab?", "wie heißt hier die Datei", "hier", "Wat staat hier nog open?"]
 )
-def test_german_hier_names_no_day(text):
+def test_german_hier_names_no_day(text: str) -> None:
     assert asked_span(text, NOW) is None

@@ -1,6 +1,9 @@
 """Every filter runs on the index for browsing, which an older index file is given when it is opened."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +22,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_no_filter_reads_the_rows(tmp_path, query):
+def test_no_filter_reads_the_rows(tmp_path: Path, query: Query) -> None:
     from memoryd.stores import rows
 
     index = FullTextIndex(tmp_path / "literal.db")
@@ -31,7 +34,7 @@ def test_no_filter_reads_the_rows(tmp_path, query):
     index.close()
 
 
-def test_an_index_file_of_before_gets_it_when_it_is_opened(tmp_path):
+def test_an_index_file_of_before_gets_it_when_it_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "literal.db"
     FullTextIndex(path).close()
     with_out = Database(path, durable=False)

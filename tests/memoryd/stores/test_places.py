@@ -1,11 +1,15 @@
 """Which rows of the matrix a filter leaves is kept over writes, and never differs from what the table says."""
 
+from __future__ import annotations
+
 import random
 from datetime import timedelta
+from pathlib import Path
+from random import Random
 
 import pytest
 
-from memoryd.core.types import Kind, Query, Status
+from memoryd.core.types import Kind, MemoryItem, Query, Status
 from memoryd.stores import vector_cache
 from memoryd.stores.vector import VectorStore
 
@@ -19,7 +23,7 @@ QUERIES = [
 ]
 
 
-def a_random_item(number, chance):
+def a_random_item(number: int, chance: Random) -> MemoryItem:
     return item(
         number,
         project=f"p{chance.randint(0, 2)}",
@@ -30,7 +34,9 @@ def a_random_item(number, chance):
 
 
 @pytest.mark.parametrize("most", [3, 2_000])
-def test_after_any_writes_a_filter_leaves_what_a_new_search_finds(tmp_path, monkeypatch, most):
+def test_after_any_writes_a_filter_leaves_what_a_new_search_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
     monkeypatch.setattr(vector_cache, "MOST_CHANGED", most)
     chance, path = random.Random(4), tmp_path / "vector.db"
     store, other = VectorStore(path, ClusterEmbedder()), VectorStore(path, ClusterEmbedder())
@@ -48,7 +54,7 @@ def test_after_any_writes_a_filter_leaves_what_a_new_search_finds(tmp_path, monk
     other.close()
 
 
-def test_after_a_write_only_what_changed_is_looked_at(tmp_path, monkeypatch):
+def test_after_a_write_only_what_changed_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = VectorStore(tmp_path / "vector.db", ClusterEmbedder())
     store.write_many([item(number) for number in range(1, 60)])
     store.scores(QUERIES[0], 5)

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,18 +20,18 @@ class Counting(HashTokenEncoder):
         super().__init__()
         self.texts: list[str] = []
 
-    def encode(self, texts, contexts):
+    def encode(self, texts: list[str], contexts: list[str]) -> list[Any]:
         self.texts += texts
         return super().encode(texts, contexts)
 
 
 @pytest.fixture
-def encoder():
+def encoder() -> Counting:
     return Counting()
 
 
 @pytest.fixture
-def store(tmp_path, encoder):
+def store(tmp_path: Path, encoder: Counting) -> Iterator[TokenStore]:
     store = TokenStore(tmp_path / "tokens.db", encoder)
     yield store
     store.close()
@@ -37,7 +41,7 @@ def even(word: str) -> float:
     return 1.0
 
 
-def test_the_memory_with_the_words_of_the_query_scores_best(store):
+def test_the_memory_with_the_words_of_the_query_scores_best(store: TokenStore) -> None:
     store.write_many([TokenEntry("a", "1", "the port is 8443"), TokenEntry("b", "1", "cats sleep")])
     scores = store.score("port 8443", ["a", "b", "absent"], even)
     assert scores.keys() == {"a", "b"}
@@ -45,7 +49,7 @@ def test_the_memory_with_the_words_of_the_query_scores_best(store):
     assert scores["b"] < 0.6
 
 
-def test_words_count_by_their_weight(store):
+def test_words_count_by_their_weight(store: TokenStore) -> None:
     store.write_many([TokenEntry("a", "1", "alpha"), TokenEntry("b", "1", "beta")])
     scores = store.score("alpha beta", ["a", "b"], {"alpha": 1.0, "beta": 3.0}.__getitem__)
     assert scores["b"] > scores["a"]
@@ -53,7 +57,7 @@ def test_words_count_by_their_weight(store):
     assert store.score("", ["a"], even) == {}
 
 
-def test_what_is_stored_already_is_not_encoded_again(store, encoder):
+def test_what_is_stored_already_is_not_encoded_again(store: TokenStore, encoder: Counting) -> None:
     store.write_many([TokenEntry("a", "1", "alpha")])
     store.write_many([TokenEntry("a", "2", "alpha"), TokenEntry("b", "1", "beta")])
     assert encoder.texts == ["alpha", "beta"]
@@ -62,7 +66,7 @@ def test_what_is_stored_already_is_not_encoded_again(store, encoder):
     assert encoder.texts[2:] == ["beta"]
 
 
-def test_neighbours_are_found_both_ways_and_deletion_forgets(store):
+def test_neighbours_are_found_both_ways_and_deletion_forgets(store: TokenStore) -> None:
     store.write_many([TokenEntry("a", "1", "x"), TokenEntry("b", "1", "y", "a", "x")])
     assert store.before(["a", "b"]) == {"a": "", "b": "a"}
     assert store.neighbours(["a", "b", "absent"]) == {"a": ("", "b"), "b": ("a", "")}
@@ -72,7 +76,7 @@ def test_neighbours_are_found_both_ways_and_deletion_forgets(store):
     assert store.count() == 1
 
 
-def test_rows_of_another_model_and_damaged_rows_wait_to_be_encoded_again(store, tmp_path):
+def test_rows_of_another_model_and_damaged_rows_wait_to_be_encoded_again(store: TokenStore, tmp_path: Path) -> None:
     store.write_many([TokenEntry(id, "1", "alpha") for id in "abc"])
     other = Database(tmp_path / "tokens.db")
     other.execute("UPDATE tokens SET model = 'older' WHERE id = 'a'")
@@ -82,13 +86,13 @@ def test_rows_of_another_model_and_damaged_rows_wait_to_be_encoded_again(store, 
     assert store.score("alpha", list("abc"), even).keys() == {"c"}
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path, encoder):
+def test_a_file_that_is_no_database_is_told(tmp_path: Path, encoder: Counting) -> None:
     (tmp_path / "tokens.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(IndexDamagedError):
         TokenStore(tmp_path / "tokens.db", encoder)
 
 
-def test_half_a_byte_a_number_keeps_the_products_near():
+def test_half_a_byte_a_number_keeps_the_products_near() -> None:
     random = np.random.default_rng(0)
     text = random.normal(size=(23, 224)).astype(np.float32)
     text /= np.linalg.norm(text, axis=1, keepdims=True)
@@ -100,7 +104,7 @@ def test_half_a_byte_a_number_keeps_the_products_near():
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.floats(1e-3, 1e3), st.integers(0, 2**32 - 1))
-def test_bytes_hold_every_number_within_half_a_step_of_the_largest(dimensions, tokens, size, seed):
+def test_bytes_hold_every_number_within_half_a_step_of_the_largest(dimensions: int, tokens: int, size: float, seed: int) -> None:
     vectors = (np.random.default_rng(seed).normal(size=(tokens, dimensions)) * size).astype(np.float32)
     width = -(-dimensions // 2) + 2
     blob = to_blob(vectors)
@@ -112,7 +116,7 @@ def test_bytes_hold_every_number_within_half_a_step_of_the_largest(dimensions, t
 
 
 @pytest.mark.parametrize(("dimensions", "sizes"), [(224, [1, 40, 3]), (7, [5, 1, 90, 2]), (16, [300])])
-def test_products_in_blocks_are_those_of_the_whole(monkeypatch, dimensions, sizes):
+def test_products_in_blocks_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch, dimensions: int, sizes: list[int]) -> None:
     random = np.random.default_rng(1)
     width = -(-dimensions // 2) + 2
     blobs = [to_blob(random.normal(size=(size, dimensions)).astype(np.float32)) for size in sizes]
@@ -128,7 +132,7 @@ def test_products_in_blocks_are_those_of_the_whole(monkeypatch, dimensions, size
         assert found == pytest.approx(plain, abs=1e-4)
 
 
-def test_what_older_versions_stored_is_encoded_again(store, tmp_path, encoder):
+def test_what_older_versions_stored_is_encoded_again(store: TokenStore, tmp_path: Path, encoder: Counting) -> None:
     store.write_many([TokenEntry("a", "1", "alpha")])
     store.close()
     old = Database(tmp_path / "tokens.db")
@@ -140,12 +144,12 @@ def test_what_older_versions_stored_is_encoded_again(store, tmp_path, encoder):
 
 
 @pytest.mark.parametrize("bad", [np.zeros((1, 4)), np.full((1, 4), np.nan), np.zeros((0, 4))])
-def test_what_is_no_vector_is_never_stored(bad):
+def test_what_is_no_vector_is_never_stored(bad: Any) -> None:
     with pytest.raises(EmbeddingError):
         to_blob(bad.astype(np.float32))
 
 
-def test_turns_of_an_index_from_before_are_encoded_again_and_statements_are_not(tmp_path, encoder):
+def test_turns_of_an_index_from_before_are_encoded_again_and_statements_are_not(tmp_path: Path, encoder: Counting) -> None:
     path = tmp_path / "old.db"
     old = TokenStore(path, encoder)
     old.write_many([TokenEntry("a", "1", "alpha"), TokenEntry("b", "1", "beta", "a", "alpha")])

@@ -1,10 +1,14 @@
+from __future__ import annotations
+
 import random
 import tempfile
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -22,11 +26,11 @@ from .vector_samples import START, ClusterEmbedder, item
 
 
 @pytest.fixture(params=["matrix", "table"])
-def open_store(request, tmp_path):
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Opens a store on one file, as often as wanted; each search path in turn."""
     stores = []
 
-    def open(embedder=None, **options):
+    def open(embedder: Any = None, **options: Any) -> VectorStore:
         options.setdefault("matrix_bytes", 2**20 if request.param == "matrix" else 0)
         stores.append(VectorStore(tmp_path / "index" / "vector.db", embedder or ClusterEmbedder(), **options))
         return stores[-1]
@@ -36,7 +40,7 @@ def open_store(request, tmp_path):
         store.close()
 
 
-def raw(tmp_path, sql, *parameters):
+def raw(tmp_path: Path, sql: str, *parameters: Any) -> list[Any]:
     connection = apsw.Connection(str(tmp_path / "index" / "vector.db"))
     try:
         return connection.execute(sql, parameters).fetchall()
@@ -44,11 +48,11 @@ def raw(tmp_path, sql, *parameters):
         connection.close()
 
 
-def ids(hits):
+def ids(hits: list[Any]) -> list[Any]:
     return [hit.item.id for hit in hits]
 
 
-def test_the_nearest_come_first_with_their_cosine_as_score(open_store):
+def test_the_nearest_come_first_with_their_cosine_as_score(open_store: Callable[..., Any]) -> None:
     store = open_store(HashEmbedder(1024))
     near = store.write(MemoryItem(content="the build uses pnpm"))
     far = store.write(MemoryItem(content="postgres has the other port"))
@@ -58,7 +62,7 @@ def test_the_nearest_come_first_with_their_cosine_as_score(open_store):
     assert store.search(Query(text="the build uses pnpm"))[0].score == 1.0
 
 
-def test_an_item_comes_back_equal_and_can_be_replaced_and_deleted(open_store):
+def test_an_item_comes_back_equal_and_can_be_replaced_and_deleted(open_store: Callable[..., Any]) -> None:
     store = open_store()
     first = item(1, tags=("a",), kind=Kind.RULE)
     assert store.write(first) == first.id and store.get(first.id) == first
@@ -71,7 +75,7 @@ def test_an_item_comes_back_equal_and_can_be_replaced_and_deleted(open_store):
     assert store.get(first.id) is None and store.search(Query(text="3 other")) == [] and store.count() == 0
 
 
-def test_write_many_gives_ids_in_order_and_all_is_ordered(open_store):
+def test_write_many_gives_ids_in_order_and_all_is_ordered(open_store: Callable[..., Any]) -> None:
     store = open_store()
     assert store.write_many([]) == []
     given = [item(n) for n in (5, 2, 9)] + [MemoryItem(content="no id")]
@@ -80,7 +84,7 @@ def test_write_many_gives_ids_in_order_and_all_is_ordered(open_store):
     assert [entry.id for entry in store.all()] == sorted(out)
 
 
-def test_empty_text_gives_the_newest_that_pass(open_store):
+def test_empty_text_gives_the_newest_that_pass(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.write_many([item(n) for n in range(9)])
     hits = store.search(Query(text="  ", project="p1"), 2)
@@ -88,15 +92,15 @@ def test_empty_text_gives_the_newest_that_pass(open_store):
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_nothing_is_asked_for_with_k_of_zero_or_less(open_store, k):
+def test_nothing_is_asked_for_with_k_of_zero_or_less(open_store: Callable[..., Any], k: int) -> None:
     store = open_store()
     store.write(item(1))
     assert store.search(Query(text="1"), k) == [] and store.search(Query(), k) == []
 
 
-def test_what_has_nothing_in_common_is_no_hit(open_store):
+def test_what_has_nothing_in_common_is_no_hit(open_store: Callable[..., Any]) -> None:
     class Axes(ClusterEmbedder):
-        def embed(self, texts):
+        def embed(self, texts: list[str]) -> Any:
             return np.array([[1, 0] if text == "a" else [0, 1] if text == "b" else [-0.6, 0.8] for text in texts], np.float32)
 
     store = open_store(Axes(2))
@@ -106,25 +110,25 @@ def test_what_has_nothing_in_common_is_no_hit(open_store):
     assert store.score("a", [item(2).id, item(3).id]) == {item(2).id: 0.0, item(3).id: -0.6}
 
 
-def test_an_empty_store_finds_nothing(open_store):
+def test_an_empty_store_finds_nothing(open_store: Callable[..., Any]) -> None:
     store = open_store()
     assert store.search(Query(text="x")) == [] and store.score("x", ["mem_000000000001"]) == {} and store.digests() == {}
 
 
-def test_a_huge_k_gives_everything_once(open_store):
+def test_a_huge_k_gives_everything_once(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.write_many([item(n) for n in range(30)])
     assert len(set(ids(store.search(Query(text="3"), 10**9)))) == 30
 
 
-def test_equal_vectors_are_ordered_by_id_past_any_cut(open_store):
+def test_equal_vectors_are_ordered_by_id_past_any_cut(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.write_many([item(n, "same words") for n in reversed(range(700))])
     assert ids(store.search(Query(text="same words"), 5)) == [item(n).id for n in range(5)]
     assert ids(store.search(Query(text="same words", project="p1"), 2)) == [item(1).id, item(4).id]
 
 
-def test_a_narrow_filter_is_answered_from_all_rows(open_store):
+def test_a_narrow_filter_is_answered_from_all_rows(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.write_many([item(n) for n in range(1500)])
     rare = [item(n, tags=("rare",), session="s9") for n in (3, 700, 1400)]
@@ -147,7 +151,7 @@ FILTERS = st.builds(
 )
 
 
-def _mixed(n):
+def _mixed(n: int) -> MemoryItem:
     return item(
         n,
         "same" if n % 7 == 0 else None,
@@ -161,7 +165,7 @@ def _mixed(n):
 
 
 @pytest.fixture(scope="module")
-def both_ways(tmp_path_factory):
+def both_ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[VectorStore]]:
     """The same memories searched by matrix and by table."""
     stores = [VectorStore(tmp_path_factory.mktemp(name) / "v.db", ClusterEmbedder(), matrix_bytes=size)
               for name, size in (("matrix", 2**20), ("table", 0))]  # fmt: skip
@@ -174,7 +178,7 @@ def both_ways(tmp_path_factory):
 
 @given(query=FILTERS, k=st.integers(1, 200))
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_both_ways_of_exact_search_give_the_answer_of_brute_force(both_ways, query, k):
+def test_both_ways_of_exact_search_give_the_answer_of_brute_force(both_ways: list[VectorStore], query: Query, k: int) -> None:
     matrix, table = both_ways
     passing = table.search(replace(query, text=""), 1000)
     embedder = ClusterEmbedder()
@@ -190,13 +194,13 @@ def test_both_ways_of_exact_search_give_the_answer_of_brute_force(both_ways, que
     assert ids(matrix.search(query, k)) == ids(table.search(query, k)) or not _clear(ranked)
 
 
-def _clear(ranked):
+def _clear(ranked: Any) -> Any:
     """Whether no two different vectors are nearly equally far: only then the order is settled."""
     gaps = np.diff([cosine for cosine, _ in ranked])
     return not ((gaps > 0) & (gaps < 3e-6)).any()
 
 
-def test_writes_and_deletes_of_another_process_are_seen_at_once(open_store):
+def test_writes_and_deletes_of_another_process_are_seen_at_once(open_store: Callable[..., Any]) -> None:
     one, other = open_store(), open_store()
     one.write_many([item(n) for n in range(20)])
     assert len(other.search(Query(text="3 fact 3"), 50)) == 20
@@ -208,7 +212,7 @@ def test_writes_and_deletes_of_another_process_are_seen_at_once(open_store):
     assert other.search(Query(text="19 changed"), 1)[0].item.id == item(3).id
 
 
-def test_a_row_number_that_is_used_again_does_not_bring_the_old_vector_back(open_store):
+def test_a_row_number_that_is_used_again_does_not_bring_the_old_vector_back(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.write_many([item(1, "1 a"), item(2, "2 b")])
     store.search(Query(text="2 b"))
@@ -218,7 +222,7 @@ def test_a_row_number_that_is_used_again_does_not_bring_the_old_vector_back(open
     assert store.search(Query(text="2 b"), 5)[0].score < 0.99
 
 
-def test_a_new_model_makes_the_rows_count_as_missing_until_written_again(open_store):
+def test_a_new_model_makes_the_rows_count_as_missing_until_written_again(open_store: Callable[..., Any]) -> None:
     items = [item(n) for n in range(6)]
     old = open_store()
     old.write_many(items)
@@ -232,14 +236,14 @@ def test_a_new_model_makes_the_rows_count_as_missing_until_written_again(open_st
     assert len(old.search(Query(text="1"), 10)) == 2 == 6 - old.stale_count()
 
 
-def test_a_model_that_changed_its_dimensions_under_the_same_name_starts_anew(open_store):
+def test_a_model_that_changed_its_dimensions_under_the_same_name_starts_anew(open_store: Callable[..., Any]) -> None:
     open_store().write_many([item(1), item(2)])
     store = open_store(ClusterEmbedder(8))
     store.write_many([item(1), item(3)])
     assert store.stale_count() == 1 and set(ids(store.search(Query(text="1")))) == {item(1).id, item(3).id}
 
 
-def test_only_a_changed_content_is_embedded_again(open_store):
+def test_only_a_changed_content_is_embedded_again(open_store: Callable[..., Any]) -> None:
     embedder = ClusterEmbedder()
     store = open_store(embedder)
     store.write_many([item(1), item(2), item(3, item(2).content)])
@@ -250,7 +254,7 @@ def test_only_a_changed_content_is_embedded_again(open_store):
     assert embedder.seen == 3
 
 
-def test_a_query_is_embedded_once(open_store):
+def test_a_query_is_embedded_once(open_store: Callable[..., Any]) -> None:
     embedder = ClusterEmbedder()
     store = open_store(embedder)
     store.write(item(1))
@@ -261,7 +265,7 @@ def test_a_query_is_embedded_once(open_store):
     assert embedder.seen == before + 1
 
 
-def test_all_vectors_are_read_page_by_page(open_store, monkeypatch):
+def test_all_vectors_are_read_page_by_page(open_store: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.stores.vector.READ_BATCH", 3)
     embedder = ClusterEmbedder()
     store = open_store(embedder)
@@ -273,7 +277,7 @@ def test_all_vectors_are_read_page_by_page(open_store, monkeypatch):
     assert all(np.allclose(found[item(n).id], embedder.embed([item(n).content])[0]) for n in range(10) if n != 4)
 
 
-def test_score_gives_the_cosine_of_each_known_id(open_store):
+def test_score_gives_the_cosine_of_each_known_id(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.write_many([item(n) for n in range(5)])
     scores = store.score("2 fact 2", [item(2).id, item(4).id, "mem_ffffffffffff"])
@@ -295,7 +299,9 @@ def test_score_gives_the_cosine_of_each_known_id(open_store):
         7,
     ],
 )
-def test_a_damaged_vector_counts_as_missing_and_is_mended_by_writing(open_store, tmp_path, blob):
+def test_a_damaged_vector_counts_as_missing_and_is_mended_by_writing(
+    open_store: Callable[..., Any], tmp_path: Path, blob: Any
+) -> None:
     store = open_store()
     store.write_many([item(n) for n in range(4)])
     raw(tmp_path, "UPDATE memory SET embedding = ? WHERE id = ?", blob, item(2).id)
@@ -308,14 +314,14 @@ def test_a_damaged_vector_counts_as_missing_and_is_mended_by_writing(open_store,
     assert fresh.stale_count() == 0 and fresh.search(Query(text="2 fact 2"), 1)[0].item.id == item(2).id
 
 
-def test_a_file_that_is_no_database_is_reported_as_damaged(tmp_path):
+def test_a_file_that_is_no_database_is_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "v.db"
     path.write_bytes(b"not a database, " * 400)
     with pytest.raises(IndexDamagedError):
         VectorStore(path, ClusterEmbedder())
 
 
-def test_a_damaged_page_is_reported_as_damage_when_used(tmp_path):
+def test_a_damaged_page_is_reported_as_damage_when_used(tmp_path: Path) -> None:
     path = tmp_path / "v.db"
     store = VectorStore(path, ClusterEmbedder())
     store.write_many([item(n) for n in range(400)])
@@ -331,18 +337,18 @@ def test_a_damaged_page_is_reported_as_damage_when_used(tmp_path):
 class BrokenEmbedder(ClusterEmbedder):
     """Fails, or answers with what it was told."""
 
-    def __init__(self, answer=None):
+    def __init__(self, answer: Any = None) -> None:
         super().__init__()
         self.answer = answer
 
-    def embed(self, texts):
+    def embed(self, texts: list[str]) -> Any:
         if self.answer is None:
             raise EmbeddingError("no model")
         return self.answer
 
 
 @pytest.mark.parametrize("answer", [None, np.full((1, 16), np.nan), np.zeros((1, 16)), np.ones((2, 16)) / 4, np.ones(16) / 4])
-def test_a_failing_embedder_leaves_the_store_as_it_was(open_store, answer):
+def test_a_failing_embedder_leaves_the_store_as_it_was(open_store: Callable[..., Any], answer: Any) -> None:
     store = open_store(BrokenEmbedder(answer))
     with pytest.raises(EmbeddingError):
         store.write(item(1))
@@ -351,11 +357,11 @@ def test_a_failing_embedder_leaves_the_store_as_it_was(open_store, answer):
         store.search(Query(text="x"))
 
 
-def test_reading_goes_on_while_the_embedder_works(open_store):
+def test_reading_goes_on_while_the_embedder_works(open_store: Callable[..., Any]) -> None:
     class SlowEmbedder(ClusterEmbedder):
         started, release = threading.Event(), threading.Event()
 
-        def embed(self, texts):
+        def embed(self, texts: list[str]) -> Any:
             if texts[0].startswith("slow"):
                 self.started.set()
                 assert self.release.wait(60)
@@ -375,10 +381,10 @@ def test_reading_goes_on_while_the_embedder_works(open_store):
         assert writing.result(60) == item(2).id
 
 
-def test_threads_that_write_and_search_lose_nothing(open_store):
+def test_threads_that_write_and_search_lose_nothing(open_store: Callable[..., Any]) -> None:
     store, other = open_store(), open_store()
 
-    def work(n):
+    def work(n: int) -> None:
         target = (store, other)[n % 2]
         target.write_many([item(n * 10 + i) for i in range(10)])
         target.search(Query(text=f"{n}"), 3)
@@ -389,13 +395,13 @@ def test_threads_that_write_and_search_lose_nothing(open_store):
     assert store.count() == 108 == len(store.search(Query(text="3"), 500)) == len(other.search(Query(text="3"), 500))
 
 
-def test_closing_twice_is_fine(open_store):
+def test_closing_twice_is_fine(open_store: Callable[..., Any]) -> None:
     store = open_store()
     store.close()
     store.close()
 
 
-def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path, monkeypatch):
+def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from memoryd.stores import vector_cache
 
     monkeypatch.setattr(vector_cache, "READ_BATCH", 10)

@@ -1,10 +1,16 @@
+from __future__ import annotations
+
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from memoryd.core.errors import DependencyError
-from memoryd.core.types import Query
+from memoryd.core.types import Hit, Query
+from memoryd.service import Orchestrator
 from memoryd.stores import vector_cache
 from memoryd.stores.hnsw import hnsw_available, remove_hnsw
 from memoryd.stores.vector import VectorStore
@@ -14,21 +20,21 @@ from .vector_samples import ClusterEmbedder, item
 COUNT = 1500
 
 
-def ids(hits):
+def ids(hits: list[Hit]) -> list[str]:
     return [hit.item.id for hit in hits]
 
 
-def open_store(path, threshold=1000, embedder=None):
+def open_store(path: Path, threshold: int = 1000, embedder: Any = None) -> VectorStore:
     return VectorStore(path, embedder or ClusterEmbedder(), ann_threshold=threshold)
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "vector.db"
 
 
 @pytest.fixture
-def store(path):
+def store(path: Path) -> Iterator[VectorStore]:
     store = open_store(path)
     store.write_many([item(n) for n in range(COUNT)])
     yield store
@@ -36,15 +42,15 @@ def store(path):
 
 
 @pytest.fixture
-def hnswlib():
+def hnswlib() -> None:
     return pytest.importorskip("hnswlib")
 
 
-def uses_ann(store):
+def uses_ann(store: VectorStore) -> bool:
     return type(store._statements.caches.current(16)).__name__ == "HnswIndex"
 
 
-def recall(store, k=10):
+def recall(store: VectorStore, k: int = 10) -> float:
     exact = VectorStore(store._db.path, ClusterEmbedder(), ann_threshold=10**9)
     shares = []
     for n in range(60):
@@ -55,7 +61,9 @@ def recall(store, k=10):
     return float(np.mean(shares))
 
 
-def test_without_the_library_search_above_the_threshold_is_exact(store, path, monkeypatch):
+def test_without_the_library_search_above_the_threshold_is_exact(
+    store: VectorStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "hnswlib", None)
     monkeypatch.setattr(vector_cache, "hnsw_available", lambda: False)
     plain = open_store(path)
@@ -66,27 +74,27 @@ def test_without_the_library_search_above_the_threshold_is_exact(store, path, mo
     plain.close()
 
 
-def test_below_the_threshold_there_is_no_mirror(path):
+def test_below_the_threshold_there_is_no_mirror(path: Path) -> None:
     store = open_store(path, threshold=10)
     store.write_many([item(n) for n in range(10)])
     assert store.rebuild_ann() == 0 and not store.ann_missing() and not path.with_suffix(".hnsw").exists()
     store.close()
 
 
-def test_the_library_is_looked_for_without_importing_it():
+def test_the_library_is_looked_for_without_importing_it() -> None:
     before = "hnswlib" in sys.modules
     hnsw_available()
     assert ("hnswlib" in sys.modules) is before
 
 
-def test_the_mirror_finds_nearly_all_of_the_exact_answer(hnswlib, store):
+def test_the_mirror_finds_nearly_all_of_the_exact_answer(hnswlib: Any, store: Orchestrator) -> None:
     assert store.ann_missing() and not uses_ann(store)
     assert store.rebuild_ann() == COUNT
     assert uses_ann(store) and not store.ann_missing()
     assert recall(store) >= 0.95
 
 
-def test_the_mirror_survives_a_restart_and_takes_in_what_changed(hnswlib, store, path):
+def test_the_mirror_survives_a_restart_and_takes_in_what_changed(hnswlib: Any, store: Orchestrator, path: Path) -> None:
     store.rebuild_ann()
     store.write_many([item(COUNT + 1, "5 brand new"), item(7, "6 changed")])
     store.delete(item(8).id)
@@ -98,7 +106,7 @@ def test_the_mirror_survives_a_restart_and_takes_in_what_changed(hnswlib, store,
     again.close()
 
 
-def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib, store):
+def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib: Any, store: Orchestrator) -> None:
     store.write_many([item(n, tags=("rare",)) for n in (3, 700, 1400)])
     store.rebuild_ann()
     assert set(ids(store.search(Query(text="19 fact 19", tags=("rare",)), 8))) == {item(n).id for n in (3, 700, 1400)}
@@ -106,7 +114,9 @@ def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib, store):
     assert len(hits) == 20 and {hit.item.project for hit in hits} == {"p1"}
 
 
-def test_a_file_that_is_far_behind_is_not_used(hnswlib, store, path, monkeypatch):
+def test_a_file_that_is_far_behind_is_not_used(
+    hnswlib: Any, store: Orchestrator, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.rebuild_ann()
     monkeypatch.setattr(vector_cache, "MOST_BEHIND", 5)
     store.write_many([item(COUNT + n) for n in range(6)])
@@ -117,34 +127,36 @@ def test_a_file_that_is_far_behind_is_not_used(hnswlib, store, path, monkeypatch
     again.close()
 
 
-def _truncate(file, sidecar):
+def _truncate(file: Path, sidecar: Any) -> None:
     file.write_bytes(file.read_bytes()[:-100])
 
 
-def _flip(file, sidecar):
+def _flip(file: Path, sidecar: Any) -> None:
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 0xFF
     file.write_bytes(data)
 
 
-def _no_sidecar(file, sidecar):
+def _no_sidecar(file: Path, sidecar: Any) -> None:
     sidecar.unlink()
 
 
-def _bad_sidecar(file, sidecar):
+def _bad_sidecar(file: Path, sidecar: Any) -> None:
     sidecar.write_bytes(b"{")
 
 
-def _foreign_sidecar(file, sidecar):
+def _foreign_sidecar(file: Path, sidecar: Any) -> None:
     sidecar.write_bytes(b'{"format": 99}')
 
 
-def _no_file(file, sidecar):
+def _no_file(file: Path, sidecar: Any) -> None:
     file.unlink()
 
 
 @pytest.mark.parametrize("damage", [_truncate, _flip, _no_sidecar, _bad_sidecar, _foreign_sidecar, _no_file])
-def test_a_broken_or_absent_file_means_exact_search_and_can_be_rebuilt(hnswlib, store, path, damage):
+def test_a_broken_or_absent_file_means_exact_search_and_can_be_rebuilt(
+    hnswlib: Any, store: Orchestrator, path: Path, damage: Any
+) -> None:
     store.rebuild_ann()
     file = path.with_suffix(".hnsw")
     damage(file, file.with_name(file.name + ".json"))
@@ -154,7 +166,7 @@ def test_a_broken_or_absent_file_means_exact_search_and_can_be_rebuilt(hnswlib, 
     again.close()
 
 
-def test_the_file_of_another_database_or_model_is_not_used(hnswlib, store, path, tmp_path):
+def test_the_file_of_another_database_or_model_is_not_used(hnswlib: Any, store: Orchestrator, path: Path, tmp_path: Path) -> None:
     store.rebuild_ann()
     other_model = open_store(path, embedder=ClusterEmbedder(name="other"))
     other_model.write_many([item(n) for n in range(COUNT)])
@@ -168,7 +180,9 @@ def test_the_file_of_another_database_or_model_is_not_used(hnswlib, store, path,
     rebuilt.close()
 
 
-def test_the_file_stays_bounded_when_memories_come_and_go(hnswlib, store, path, monkeypatch):
+def test_the_file_stays_bounded_when_memories_come_and_go(
+    hnswlib: Any, store: Orchestrator, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(vector_cache, "READ_BATCH", 10)
     store.rebuild_ann()
     first = path.with_suffix(".hnsw").stat().st_size
@@ -181,7 +195,7 @@ def test_the_file_stays_bounded_when_memories_come_and_go(hnswlib, store, path, 
     assert path.with_suffix(".hnsw").stat().st_size <= first * 1.2
 
 
-def test_removing_the_mirror_removes_both_files(hnswlib, store, path):
+def test_removing_the_mirror_removes_both_files(hnswlib: Any, store: Orchestrator, path: Path) -> None:
     store.rebuild_ann()
     remove_hnsw(path.with_suffix(".hnsw"))
     assert [file.name for file in path.parent.glob("*.hnsw*")] == []

@@ -1,7 +1,10 @@
 """Embedders and items for the tests of the vector store."""
 
+from __future__ import annotations
+
 import zlib
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -13,25 +16,25 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 class ClusterEmbedder:
     """Unit vectors that depend on the text alone: `12 …` lies in cluster 12, all at acute angles. Counts its texts."""
 
-    def __init__(self, dimensions=16, name="cluster", noise=0.4):
+    def __init__(self, dimensions: int = 16, name: str = "cluster", noise: float = 0.4) -> None:
         self.name, self.dimensions, self.noise = name, dimensions, noise
         self.seen = 0
 
-    def embed(self, texts):
+    def embed(self, texts: list[str]) -> Any:
         self.seen += len(texts)
         return np.stack([self._one(text) for text in texts]) if texts else np.zeros((0, self.dimensions), np.float32)
 
-    def embed_queries(self, texts):
+    def embed_queries(self, texts: list[str]) -> Any:
         return self.embed(texts)
 
-    def _one(self, text):
+    def _one(self, text: str) -> Any:
         centre = np.random.default_rng(zlib.crc32(text.split(" ")[0].encode())).random(self.dimensions) ** 3
         own = np.random.default_rng(zlib.crc32(text.encode())).random(self.dimensions)
         vector = centre / np.linalg.norm(centre) + self.noise * own / np.linalg.norm(own)
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def item(n, content=None, **fields):
+def item(n: int, content: str | None = None, **fields: Any) -> MemoryItem:
     return MemoryItem(
         content=content or f"{n % 20} fact {n}",
         **{"id": f"mem_{n:012x}", "project": f"p{n % 3}", "created_at": START + timedelta(minutes=n), **fields},

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 from memeval import registry
 from memeval.cli.app import build
 from memeval.models.scripted import ScriptedModel
+from memoryd.core.types import Message
 
 PRICE = 0.01  # US dollars
 
@@ -15,14 +17,14 @@ PRICE = 0.01  # US dollars
 class Gated(ScriptedModel):
     """At the end of the input it answers without waiting. Each answer has the same made-up price."""
 
-    def complete(self, messages, **more):
+    def complete(self, messages: list[Message], **more: Any) -> Any:
         sys.stdin.readline()
         made = super().complete(messages, **more)
         return replace(made, usage=replace(made.usage, cost_usd=PRICE))
 
 
 @registry.model("gated")
-def gated(name, options):
+def gated(name: str, options: Any) -> Any:
     return Gated(default="I do not know.", name=name)
 
 

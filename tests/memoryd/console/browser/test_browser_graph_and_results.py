@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browsing import THEMES, WIDTHS, enter
+from console_client import Console
 
 from memoryd.core.types import LinkType, Status
+from memoryd.service import Orchestrator
 from tests.memeval.result_files import many, result, write
 
 pytestmark = pytest.mark.slow
@@ -21,7 +24,7 @@ RUN_BEGINS_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Two runs of a benchmark, and a run_bench command of two cells."""
     folder = tmp_path_factory.mktemp("results")
     write(folder, result("run-a", many(60, 40)))
@@ -33,20 +36,20 @@ def results(tmp_path_factory):
     return folder
 
 
-def of_results(page, store, folder):
+def of_results(page: Console, store: Orchestrator, folder: Path) -> Any:
     """The same page with a session that shows this folder."""
     enter(page, store.client.call("console_open", {"results": str(folder)})["url"])
     return page
 
 
-def linked_memory(store) -> str:
+def linked_memory(store: Orchestrator) -> str:
     shown = [item for item in store.items if item.status is Status.ACTIVE]
     return next(item.id for item in reversed(shown) if any(link.type is LinkType.RELATES_TO for link in item.links))
 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_graph_can_be_used_by_all(opened, checked, full, width, theme):
+def test_the_graph_can_be_used_by_all(opened: Any, checked: Any, full: Any, width: Any, theme: Any) -> None:
     page = opened("full", width, theme)
     for name, path in (
         ("start", "/graph"),
@@ -60,7 +63,7 @@ def test_the_graph_can_be_used_by_all(opened, checked, full, width, theme):
         checked(page, f"graph-{name}-{width}-{theme}")
 
 
-def test_the_picture_is_walked_by_keyboard_and_the_list_says_the_same(opened, checked, full):
+def test_the_picture_is_walked_by_keyboard_and_the_list_says_the_same(opened: Any, checked: Any, full: Any) -> None:
     page = opened("full")
     page.goto(f"{page.base}/graph?about=docker")
     nodes = page.locator("#graph a.node")
@@ -78,8 +81,8 @@ def test_the_picture_is_walked_by_keyboard_and_the_list_says_the_same(opened, ch
     page.wait_for_url("**/graph?about=mem_*")
 
 
-def test_the_same_data_give_the_same_picture_and_buttons_change_the_view(opened, full):
-    def view(page):
+def test_the_same_data_give_the_same_picture_and_buttons_change_the_view(opened: Any, full: Any) -> None:
+    def view(page: Console) -> Any:
         return page.locator("#graph .canvas svg").get_attribute("viewBox")
 
     places = []
@@ -95,7 +98,7 @@ def test_the_same_data_give_the_same_picture_and_buttons_change_the_view(opened,
     assert view(page) == whole
 
 
-def test_without_scripts_the_list_is_there_and_the_filter_works(opened, full):
+def test_without_scripts_the_list_is_there_and_the_filter_works(opened: Any, full: Any) -> None:
     page = opened("full", script=False)
     page.goto(f"{page.base}/graph?about=docker&depth=2")
     assert not page.locator("#graph").is_visible() and page.locator("#list ~ ul > li").count() == 59
@@ -108,7 +111,7 @@ def test_without_scripts_the_list_is_there_and_the_filter_works(opened, full):
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_results_can_be_used_by_all(opened, checked, empty, results, width, theme):
+def test_results_can_be_used_by_all(opened: Any, checked: Any, empty: Any, results: Any, width: Any, theme: Any) -> None:
     page = of_results(opened("empty", width, theme), empty, results)
     for name, path in (
         ("index", "/results"),
@@ -124,7 +127,7 @@ def test_results_can_be_used_by_all(opened, checked, empty, results, width, them
         checked(page, f"results-{name}-{width}-{theme}")
 
 
-def test_two_runs_are_compared_by_keyboard_down_to_one_question(opened, checked, empty, results):
+def test_two_runs_are_compared_by_keyboard_down_to_one_question(opened: Any, checked: Any, empty: Any, results: Any) -> None:
     page = of_results(opened("empty"), empty, results)
     page.goto(f"{page.base}/results/run-a")
     page.get_by_label("Compare with").select_option("run-b")
@@ -141,7 +144,7 @@ def test_two_runs_are_compared_by_keyboard_down_to_one_question(opened, checked,
     checked(page)
 
 
-def test_a_task_of_a_grid_leads_to_its_question(opened, checked, empty, results):
+def test_a_task_of_a_grid_leads_to_its_question(opened: Any, checked: Any, empty: Any, results: Any) -> None:
     page = of_results(opened("empty"), empty, results)
     page.goto(f"{page.base}/results/_grid?group=g")
     page.locator("a:has(.mark.wrong)").first.click()
@@ -151,11 +154,11 @@ def test_a_task_of_a_grid_leads_to_its_question(opened, checked, empty, results)
     checked(page)
 
 
-def until_answered(page, number: int) -> None:
+def until_answered(page: Console, number: int) -> None:
     page.locator("[data-count=answer]", has_text=f"{number} of {ANSWERED}").wait_for()
 
 
-def until_begun(page, run: str) -> None:
+def until_begun(page: Console, run: str) -> None:
     """Go to a run, which is there as soon as its process has begun."""
     until = time.monotonic() + RUN_BEGINS_SECONDS
     while not page.get_by_role("link", name=run, exact=True).count():
@@ -166,7 +169,7 @@ def until_begun(page, run: str) -> None:
     page.wait_for_url(f"**/results/{run}")
 
 
-def test_a_run_in_another_process_is_followed_until_it_ends(opened, checked, empty, tmp_path):
+def test_a_run_in_another_process_is_followed_until_it_ends(opened: Any, checked: Any, empty: Any, tmp_path: Path) -> None:
     folder, script = tmp_path / "results", Path(__file__).with_name("gated_eval.py")
     command = [sys.executable, str(script), "--results-dir", str(folder), "--cache-dir", str(tmp_path / "cache"), "eval"]
     command += ["--benchmark", "sample", "--provider", "bm25", "--limit", str(ANSWERED), "--run-id", "slow"]

@@ -1,20 +1,26 @@
 """Home and Memories as a person uses them: by keyboard, without scripts, against a hand edit, under hostile text."""
 
+from __future__ import annotations
+
 import os
 import re
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import realistic
 from browsing import Store, enter, purge
 
 from memoryd.daemon.client import ensure_daemon
+from memoryd.service import Orchestrator
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def own(full):
+def own(full: Any) -> Iterator[Any]:
     """A memory that only this test has."""
     folder = full.projects / realistic.PROJECTS[0]
     id = full.call("remember", cwd=str(folder), content="The ferry leaves at nine from pier four.", kind="fact", tags=["ferry"])[
@@ -24,18 +30,18 @@ def own(full):
     purge(full, id)
 
 
-def path_of(store, id):
+def path_of(store: Orchestrator, id: str) -> Any:
     return store.call("get_memory", id=id)["path"]
 
 
-def hand_edit(store, id, old, new):
+def hand_edit(store: Orchestrator, id: str, old: str, new: str) -> None:
     from pathlib import Path
 
     path = Path(path_of(store, id))
     path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
 
 
-def test_a_search_by_keyboard_leads_to_the_memory_and_says_why(opened, checked, own):
+def test_a_search_by_keyboard_leads_to_the_memory_and_says_why(opened: Any, checked: Any, own: int) -> None:
     page = opened()
     page.keyboard.press("/")
     page.wait_for_url("**/memories")
@@ -55,7 +61,7 @@ def test_a_search_by_keyboard_leads_to_the_memory_and_says_why(opened, checked, 
     checked(page, "memory")
 
 
-def test_the_first_stop_of_the_keyboard_skips_to_the_content(opened):
+def test_the_first_stop_of_the_keyboard_skips_to_the_content(opened: Any) -> None:
     page = opened()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
@@ -63,7 +69,7 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_content(opened):
     page.locator("#main:focus").wait_for()
 
 
-def test_g_and_the_first_letter_of_a_page_go_there(opened):
+def test_g_and_the_first_letter_of_a_page_go_there(opened: Any) -> None:
     page = opened()
     pages = [(link.inner_text()[0].lower(), link.get_attribute("href")) for link in page.locator(".top nav a").all()]
     assert len({letter for letter, _ in pages}) == len(pages)
@@ -77,7 +83,7 @@ def test_g_and_the_first_letter_of_a_page_go_there(opened):
     assert page.url == page.base + "/memories"
 
 
-def test_an_edit_is_saved_and_the_older_wording_stays(opened, checked, full, own):
+def test_an_edit_is_saved_and_the_older_wording_stays(opened: Any, checked: Any, full: Any, own: int) -> None:
     page = opened()
     page.goto(f"{page.base}/memories/{own}")
     page.get_by_role("link", name="Edit").click()
@@ -93,7 +99,7 @@ def test_an_edit_is_saved_and_the_older_wording_stays(opened, checked, full, own
     purge(full, new)
 
 
-def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened, checked, full, own):
+def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened: Any, checked: Any, full: Any, own: int) -> None:
     page = opened()
     page.goto(f"{page.base}/memories/{own}/edit")
     page.get_by_label("Text (Markdown)").fill("The ferry leaves at eleven.")
@@ -112,7 +118,7 @@ def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened, che
 
 
 @pytest.fixture
-def mortal(tmp_path):
+def mortal(tmp_path: Path) -> Iterator[Any]:
     """A store whose daemon may be killed."""
     store = Store(tmp_path, 3)
     yield store
@@ -120,7 +126,7 @@ def mortal(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["killed", "closed"])
-def test_a_text_is_not_lost_when_the_daemon_is_killed_or_the_session_closed_under_it(opened, mortal, end):
+def test_a_text_is_not_lost_when_the_daemon_is_killed_or_the_session_closed_under_it(opened: Any, mortal: Any, end: str) -> None:
     page = opened("mortal")
     page.goto(f"{page.base}/memories/{mortal.items[0].id}/edit")
     page.get_by_label("Text (Markdown)").fill("A long text that nobody wants to write twice.")
@@ -136,7 +142,7 @@ def test_a_text_is_not_lost_when_the_daemon_is_killed_or_the_session_closed_unde
         ensure_daemon(mortal.settings, 60)
 
 
-def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened, full, own):
+def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened: Any, full: Any, own: int) -> None:
     page = opened()
     other = page.context.new_page()
     for tab, text in ((page, "The ferry leaves at eleven."), (other, "The ferry leaves at twelve.")):
@@ -156,7 +162,7 @@ def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened, full, own)
     purge(full, newer, last)
 
 
-def test_a_form_of_an_ended_session_is_saved_once_another_is_open(opened, full, own):
+def test_a_form_of_an_ended_session_is_saved_once_another_is_open(opened: Any, full: Any, own: int) -> None:
     page = opened()
     page.goto(f"{page.base}/memories/{own}/edit")
     page.get_by_label("Tags").fill("ferry, pier")
@@ -167,7 +173,7 @@ def test_a_form_of_an_ended_session_is_saved_once_another_is_open(opened, full, 
     assert full.call("get_memory", id=own)["memory"]["tags"] == ["ferry", "pier"]
 
 
-def test_a_project_is_chosen_by_keyboard_and_no_arrow_leads_away(opened):
+def test_a_project_is_chosen_by_keyboard_and_no_arrow_leads_away(opened: Any) -> None:
     page = opened()
     chosen = page.get_by_label("Project")
     chosen.focus()
@@ -179,7 +185,7 @@ def test_a_project_is_chosen_by_keyboard_and_no_arrow_leads_away(opened):
     page.wait_for_url(f"**project={wanted}")
 
 
-def test_pin_forget_and_restore(opened, own):
+def test_pin_forget_and_restore(opened: Any, own: int) -> None:
     page = opened()
     page.goto(f"{page.base}/memories/{own}")
     for button, told, shown in (
@@ -193,7 +199,7 @@ def test_pin_forget_and_restore(opened, own):
         page.locator(".chip", has_text=shown).first.wait_for()
 
 
-def test_two_memories_are_merged(opened, checked, full, own):
+def test_two_memories_are_merged(opened: Any, checked: Any, full: Any, own: int) -> None:
     other = full.call(
         "remember", project="all", content="Pier four: the ferry goes at nine o'clock, says the timetable.", kind="fact"
     )["id"]
@@ -209,7 +215,7 @@ def test_two_memories_are_merged(opened, checked, full, own):
     purge(full, merged, other)
 
 
-def test_the_slider_goes_back_in_time_and_the_date_says_so(opened, checked):
+def test_the_slider_goes_back_in_time_and_the_date_says_so(opened: Any, checked: Any) -> None:
     page = opened()
     page.goto(page.base + "/memories")
     page.get_by_text("Filters", exact=True).click()
@@ -225,7 +231,7 @@ def test_the_slider_goes_back_in_time_and_the_date_says_so(opened, checked):
     checked(page, "as-of")
 
 
-def test_everything_can_be_reached_without_scripts(opened, own):
+def test_everything_can_be_reached_without_scripts(opened: Any, own: int) -> None:
     page = opened(script=False)
     page.goto(page.base + "/memories")
     page.get_by_role("link", name="Older").click()
@@ -245,7 +251,7 @@ def test_everything_can_be_reached_without_scripts(opened, own):
     assert page.get_by_label("Project").locator("option:checked").inner_text() == realistic.PROJECTS[1]
 
 
-def test_hostile_text_does_nothing(opened, full):
+def test_hostile_text_does_nothing(opened: Any, full: Any) -> None:
     page = opened()
     hostile = [item.id for item in full.items[-len(realistic.HOSTILE) :]]
     for address in (
@@ -262,7 +268,7 @@ def test_hostile_text_does_nothing(opened, full):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_a_memory_and_its_forms_can_be_used_by_all(opened, checked, full, width, theme):
+def test_a_memory_and_its_forms_can_be_used_by_all(opened: Any, checked: Any, full: Any, width: Any, theme: Any) -> None:
     page = opened(width=width, theme=theme)
     item = next(item for item in reversed(full.items) if item.evidence.lines and item.links and item.status == "active")
     for name, address in (

@@ -1,7 +1,13 @@
 """Every page of the navigation, on an empty and on a full store, narrow and wide, light and dark."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import pytest
 from browsing import THEMES, WIDTHS
+
+from memoryd.service import Orchestrator
 
 pytestmark = pytest.mark.slow
 
@@ -9,7 +15,9 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("store", ["empty", "full"])
-def test_each_page_of_the_navigation_can_be_used_by_all(opened, checked, store, width, theme):
+def test_each_page_of_the_navigation_can_be_used_by_all(
+    opened: Any, checked: Any, store: Orchestrator, width: Any, theme: Any
+) -> None:
     page = opened(store, width, theme)
     paths = page.eval_on_selector_all("nav[aria-label=Pages] a", "links => links.map(link => link.getAttribute('href'))")
     assert "/memories" in paths
@@ -20,7 +28,7 @@ def test_each_page_of_the_navigation_can_be_used_by_all(opened, checked, store, 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_each_form_under_more_can_be_used_by_all(opened, checked, width):
+def test_each_form_under_more_can_be_used_by_all(opened: Any, checked: Any, width: Any) -> None:
     page = opened("full", width, "dark")
     page.goto(page.base + "/operations")
     forms = page.eval_on_selector_all("main dl a", "links => links.map(link => link.getAttribute('href'))")

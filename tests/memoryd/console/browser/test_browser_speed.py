@@ -7,8 +7,11 @@ prints the lines of the table in docs/console.md.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from browsing import enter, read_session, write_twice
+from console_client import Console
 
 from tests.memeval.result_files import many, result, write
 
@@ -42,7 +45,7 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def places(full, tmp_path_factory):
+def places(full: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the addresses name; memories, a session and a dream of these tests alone, and results of two runs and a grid."""
     results = tmp_path_factory.mktemp("results")
     write(results, result("run-a", many(QUESTIONS, QUESTIONS // 2)))
@@ -59,7 +62,9 @@ def places(full, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_painted_at_once_and_weighs_little(opened, full, places, name, record_property):
+def test_a_page_is_painted_at_once_and_weighs_little(
+    opened: Any, full: Any, places: Any, name: str, record_property: Any
+) -> None:
     page = opened()
     enter(page, full.client.call("console_open", {"results": places["results"]})["url"])
     address = page.base + PAGES[name].format(**places)
@@ -76,7 +81,7 @@ def test_a_page_is_painted_at_once_and_weighs_little(opened, full, places, name,
     assert not page.faults
 
 
-def weighed(page, address: str) -> int:
+def weighed(page: Console, address: str) -> int:
     """Bytes over the wire of the page and all it loads, headers included, with an empty cache."""
     devtools = page.context.new_cdp_session(page)
     devtools.send("Network.enable")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twice
 
@@ -17,7 +20,7 @@ RULES = ("Run the linter before each commit.", "Before each commit, run the lint
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Some memories, a session that was read, two rules that say the same, and one proposal that waits."""
     store = Store(tmp_path_factory.mktemp("small"), 60)
     read_session(store, SAID)
@@ -49,7 +52,7 @@ def pages(store: Store) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_each_page_can_be_used_by_all(opened, checked, small, width, theme):
+def test_each_page_can_be_used_by_all(opened: Any, checked: Any, small: Any, width: Any, theme: Any) -> None:
     page = opened("small", width, theme)
     for name, path in pages(small):
         answer = page.goto(page.base + path)
@@ -60,7 +63,7 @@ def test_each_page_can_be_used_by_all(opened, checked, small, width, theme):
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_a_dream_is_taken_back_and_brought_back_by_keyboard(opened, checked, small, script):
+def test_a_dream_is_taken_back_and_brought_back_by_keyboard(opened: Any, checked: Any, small: Any, script: Any) -> None:
     entry = small.call("journal")["entries"][-1]["id"]
     page = opened("small", script=script)
     page.goto(f"{page.base}/dreams/{entry}")
@@ -83,13 +86,13 @@ PRESSED_TWICE = """() => {
 }"""
 
 
-def test_a_button_that_is_pressed_twice_counts_once(opened, small):
+def test_a_button_that_is_pressed_twice_counts_once(opened: Any, small: Any) -> None:
     page = opened("small")
     page.goto(page.base + "/dreams")
     assert page.evaluate(PRESSED_TWICE) == [[False, True], False]
 
 
-def test_one_proposal_is_accepted_and_the_rest_refused(opened, small):
+def test_one_proposal_is_accepted_and_the_rest_refused(opened: Any, small: Any) -> None:
     first, second = [proposal["id"] for proposal in small.call("proposals")["proposals"]]
     page = opened("small")
     page.goto(f"{page.base}/dreams")
@@ -101,7 +104,7 @@ def test_one_proposal_is_accepted_and_the_rest_refused(opened, small):
     assert small.call("proposals")["proposals"] == []
 
 
-def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened, checked, small):
+def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened: Any, checked: Any, small: Any) -> None:
     page = opened("small", 390)
     page.goto(f"{page.base}/settings")
     page.get_by_label("session budget", exact=True).fill("450")
@@ -120,7 +123,7 @@ def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened, checked, smal
     assert "session_budget" not in small.settings.paths.config.read_text("utf-8")
 
 
-def test_everything_is_downloaded(opened, small):
+def test_everything_is_downloaded(opened: Any, small: Any) -> None:
     page = opened("small")
     page.goto(f"{page.base}/settings")
     with page.expect_download() as download:
