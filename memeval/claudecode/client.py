@@ -25,7 +25,7 @@ from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, DependencyError
 from memeval.core.types import EMPTY
 from memoryd.core.types import Usage
-from memoryd.llm.claude import usage_of
+from memoryd.llm.print_mode import usage_of
 
 SHOWN = 300
 _LOGIN = re.compile(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memeval.core.errors import DependencyError
+from memoryd.core.processes import kill_group
 
 GRACE_SECONDS = 3.0
 """How long a client has to end after SIGTERM, so that its SessionEnd hooks run."""
@@ -96,21 +97,13 @@ def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
         _signal(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(grace)
-    _kill(process)
+    kill_group(process)
     process.wait()
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
     if process.poll() is None:
         process.send_signal(number)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

@@ -15,14 +15,11 @@ of standard input ends a program. All it keeps lies in its folder, since searche
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
 import shutil
-import signal
 import subprocess
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +33,7 @@ from memeval.core.protocols import Capabilities
 from memeval.core.types import Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options
 from memeval.providers.retrieval import CONTEXT_CHARACTERS, RetrievalUnit, cut, in_context
+from memoryd.core.processes import kill_group
 
 START_SECONDS = 120.0
 CALL_SECONDS = 900.0
@@ -143,11 +141,7 @@ class Program:
         """The program and what it started. Once it was waited for, its number may be another's: it is left alone then."""
         if self._process.returncode is not None:
             return
-        if sys.platform == "win32":
-            self._process.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        kill_group(self._process)
         self._process.wait()
 
 

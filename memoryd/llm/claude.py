@@ -1,7 +1,6 @@
 """Chat completions from `claude -p`: the user's own client and login, without tools, hooks or memory.
 
-Verified with 2.1.332: `--safe-mode` excludes plugins, hooks, CLAUDE.md and MCP servers but keeps the login (which `--bare`
-would not read); `--tools ""` sends an empty tool list.
+What a run is and what its report says is in `print_mode`.
 """
 
 from __future__ import annotations
@@ -9,22 +8,29 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import signal
 import subprocess
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from memoryd.core.config import Settings, child_environment
 from memoryd.core.errors import ModelError
 from memoryd.core.files import locked, make_private_dir
-from memoryd.core.text import one_line, shorten
-from memoryd.core.types import Completion, Message, Usage
+from memoryd.core.types import Completion, Message
+from memoryd.llm.print_mode import (
+    CHILD_VARIABLES,
+    Failure,
+    Output,
+    PrintRun,
+    answer_of,
+    arguments,
+    failure_of,
+    model_of,
+    split,
+    usage_of,
+)
 
 # Our own model runs must be distinguishable from the user's sessions, so that memory never feeds on itself. Three independent
 # marks: the variable MEMORYD_INTERNAL (our hooks do nothing), the working folder, and a first line with a nonce in the
@@ -128,21 +134,7 @@ def _decoded(value: str) -> str:
 
 
 TIMEOUT_SECONDS = 180.0
-FLAGS = (
-    *("-p", "--output-format", "json", "--max-turns", "1", "--tools", ""),
-    *("--safe-mode", "--strict-mcp-config", "--no-session-persistence"),
-)
-CHILD_VARIABLES = {
-    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "1",  # the day dream has its own back-off, and a run must not block for minutes
-    "DISABLE_AUTOUPDATER": "1",
-}
 DEFAULT_COMMAND = "claude"
-_LOGIN = ("not logged in", "failed to authenticate", "/login", "invalid api key")
-_LIMIT = ("usage limit", "limit reached", "rate limit", "overloaded")
-_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
 class ClaudeLLM:
@@ -162,7 +154,7 @@ class ClaudeLLM:
         self._logins = logins
         self._timeout = timeout
         self._guard = threading.Lock()
-        self._running: subprocess.Popen[bytes] | None = None
+        self._running: PrintRun | None = None
         self._closed = False
 
     @property
@@ -172,24 +164,23 @@ class ClaudeLLM:
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
         """Return one answer. The schema is described by the prompt only: enforcing it in the client would cost further turns."""
-        system = "\n\n".join(message.content for message in messages if message.role == "system")
-        prompt = mark(_conversation([message for message in messages if message.role != "system"]))
+        system, prompt = split(messages)
         make_private_dir(self._folder)
         with locked(self._folder.with_suffix(".lock")):
-            stdout, stderr, code = self._run(system, prompt)
-        return _parse(stdout, stderr, code, self._model)
+            output = self._run(system, mark(prompt))
+        return _parse(output, self._model)
 
     def close(self) -> None:
         """Kill the current run, whose caller gets a transient ModelError, and refuse further ones."""
         with self._guard:
             self._closed = True
             if self._running is not None:
-                _kill_group(self._running)
+                self._running.kill()
 
-    def _run(self, system: str, prompt: str) -> tuple[bytes, bytes, int]:
-        process = self._start(system)
+    def _run(self, system: str, prompt: str) -> Output:
+        run = self._start(system)
         try:
-            stdout, stderr = process.communicate(prompt.encode("utf-8", "replace"), timeout=self._timeout)
+            return run.finish(prompt, self._timeout)
         except subprocess.TimeoutExpired as error:
             raise ModelError(
                 f"{self._command} did not answer within {self._timeout:g} s and was terminated.",
@@ -197,26 +188,16 @@ class ClaudeLLM:
                 transient=True,
             ) from error
         finally:
-            self._finish(process)
-        return stdout, stderr, process.returncode
+            with self._guard:
+                self._running = None
 
-    def _start(self, system: str) -> subprocess.Popen[bytes]:
-        arguments = [self._program(), *FLAGS, "--model", self._model]
-        if system:
-            arguments += ["--system-prompt", system]
+    def _start(self, system: str) -> PrintRun:
+        command = arguments(self._program(), self._model, system)
         with self._guard:
             if self._closed:
                 raise ModelError("The model run was cancelled because the daemon is shutting down.", transient=True)
             try:
-                self._running = subprocess.Popen(
-                    arguments,
-                    cwd=self._folder,
-                    env=self._environment(),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                )
+                self._running = PrintRun(command, self._folder, self._environment())
             except OSError as error:
                 raise ModelError(
                     f"The command '{self._command}' can't be started: {error.strerror}.",
@@ -236,95 +217,40 @@ class ClaudeLLM:
         named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
         return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 
-    def _finish(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the process group if it is still alive, reap it and close its streams."""
-        with self._guard:
-            self._running = None
-            if process.returncode is None:
-                _kill_group(process)
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None and not stream.closed:
-                _close_quietly(stream)
+
+def _parse(output: Output, model: str) -> Completion:
+    report = output.report()
+    if report is None:
+        raise _no_result(output)
+    text = answer_of(report)
+    if text is None:
+        raise _failure(report)
+    return Completion(text, model_of(report, model), usage_of(report))
 
 
-def _close_quietly(stream: Any) -> None:
-    try:
-        stream.close()
-    except BrokenPipeError:
-        return  # unread input of a dead process
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-        return
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return  # already gone
-
-
-def _conversation(messages: Sequence[Message]) -> str:
-    """Join messages into a single prompt, since the client accepts only one."""
-    if len(messages) == 1:
-        return messages[0].content
-    return "\n\n".join(f"<{message.role}>\n{message.content}\n</{message.role}>" for message in messages)
-
-
-def _parse(stdout: bytes, stderr: bytes, code: int, model: str) -> Completion:
-    try:
-        answer = orjson.loads(stdout)
-    except orjson.JSONDecodeError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise _no_result(stderr.decode("utf-8", "replace") or stdout.decode("utf-8", "replace"), code)
-    if answer.get("is_error") or not isinstance(answer.get("result"), str):
-        raise _failure(answer)
-    return Completion(answer["result"], next(iter(answer.get("modelUsage") or {}), model), usage_of(answer))
-
-
-def usage_of(answer: Mapping[str, Any]) -> Usage:
-    """Return the tokens of all models in a client run; cached input counts as input. The cost may be unknown."""
-    given = taken = 0
-    models = answer.get("modelUsage")
-    for used in models.values() if isinstance(models, dict) else ():
-        given += sum(_count(used, key) for key in ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"))
-        taken += _count(used, "outputTokens")
-    cost = answer.get("total_cost_usd")
-    return Usage(1, given, taken, float(cost) if isinstance(cost, int | float) else None)
-
-
-def _count(used: Any, key: str) -> int:
-    value = used.get(key) if isinstance(used, dict) else None
-    return int(value) if isinstance(value, int | float) else 0
-
-
-def _no_result(output: str, code: int) -> ModelError:
-    output = shorten(one_line(output), 300)
-    if "unknown option" in output:
-        return ModelError(f"The Claude Code client is too old: {output}", fix="Update it with: claude update.")
+def _no_result(output: Output) -> ModelError:
+    said = output.text()
+    if "unknown option" in said:
+        return ModelError(f"The Claude Code client is too old: {said}", fix="Update it with: claude update.")
     return ModelError(
-        f"The Claude Code client exited with code {code} and no result{': ' + output if output else '.'}",
+        f"The Claude Code client exited with code {output.code} and no result{': ' + said if said else '.'}",
         fix="Run `claude -p hello` in a terminal to see the problem.",
-        transient=code < 0,  # killed from outside
+        transient=output.code < 0,  # killed from outside
     )
 
 
-def _failure(answer: Mapping[str, Any]) -> ModelError:
+_FIXES = {
+    Failure.LOGIN: "Run `claude` in a terminal and log in; a key set only in a session arrives with its next prompt.",
+    Failure.LIMIT: "It is retried automatically; lower daily_token_budget to use less.",
+    Failure.SERVER: "It is retried automatically.",
+    Failure.REQUEST: "Check claude_model and the message above.",
+    Failure.NETWORK: "Check the network; it is retried automatically.",
+    Failure.UNKNOWN: "Check the network; it is retried automatically.",
+}
+
+
+def _failure(report: Mapping[str, Any]) -> ModelError:
     """Convert the client's error report to a ModelError with a fix."""
-    reason = shorten(one_line(str(answer.get("result") or answer.get("errors") or answer.get("subtype") or "no reason")), 300)
-    status = answer.get("api_error_status")
-    lowered = reason.lower()
-    message = f"The Claude Code client failed: {reason}"
-    if status in (401, 403) or any(sign in lowered for sign in _LOGIN):
-        return ModelError(
-            message, fix="Run `claude` in a terminal and log in; a key set only in a session arrives with its next prompt."
-        )
-    if status in _TRANSIENT_STATUS or any(sign in lowered for sign in _LIMIT):
-        return ModelError(message, fix="It is retried automatically; lower daily_token_budget to use less.", transient=True)
-    if isinstance(status, int):
-        transient = status >= 500
-        fix = "It is retried automatically." if transient else "Check claude_model and the message above."
-        return ModelError(message, fix=fix, transient=transient)
-    return ModelError(message, fix="Check the network; it is retried automatically.", transient=True)
+    kind, reason = failure_of(report)
+    transient = kind not in (Failure.LOGIN, Failure.REQUEST)
+    return ModelError(f"The Claude Code client failed: {reason}", fix=_FIXES[kind], transient=transient)

@@ -6,11 +6,9 @@ server, through a cache of single commits. A subprocess can't outlive its time: 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -21,6 +19,7 @@ from threading import Lock
 from typing import IO
 
 from memeval.core.errors import DataError, DependencyError
+from memoryd.core.processes import kill_group
 
 KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 """Variables that tests may see: no keys, no configuration of the user."""
@@ -86,17 +85,9 @@ def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
     except subprocess.TimeoutExpired:
         return True
     finally:
-        _kill_group(process)
+        kill_group(process)
         process.wait()
     return False
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    if not hasattr(os, "killpg"):
-        process.kill()
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing of the group is left
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _tail(output: IO[bytes]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memeval.claudecode.client import fault_of, read_stream
 from memeval.claudecode.contract import ErrorKind
-from memoryd.llm.claude import usage_of
+from memoryd.llm.print_mode import usage_of
 
 
 def printed(*lines: dict[str, Any]) -> str:
