@@ -272,7 +272,7 @@ def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
             f"There is no finished run of {provider} on {benchmark}.",
             fix=f"Providers with one: {', '.join(known)}." if known else f"Make one: memeval eval -b {benchmark} -p {provider}",
         )
-    last = max(own, key=lambda line: str(line.get("finished_at") or ""))
+    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # of the same second the later line
     return load_run(results, str(last["run_id"]))
 
 
