@@ -67,7 +67,10 @@ search_options = _all([
 answer_options = _all([
     click.option("--answering-model", "-m", default="", help="openai/…, openrouter/…, URL#model, claude-cli/…, extractive."),
     click.option("--answer-prompt", default="", help="Prompt: a name, a file, or text with {question} and {memories}."),
-    click.option("--reader", type=click.Choice(READERS), default="direct", show_default=True, help="con: notes first."),
+    click.option("--reader", type=click.Choice(READERS), default="direct", show_default=True,
+                 help="con: notes first; con-session: a note of each session first."),
+    click.option("--abstain-below", type=float, metavar="P",
+                 help="Ask the model how sure it is, and withhold an answer below P (0 to 1; 0: only ask)."),
     click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the answering model."),
 ])  # fmt: skip
 
@@ -187,6 +190,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         threshold=values["threshold"],
         granularity=values["granularity"] or "",
         reader=values.get("reader", "direct"),
+        abstain_below=values.get("abstain_below"),
         variant=values["variant"] or "",
         data=data_of(benchmark, values),
         seed=values["seed"],

@@ -12,6 +12,7 @@ from memeval.cli.options import SpreadCommand
 from memeval.cli.root import Context, pass_context
 from memeval.core.errors import MemevalError
 from memeval.report.boards import boards
+from memeval.report.calibration import advice, bins_table, calibration_of, calibration_table
 from memeval.report.compare import (
     ALPHA,
     baselines,
@@ -149,6 +150,22 @@ def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: in
     click.echo(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.")
 
 
+@click.command("calibrate")
+@click.argument("run")
+@click.option("--metric", default="", help="What an answer is worth (default: the main metric).")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@pass_context
+def calibrate_run(ctx: Context, run: str, metric: str, markdown: bool) -> None:
+    """How well a reader knows when it is right, and the threshold for --abstain-below.
+
+    RUN is one of `--abstain-below 0`, which asks for confidences and withholds nothing.
+    """
+    made, answers = calibration_of(load_run(ctx.results, run), metric)
+    _show(calibration_table(made), markdown=markdown)
+    _show(bins_table(answers), markdown=markdown)
+    click.echo(f"For other questions: {advice(made)}.")
+
+
 @click.command("export")
 @click.argument("run")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="Form of the text.")
@@ -225,4 +242,4 @@ def ledger(ctx: Context, last: int | None, markdown: bool) -> None:
     _show(ledger_table(ctx.results, last=last), markdown=markdown)
 
 
-COMMANDS = (results, compare_runs, failures_of, export_run, regress_run, html, ledger)
+COMMANDS = (results, compare_runs, failures_of, calibrate_run, export_run, regress_run, html, ledger)

@@ -96,6 +96,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
         "answering_model": values["answering_model"],
         "answer_prompt": values["answer_prompt"],
         "reader": values["reader"],
+        "abstain_below": values["abstain_below"],
         "top_k": values["top_k"] or old.top_k,
         "granularity": values["granularity"] or old.granularity,
     }

@@ -124,13 +124,19 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A hypothesis for a question, with the hash of the prompt that brought it."""
+    """A hypothesis for a question, with the hash of the prompt that brought it.
+
+    `confidence` (0 to 1) is what the model says of it, if it was asked; `withheld` what it would have answered, had that been
+    enough.
+    """
 
     text: str
     model: str
     prompt_hash: str
     usage: Usage = Usage()
     seconds: float = 0.0
+    confidence: float | None = None
+    withheld: str = ""
 
 
 @dataclass(frozen=True, slots=True)

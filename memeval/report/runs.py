@@ -104,6 +104,7 @@ class QuestionResult:
     seconds: Mapping[str, float]
     cluster: str = ""
     tokens: int | None = None
+    confidence: float | None = None
 
     @property
     def key(self) -> str:
@@ -352,6 +353,7 @@ def _question(node: _Node) -> QuestionResult:
         seconds=MappingProxyType({key: value for key, value in node.numbers("seconds").items() if value is not None}),
         cluster=node.text("cluster", node.text("case_id")),
         tokens=None if (tokens := number(node.data.get("tokens"))) is None else int(tokens),
+        confidence=number(answer.data.get("confidence")) if answer else None,
     )
 
 

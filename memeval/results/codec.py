@@ -106,12 +106,15 @@ def answer_to_json(answer: Answer) -> dict[str, Any]:
         "model": answer.model,
         "prompt_hash": answer.prompt_hash,
         "usage": usage_to_json(answer.usage),
+        **({"confidence": answer.confidence} if answer.confidence is not None else {}),
+        **({"withheld": answer.withheld} if answer.withheld else {}),
     }
 
 
 def answer_from_json(data: Mapping[str, Any], seconds: float = 0.0) -> Answer:
     """Inverse of `answer_to_json`."""
-    return Answer(data["text"], data["model"], data["prompt_hash"], usage_from_json(data["usage"]), seconds)
+    said = data.get("confidence"), data.get("withheld", "")
+    return Answer(data["text"], data["model"], data["prompt_hash"], usage_from_json(data["usage"]), seconds, *said)
 
 
 def score_to_json(score: Score) -> dict[str, Any]:

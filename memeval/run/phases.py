@@ -3,7 +3,8 @@
 Ingest    a case's sessions reach the provider, in time order and in batches, without anything that gives gold away
 Search    the provider is asked for what bears on a question
 Answer    the answering model reads what was found; reader `direct` takes its reply as it is, reader `con` (chain of note,
-          LongMemEval) gives the memories as JSON, has it write notes, and takes what follows the last line `Answer:`
+          LongMemEval) gives the memories as JSON, has it write notes, and takes what follows the last line `Answer:`;
+          reader `con-session` has it write a note of each session first, one call each, and answer from the notes
 Evaluate  retrieval metrics of what was found, judgements of what was answered
 
 A score is named `<level>.<metric>@<k>` for rankings (`session.recall_all@5`), else as the judge or metric calls it.
@@ -34,7 +35,7 @@ from memeval.prompts.memories import shown_date
 from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_to_json, usage_to_json
 from memeval.run.preparing import Chunks, chunked, preprocessed
 from memeval.specs import BenchmarkSpec, IngestionMode
-from memoryd.core.types import Usage
+from memoryd.core.types import Completion, Usage
 
 BULK = 50
 """Sessions in one call, so that a checkpoint is never far away."""
@@ -150,20 +151,78 @@ PromptFor = Callable[[Question], Prompt]
 _FINAL = re.compile(r"^\W*answer\W*:\s*", re.IGNORECASE | re.MULTILINE)
 
 
-def answer(model: Model, prompt_for: PromptFor, question: Question, pieces: Sequence[Retrieved], reader: str) -> Answer:
+_CONFIDENCE = re.compile(r"\n?^\W*confidence\W*:\W*(\d{1,3})(?:\.\d+)?\W*\Z", re.IGNORECASE | re.MULTILINE)
+_ASK_CONFIDENCE = (
+    'After that write one more line, "Confidence: N": how sure you are, from 0 to 100, that the answer is right and that the '
+    "memories hold it."
+)
+WITHHELD = "No information available."
+"""The answer that is given where the model is not sure enough."""
+NOTHING = frozenset({"", "empty", "none", "nothing"})
+"""Notes that say that a session holds nothing for the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the answering model reads: its prompts, the reader, and how sure it has to be (None: it is not asked)."""
+
+    prompt_for: PromptFor
+    reader: str = "direct"
+    note_for: PromptFor | None = None
+    abstain_below: float | None = None
+
+
+def answer(model: Model, reading: Reading, question: Question, pieces: Sequence[Retrieved]) -> Answer:
     """The hypothesis. Raises ModelError, also for an empty reply."""
-    prompt = prompt_for(question)
-    values = {
+    prompt, reader = reading.prompt_for(question), reading.reader
+    calls: list[Completion] = []
+    if reader == "con-session" and reading.note_for is not None:
+        pieces = list(_notes(model, reading.note_for(question), question, pieces, calls))
+    messages = prompt.render(_values(question, pieces, as_json=reader == "con", by_time=prompt.by_time))
+    if reading.abstain_below is not None:
+        last = messages[-1]
+        messages = (*messages[:-1], replace(last, content=f"{last.content}\n\n{_ASK_CONFIDENCE}"))
+    made = model.complete(messages)
+    calls.append(made)
+    reply, confidence = confident(made.text) if reading.abstain_below is not None else (made.text, None)
+    text = final_answer(reply) if reader == "con" else reply.strip()
+    if not text:
+        raise ModelError(f"{made.model} gave an empty answer.", fix="Try again, or another model.")
+    usage = sum((call.usage for call in calls), Usage())
+    told = Answer(text, made.model, prompt.hash, usage, sum(call.seconds for call in calls), confidence)
+    unsure = confidence is not None and confidence < (reading.abstain_below or 0.0)
+    return replace(told, text=WITHHELD, withheld=text) if unsure else told
+
+
+def _values(question: Question, pieces: Sequence[Retrieved], *, as_json: bool = False, by_time: bool = False) -> dict[str, str]:
+    return {
         "question": asked(question),
-        "memories": format_memories(pieces, as_json=reader == "con", by_time=prompt.by_time),
+        "memories": format_memories(pieces, as_json=as_json, by_time=by_time),
         "date": shown_date(question.at) or "not known",
         "speakers": str(question.metadata.get("speakers", "")),
     }
-    made = model.complete(prompt.render(values))
-    text = final_answer(made.text) if reader == "con" else made.text.strip()
-    if not text:
-        raise ModelError(f"{made.model} gave an empty answer.", fix="Try again, or another model.")
-    return Answer(text, made.model, prompt.hash, made.usage, made.seconds)
+
+
+def _notes(
+    model: Model, prompt: Prompt, question: Question, pieces: Sequence[Retrieved], calls: list[Completion]
+) -> Iterator[Retrieved]:
+    """Chain of note, session by session: what the model notes of each, in the place of its first piece; empty notes left out."""
+    sessions: dict[tuple[str, ...] | int, list[Retrieved]] = {}
+    for number, piece in enumerate(pieces):
+        sessions.setdefault(piece.sessions or number, []).append(piece)
+    for some in sessions.values():
+        made = model.complete(prompt.render(_values(question, some, by_time=prompt.by_time)))
+        calls.append(made)
+        if (note := made.text.strip()).strip(" .\"'*`").casefold() not in NOTHING:
+            yield replace(some[0], text=note)
+
+
+def confident(reply: str) -> tuple[str, float | None]:
+    """A reply without its last line `Confidence: N`, and N as a share; None when there is no such line."""
+    match = _CONFIDENCE.search(reply.rstrip())
+    if match is None:
+        return reply, None
+    return reply[: match.start()], min(int(match[1]), 100) / 100
 
 
 def asked(question: Question) -> str:

@@ -270,6 +270,7 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
         make_judges(plan, context)
         for kind in QuestionType:
             answer_prompt(plan, Question("", "", kind))
+            note_prompt(plan, Question("", "", kind))
 
 
 def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
@@ -333,6 +334,11 @@ def answer_prompt(plan: Plan, question: Question) -> Prompt:
         by_type=None if own else prompts.answer_by_type,
         base=None if own else plan.benchmark.origin.path.parent,
     )
+
+
+def note_prompt(plan: Plan, question: Question) -> Prompt:
+    """The prompt by which the answering model notes what a session holds for a question (reader con-session)."""
+    return find_prompt("note", _prompt_folder(plan.benchmark), str(question.type))
 
 
 def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:

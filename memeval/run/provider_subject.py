@@ -195,8 +195,14 @@ class ProviderSubject:
         if not self._plan.settings.answering_model:
             return {"answer": {}}
         first = {row.payload["question"]["type"]: row for row in reversed(rows)}
-        prompts = {kind: plans.answer_prompt(self._plan, _question(row)) for kind, row in first.items()}
-        return {"answer": {kind: {"name": one.name, "hash": one.hash} for kind, one in sorted(prompts.items())}}
+        kinds = {"answer": plans.answer_prompt}
+        if self._plan.settings.reader == "con-session":
+            kinds["note"] = plans.note_prompt
+        prompts = {name: {kind: find(self._plan, _question(row)) for kind, row in first.items()} for name, find in kinds.items()}
+        return {
+            name: {kind: {"name": one.name, "hash": one.hash} for kind, one in sorted(found.items())}
+            for name, found in prompts.items()
+        }
 
     def _shown_settings(self) -> dict[str, Any]:
         """Settings, filled in, without what is private: the folder of the data, and options that look like secrets."""
@@ -376,18 +382,18 @@ class _Phases:
         started = time.perf_counter()
         try:
             with paid_by(self._payer(key)):
-                made = phases.answer(
-                    model,
-                    lambda question: plans.answer_prompt(self._plan, question),
-                    _question(row),
-                    self._found(before)[: self._plan.top_k],
-                    self._plan.settings.reader,
-                )
+                made = phases.answer(model, self._reading, _question(row), self._found(before)[: self._plan.top_k])
         except (ProviderError, ModelError) as error:
             self._failed(key, error)
             return
         cost = made.usage.cost_usd
         self._finish(key, answer_to_json(made), made.seconds or time.perf_counter() - started, cost=cost)
+
+    @property
+    def _reading(self) -> phases.Reading:
+        settings, plan = self._plan.settings, self._plan
+        note = (lambda question: plans.note_prompt(plan, question)) if settings.reader == "con-session" else None
+        return phases.Reading(lambda question: plans.answer_prompt(plan, question), settings.reader, note, settings.abstain_below)
 
     def _found(self, key: Key) -> list[Retrieved]:
         record = self._run.store.get(key)

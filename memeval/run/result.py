@@ -216,7 +216,8 @@ def _clusters(questions: Sequence[Mapping[str, Any]]) -> int | None:
 def _answer(record: Record | None) -> dict[str, Any] | None:
     if record is None or record.status is not Status.DONE:
         return None
-    return {key: record.payload[key] for key in ("text", "model", "prompt_hash")}
+    told = ("text", "model", "prompt_hash", "confidence", "withheld")
+    return {key: record.payload[key] for key in told if key in record.payload}
 
 
 def _scores(record: Record | None) -> list[dict[str, Any]]:

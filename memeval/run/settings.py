@@ -129,7 +129,7 @@ def _shard(refs: Sequence[Ref], chosen: list[int], shard: Shard) -> list[int]:
 
 
 GRANULARITIES = ("session", "round", "turn")
-READERS = ("direct", "con")
+READERS = ("direct", "con", "con-session")
 OPTIONS = ("provider_options", "benchmark_options", "model_options", "judge_model_options")
 """Settings that are mappings."""
 
@@ -139,7 +139,8 @@ class Settings:
     """Names are those of specs, registries and flags; an empty text means what the benchmark says.
 
     `top_k` pieces are read by the answering model; `search_k` are asked for (0: enough for the retrieval metrics),
-    and those with a score below `threshold` are left out.
+    and those with a score below `threshold` are left out. With `abstain_below` the model says how sure it is (0 to 1), and an
+    answer below that is withheld.
     Without an answering model the answer phase is left out, without an embedder the metric relevancy.
     """
 
@@ -155,6 +156,7 @@ class Settings:
     threshold: float | None = None
     granularity: str = ""
     reader: str = "direct"
+    abstain_below: float | None = None
     variant: str = ""
     data: str = ""
     seed: int = 0
@@ -174,6 +176,8 @@ class Settings:
             raise ConfigError("--top-k must be 1 or more.", fix="Correct it.")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise ConfigError(f"--threshold {self.threshold} is no score.", fix="Give a finite number.")
+        if self.abstain_below is not None and not 0 <= self.abstain_below <= 1:
+            raise ConfigError(f"--abstain-below {self.abstain_below} is no probability.", fix="Give a number from 0 to 1.")
         if not 0 < self.index_timeout < math.inf:
             raise ConfigError(
                 f"--index-timeout {self.index_timeout:g} is no time to wait.", fix="Give a number of seconds above 0."

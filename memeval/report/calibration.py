@@ -1,0 +1,73 @@
+"""How sure the reader of a run should be to answer: its confidences against what the judge says."""
+
+from __future__ import annotations
+
+from memeval.core.errors import RunError
+from memeval.core.types import QuestionType
+from memeval.report.runs import RunResult
+from memeval.report.table import NONE, Table, percent
+from memeval.stats.calibration import Calibration, Judged, bins, calibrate
+
+
+def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
+    """The answers of a run with confidence and value. Raises RunError when it has none, or withheld some."""
+    name = metric or run.primary or ""
+    if not name or "." in name:
+        raise RunError(f"Run {run.run_id} has no metric of answers.", fix="Give --answering-model and a judge.")
+    run.require(name)
+    found = []
+    for question in run.questions:
+        entry = question.entry(name)
+        if question.confidence is None or entry.value is None:
+            continue
+        unanswerable = question.type == QuestionType.ABSTENTION
+        found.append(Judged(question.confidence, entry.value, float(unanswerable), question.cluster or question.key))
+    again = (
+        f"memeval eval --from {run.run_id} --phase answer --answering-model {run.answering_model or 'MODEL'} --abstain-below 0"
+    )
+    if any((question.get("answer") or {}).get("withheld") for question in run.data.get("questions", ())):
+        raise RunError(
+            f"Run {run.run_id} withheld answers, so what they are worth is not known.",
+            fix=f"Ask again and withhold none: {again}",
+        )
+    if not found:
+        raise RunError(f"Run {run.run_id} has no confidences.", fix=f"Ask for them: {again}")
+    return found
+
+
+def calibration_of(run: RunResult, metric: str = "") -> tuple[Calibration, list[Judged]]:
+    """The figures, and the answers that they are of."""
+    answers = judged_answers(run, metric)
+    return calibrate(answers), answers
+
+
+def calibration_table(made: Calibration) -> Table:
+    """The figures, one on each line."""
+    rows = (
+        ("questions", str(made.questions)),
+        ("mean confidence %", percent(made.confidence)),
+        ("value %, all answered", percent(made.value)),
+        ("expected calibration error %", percent(made.expected_error)),
+        ("Brier score", f"{made.brier:.3f}"),
+        ("a right answer is surer than a wrong one (AUROC)", NONE if made.ranking is None else f"{made.ranking:.3f}"),
+        ("best threshold on these questions", f"{made.threshold:.2f}"),
+        ("value % with it", percent(made.at_threshold)),
+        ("answers withheld by it", str(made.withheld)),
+        ("value % with a threshold chosen on the other conversations", percent(made.held_out)),
+    )
+    return Table(("calibration", "value"), rows, frozenset({"value"}))
+
+
+def bins_table(answers: list[Judged]) -> Table:
+    """By tenth of confidence: how sure, how right, how many."""
+    rows = tuple((percent(sure), percent(value), percent(share)) for sure, value, share in bins(answers))
+    return Table(
+        ("confidence %", "value %", "share of answers %"), rows, frozenset({"confidence %", "value %", "share of answers %"})
+    )
+
+
+def advice(made: Calibration) -> str:
+    """Which threshold to use for other questions: none unless one helps where it was not chosen."""
+    if made.held_out is not None and made.held_out > made.value and made.threshold > 0:
+        return f"--abstain-below {made.threshold:.2f}"
+    return "answer always: no threshold helps where it was not chosen"

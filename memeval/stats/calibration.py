@@ -1,0 +1,121 @@
+"""Whether a reader knows when it is right, and how sure it should be to answer. Pure functions of values by question."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An answer: how sure the reader was, what it is worth (0 to 1), what withholding it is worth, and its cluster."""
+
+    confidence: float
+    value: float
+    withheld: float
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the confidences are worth. `expected_error` is the mean gap between confidence and accuracy (ECE, ten bins).
+
+    `threshold` is the best on these questions, `at_threshold` the mean value with it; `held_out` is the mean value where the
+    threshold of each cluster was chosen on the others: what another set of questions can expect. `ranking` (AUROC) is the chance
+    that a right answer is surer than a wrong one; None where all are right or wrong.
+    """
+
+    questions: int
+    confidence: float
+    value: float
+    expected_error: float
+    brier: float
+    ranking: float | None
+    threshold: float
+    at_threshold: float
+    withheld: int
+    held_out: float | None
+
+
+def calibrate(answers: Sequence[Judged]) -> Calibration:
+    """All figures. ValueError without answers."""
+    if not answers:
+        raise ValueError("no answers")
+    threshold = best_threshold(answers)
+    return Calibration(
+        questions=len(answers),
+        confidence=_mean([one.confidence for one in answers]),
+        value=_mean([one.value for one in answers]),
+        expected_error=sum(abs(sure - value) * share for sure, value, share in bins(answers)),
+        brier=_mean([(one.confidence - one.value) ** 2 for one in answers]),
+        ranking=_ranking(answers),
+        threshold=threshold,
+        at_threshold=mean_at(answers, threshold),
+        withheld=sum(one.confidence < threshold for one in answers),
+        held_out=_held_out(answers),
+    )
+
+
+def mean_at(answers: Sequence[Judged], threshold: float) -> float:
+    """The mean value when answers below a threshold are withheld."""
+    return _mean([one.value if one.confidence >= threshold else one.withheld for one in answers])
+
+
+def best_threshold(answers: Sequence[Judged]) -> float:
+    """The threshold with the best mean value; of equal ones the lowest, which answers most. 0 answers all."""
+    ordered = sorted(answers, key=lambda one: one.confidence)
+    gain, best, threshold = 0.0, 0.0, 0.0
+    for number, one in enumerate(ordered):
+        gain += one.withheld - one.value
+        last = number + 1 == len(ordered)
+        if (last or ordered[number + 1].confidence > one.confidence) and gain > best + 1e-12:
+            best, threshold = gain, (min(1.0, one.confidence + 0.01) if last else ordered[number + 1].confidence)
+    return threshold
+
+
+def bins(answers: Sequence[Judged], count: int = BINS) -> list[tuple[float, float, float]]:
+    """Mean confidence, mean value and share of the answers for each tenth of confidence that has some."""
+    grouped: dict[int, list[Judged]] = defaultdict(list)
+    for one in answers:
+        grouped[min(count - 1, math.floor(one.confidence * count + 1e-9))].append(one)
+    return [
+        (_mean([one.confidence for one in some]), _mean([one.value for one in some]), len(some) / len(answers))
+        for _, some in sorted(grouped.items())
+    ]
+
+
+def _held_out(answers: Sequence[Judged]) -> float | None:
+    clusters: dict[str, list[Judged]] = defaultdict(list)
+    for one in answers:
+        clusters[one.cluster].append(one)
+    if len(clusters) < 2:
+        return None
+    values: list[float] = []
+    for name, some in clusters.items():
+        threshold = best_threshold([one for one in answers if one.cluster != name])
+        values += [one.value if one.confidence >= threshold else one.withheld for one in some]
+    return _mean(values)
+
+
+def _ranking(answers: Sequence[Judged]) -> float | None:
+    """AUROC of right (value at least ½) against wrong, by mean ranks, so that ties count half."""
+    ordered = sorted(answers, key=lambda one: one.confidence)
+    ranks = 0.0
+    position = 0
+    while position < len(ordered):
+        end = position
+        while end < len(ordered) and ordered[end].confidence == ordered[position].confidence:
+            end += 1
+        ranks += (position + end + 1) / 2 * sum(one.value >= 0.5 for one in ordered[position:end])
+        position = end
+    right = sum(one.value >= 0.5 for one in ordered)
+    wrong = len(ordered) - right
+    return (ranks - right * (right + 1) / 2) / (right * wrong) if right and wrong else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
