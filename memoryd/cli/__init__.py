@@ -1,7 +1,7 @@
-"""The command line: `memoryd …`. Every command is a call that MCP and the console share.
+"""The command line: `memoryd …`. Every command uses an operation that MCP and the console share.
 
-`--version` and `--help` are answered here, with nothing imported: a library for commands takes twice as long to load as
-Python itself. The help is what `docs/generate.py` wrote into help.txt; a narrow terminal gets the one made for it.
+`--version` and `--help` are handled here without further imports, because loading the command library takes twice as long as
+starting Python. The help text was generated into help.txt by `docs/generate.py`; a narrow terminal gets a reflowed one.
 """
 
 import os
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _columns() -> int:
-    """As `shutil.get_terminal_size`, which takes too long to import."""
+    """Return the terminal width like `shutil.get_terminal_size`, which is slow to import."""
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given):
         return int(given)
@@ -40,7 +40,7 @@ def _columns() -> int:
 
 
 def _help() -> str:
-    """The help of the root command; empty when the file is missing."""
+    """Return the help of the root command; empty if the file is missing."""
     try:
         with open(os.path.join(os.path.dirname(__file__), "help.txt"), encoding="utf-8") as stream:  # noqa: PTH118, PTH120, PTH123
             return stream.read()
@@ -49,10 +49,10 @@ def _help() -> str:
 
 
 def _printed(text: str) -> bool:
-    """Whether it could be written; if not, the whole program says why."""
+    """Write to standard output; return False on failure, which the full program then reports."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except (AttributeError, OSError):  # closed, or full
+    except (AttributeError, OSError):  # closed, or disk full
         return False
     return True

@@ -1,4 +1,4 @@
-"""Commands that run the machine: status, doctor, day dreams, switches, import and export."""
+"""Administrative commands: status, doctor, day dreams, switches, import and export."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLAUDE_PROJECTS = "~/.claude/projects"
 @json_option
 @pass_context
 def status(context: Context, /) -> None:
-    """Say what memory holds and whether it works."""
+    """Show what memory holds and whether it works."""
     result = context.call("memory_status")
     if context.show(result):
         return
@@ -66,7 +66,7 @@ def _dreams(dreams: dict[str, Any]) -> str:
 
 
 def _offers(offers: dict[str, Any]) -> str:
-    """What sessions' own models were offered to settle, what it took of their context, and what came of it."""
+    """Summarise the offers to sessions: their cost in tokens and their outcome."""
     if not offers["offers"]:
         return f"none in {offers['days']} days"
     settled = f"{offers['settled']} of {offers['shown']} settled: {offers['kept']} kept, {offers['dropped']} dropped"
@@ -82,7 +82,7 @@ def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context) -> None:
-    """Check everything and say how to fix what is wrong. Exit code 1 when something is."""
+    """Check everything and show how to fix problems. Exits with 1 if there are any."""
     from memoryd.cli import doctor as checks
 
     context: Context = ctx.obj
@@ -100,14 +100,14 @@ def doctor(ctx: click.Context) -> None:
 
 @click.command()
 @takes(admin.daydream, "transcript")
-@click.option("--reader", type=click.Choice(READERS), help="Overrule the setting (with --dry-run).")
-@click.option("--extractor", "reader", type=click.Choice([*READERS, *OLD_READERS]), help="The old name of --reader.")
-@click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; write nothing, need no daemon.")
-@click.option("--record", type=click.Path(path_type=Path), help="A dry run that keeps the model's answers in this folder.")
+@click.option("--reader", type=click.Choice(READERS), help="Override the setting (with --dry-run).")
+@click.option("--extractor", "reader", type=click.Choice([*READERS, *OLD_READERS]), help="Former name of --reader.")
+@click.option("--dry-run", "dry", is_flag=True, help="Print what would be kept; writes nothing and needs no daemon.")
+@click.option("--record", type=click.Path(path_type=Path), help="Dry run that saves the model's answers in this folder.")
 @click.option(
-    "--replay", type=click.Path(path_type=Path), help="A dry run with such answers; a request that has none is written there."
+    "--replay", type=click.Path(path_type=Path), help="Dry run with saved answers; a request without an answer is written there."
 )
-@click.option("--print-prompt", is_flag=True, help="Print exactly what a model would be sent; no model is asked.")
+@click.option("--print-prompt", is_flag=True, help="Print exactly what would be sent to a model, without calling one.")
 @json_option
 @pass_context
 def daydream(
@@ -122,7 +122,7 @@ def daydream(
 ) -> None:
     """Read sessions now and keep what is worth keeping."""
     if record is not None and (replay is not None or print_prompt):
-        raise InputError("--record works with a dry run only.", fix="Leave out --replay and --print-prompt.")
+        raise InputError("--record requires a plain dry run.", fix="Omit --replay and --print-prompt.")
     if print_prompt:
         _print_prompts(context, transcript, replay)
         return
@@ -130,7 +130,7 @@ def daydream(
         _dry_run(context, transcript, reader, record, replay)
         return
     if reader:
-        raise InputError("--reader works with a dry run only.", fix="Set 'reader' in config.toml to change it for good.")
+        raise InputError("--reader requires a dry run.", fix="Set 'reader' in config.toml to change it permanently.")
     context.call("daydream", transcript=transcript)
     result = _wait_for_daydreams(context)
     if not context.show(result):
@@ -139,12 +139,12 @@ def daydream(
 
 def _named(transcript: str | None) -> Path:
     if transcript is None:
-        raise InputError("This needs --transcript FILE.", fix="Name a session's .jsonl file.")
+        raise InputError("--transcript FILE is required.", fix="Name a session's .jsonl file.")
     return Path(transcript)
 
 
 def _print_prompts(context: Context, /, transcript: str | None, replay: Path | None) -> None:
-    """With answers to replay, up to the first request that has none: the later ones depend on it."""
+    """Print the requests; when replaying, up to the first one without an answer, on which later ones depend."""
     from memoryd.daydream.model_reader import print_prompt as as_text
     from memoryd.daydream.pipeline import requests
     from memoryd.daydream.readers import ENDPOINT, make_extractor
@@ -193,7 +193,7 @@ def _wait_for_daydreams(context: Context, /) -> dict[str, Any]:
 
 
 def _follow(context: Context, title: str, waiting: Callable[[], int]) -> None:
-    """Show progress until nothing waits any more."""
+    """Show progress until nothing is waiting."""
     with context.output.progress() as progress:
         most = left = waiting()
         task = progress.add_task(title, total=max(1, most))
@@ -205,7 +205,7 @@ def _follow(context: Context, title: str, waiting: Callable[[], int]) -> None:
 
 
 def _write_keys(context: Context) -> None:
-    """Batch by batch, so that a break loses at most one."""
+    """Write keys batch by batch, so that an interruption loses at most one."""
     total: dict[str, Any] = {"written": 0, "left": 0, "stopped": "", "next": ""}
     with context.output.progress() as progress:
         task = progress.add_task("keys", total=None)
@@ -220,12 +220,12 @@ def _write_keys(context: Context) -> None:
 
 
 @click.command()
-@click.option("--wait/--no-wait", default=True, help="Wait until vectors are rebuilt too.")
+@click.option("--wait/--no-wait", default=True, help="Wait for the vectors to be rebuilt as well.")
 @click.option(
     "--keys",
     is_flag=True,
-    help="Rebuild nothing; let the reader's model write keys (other words to be found by) for memories without any,"
-    " within the daily budget. It can be stopped and started again.",
+    help="Rebuild nothing; let the reader's model write keys (alternative wordings for search) for memories without any,"
+    " within the daily budget. Can be interrupted and resumed.",
 )
 @json_option
 @pass_context
@@ -265,17 +265,17 @@ def log(context: Context, /, session: str | None, limit: int) -> None:
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path), required=False)
 @click.option("--claude-memory", is_flag=True, help="Claude Code's own MEMORY.md folders.")
-@click.option("--transcripts", is_flag=True, help="Past sessions; continues where it was stopped.")
+@click.option("--transcripts", is_flag=True, help="Past sessions; resumes where it was stopped.")
 @json_option
 @pass_context
 def import_(context: Context, /, source: Path | None, claude_memory: bool, transcripts: bool) -> None:
-    """Take in an export, Claude Code's own memory, or past sessions.
+    """Import an export, Claude Code's own memory, or past sessions.
 
     SOURCE is a .tar.gz or .jsonl file, or with the options the projects folder (default ~/.claude/projects).
     """
     if not (claude_memory or transcripts):
         if source is None:
-            raise InputError("import: what?", fix="Name an export file, or give --claude-memory or --transcripts.")
+            raise InputError("import: no source was given.", fix="Name an export file, or use --claude-memory or --transcripts.")
         result = context.call("import_file", timeout=LONG, path=str(source.absolute()))
     else:
         folder = str((source or Path(CLAUDE_PROJECTS)).expanduser().absolute())
@@ -310,7 +310,7 @@ def _import_from_claude(context: Context, /, folder: str, memory: bool, transcri
 @json_option
 @pass_context
 def export(context: Context, /, target: str, **options: Any) -> None:
-    """Write all memories into TARGET (.tar.gz or .jsonl)."""
+    """Export all memories to TARGET (.tar.gz or .jsonl)."""
     result = context.call("export", timeout=LONG, path=target, **options)
     if not context.show(result):
         context.output.line(f"{result['memories']} memories, {result['bytes']} bytes: {result['path']}")
@@ -318,8 +318,8 @@ def export(context: Context, /, target: str, **options: Any) -> None:
 
 def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
     folder = options["folder"]
-    if folder == "":  # an unset variable, not this folder
-        raise InputError(f"{name}: the folder is empty.", fix="Leave it out for this folder's project, or name a folder.")
+    if folder == "":  # an unset shell variable, not this folder
+        raise InputError(f"{name}: the folder is empty.", fix="Omit it for this folder's project, or name a folder.")
     if folder is not None and not Path(folder).is_dir():
         raise InputError(
             f"There is no folder {os.path.relpath(folder)}.", fix="Check the path, or name a project: --project NAME"
@@ -335,9 +335,9 @@ def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
 @json_option
 @pass_context
 def off(context: Context, /, **options: Any) -> None:
-    """Switch memory off for a project (default: this folder's): nothing is read, nothing is handed out.
+    """Switch memory off for a project (default: this folder's): nothing is read or injected.
 
-    It holds for all projects and folders below FOLDER as well, unless a nearer 'memoryd on' says otherwise.
+    This applies to all projects and folders below FOLDER as well, unless a nearer 'memoryd on' overrides it.
     """
     _switch(context, "off", options)
 
@@ -347,7 +347,7 @@ def off(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def on(context: Context, /, **options: Any) -> None:
-    """Switch memory on again. The nearest switch counts: below a folder that is off it can be on for one project."""
+    """Switch memory on again. The nearest switch wins: a project below a folder that is off can be on."""
     _switch(context, "on", options)
 
 
@@ -371,11 +371,11 @@ def projects(ctx: click.Context, /) -> None:
 @json_option
 @pass_context
 def move(context: Context, /, old: str, new: str) -> None:
-    """Give the memories of project OLD to NEW, a project or a folder: after a repository was moved or its remote changed."""
+    """Give the memories of project OLD to NEW, a project or folder, after a repository was moved or its remote changed."""
     target = str(Path(new).expanduser().absolute()) if Path(new).expanduser().is_dir() else new
     result = context.call("move_project", timeout=LONG, project=old, to=target)
     if not context.show(result):
-        context.output.line(f"{result['moved']} memories of {result['from']} belong to {result['project']} now")
+        context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}")
 
 
 COMMANDS = (status, doctor, daydream, reindex, log, import_, export, off, on, projects)

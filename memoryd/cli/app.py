@@ -1,4 +1,4 @@
-"""All commands under one root. A command's module is loaded when it is typed."""
+"""The root command. A command's module is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from memoryd.api.registry import Operation, operations
 from memoryd.cli.root import Context, Root, cli, json_option, pass_context
 
-BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
+BROKEN_PIPE = 141  # exit code of a program terminated by SIGPIPE, as shells report it
 MODULES = {
     "memories": "overview search remember show edit forget list related timeline governance handoff",
     "review": "review",
@@ -30,12 +30,12 @@ _MODULE_OF = {name: module for module, names in MODULES.items() for name in name
 
 
 def command_names() -> list[str]:
-    """The names of all commands: those written by hand, and those made from an operation."""
+    """Return the names of all commands, hand-written or generated from operations."""
     return sorted([*_MODULE_OF, *(entry.command for entry in operations().values() if entry.command)])
 
 
 def load_command(name: str) -> click.Command | None:
-    """The command of this name."""
+    """Load the command with this name."""
     if module := _MODULE_OF.get(name):
         found: tuple[click.Command, ...] = import_module(f"memoryd.cli.{module}").COMMANDS
         return next(command for command in found if command.name == name)
@@ -44,7 +44,7 @@ def load_command(name: str) -> click.Command | None:
 
 
 def _made(operation: Operation[Any, Any]) -> click.Command:
-    """A command that takes the parameters of an operation and prints its answer."""
+    """Create a command that takes an operation's parameters and prints its result."""
     from memoryd.cli.options import takes
 
     def run(context: Context, /, **params: Any) -> None:
@@ -57,13 +57,13 @@ def _made(operation: Operation[Any, Any]) -> click.Command:
 
 
 def lazy_app() -> Root:
-    """The root command; it loads each command when it is asked for."""
+    """Return the root command with lazily loaded commands."""
     cli.load_from(command_names, load_command)
     return cli
 
 
 def app() -> Root:
-    """The root command with every command registered, for the documents."""
+    """Return the root command with every command registered, for the documentation."""
     root = lazy_app()
     for name in command_names():
         command = load_command(name)
@@ -73,25 +73,25 @@ def app() -> Root:
 
 
 def main() -> None:
-    """Run the command that was typed."""
+    """Run the command line."""
     _open_streams()
     try:
         lazy_app()(prog_name="memoryd", standalone_mode=True)
     except SystemExit as end:
         sys.exit(_flushed(end.code))
-    except OSError as error:  # standard output: a full disk, or a reader that has gone away
+    except OSError as error:  # standard output: disk full, or the reader has exited
         sys.exit(_unwritten(error))
 
 
 def _open_streams() -> None:
-    """Give standard streams that the caller closed a place to go, or the next file that is opened would take their number."""
+    """Replace standard streams that the caller closed; otherwise the next opened file would take their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _flushed(code: object) -> int:
-    """Write out what is buffered now: at the interpreter's exit a failure would print a traceback."""
+    """Flush standard output now: at interpreter exit a failure would print a traceback."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -11,23 +11,23 @@ from memoryd.cli.root import Context, json_option, pass_context
 
 
 @click.command()
-@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@click.option("--no-browser", is_flag=True, help="Print the link only.")
 @click.option(
     "--results",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of benchmark results that it shows (default: `results` in this folder, if there is one).",
+    help="Folder of benchmark results to show (default: `results` in this folder, if it exists).",
 )
 @json_option
 @pass_context
 def console(context: Context, /, no_browser: bool, results: Path | None) -> None:
-    """Open memory in a browser: look, search, correct, settle what waits for you."""
+    """Open memory in a browser: search, review, edit, and decide on proposals."""
     result = context.call("console_open", results=_results(results))
     if context.show(result):
         return
     opened = not no_browser and webbrowser.open(result["url"])
     context.output.line(result["url"])
     state = "opened in the browser" if opened else "open it in a browser"
-    context.output.note(f"{state}; the link is good for one use within {result['seconds']} s")
+    context.output.note(f"{state}; the link can be used once, within {result['seconds']} s")
 
 
 def _results(named: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""Checks everything that can go wrong, and says how to mend it. Works when the daemon does not."""
+"""Checks everything that can go wrong and says how to fix it. Works even if the daemon does not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DAYS_NAMED = 7
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding. `fix` is set where something is to be done."""
+    """A finding. `fix` is set if action is needed."""
 
     name: str
     ok: bool
@@ -44,12 +44,12 @@ class Check:
     fix: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Convert to plain values."""
         return {"name": self.name, "ok": self.ok, "detail": self.detail, "fix": self.fix}
 
 
 def run_checks(settings: Settings) -> list[Check]:
-    """All checks, in the order in which faults should be mended."""
+    """Run all checks, in the order in which problems should be fixed."""
     groups: list[Callable[[Settings], Iterator[Check]]] = [
         _python,
         _home,
@@ -82,11 +82,11 @@ def _python(settings: Settings) -> Iterator[Check]:
 def _home(settings: Settings) -> Iterator[Check]:
     home = settings.home
     if not home.exists():
-        yield Check("home", True, f"{home} does not exist yet; it is made at first use")
+        yield Check("home", True, f"{home} does not exist yet; it is created on first use")
         return
     free = shutil.disk_usage(home).free
-    yield Check("home", home.is_dir(), str(home), "Move the file away that stands in its place.")
-    yield Check("disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space: a full disk remembers nothing.")
+    yield Check("home", home.is_dir(), str(home), "Move the file in its place away.")
+    yield Check("disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space; a full disk stores nothing.")
 
 
 def _permissions(settings: Settings) -> Iterator[Check]:
@@ -120,26 +120,28 @@ def _database(path: Path, durable: bool) -> Check:
             db.close()
     except MemorydError as error:
         return Check(f"database {path.name}", False, error.message, error.fix)
-    return Check(f"database {path.name}", True, f"whole, {path.stat().st_size // 1024} KiB")
+    return Check(f"database {path.name}", True, f"intact, {path.stat().st_size // 1024} KiB")
 
 
 def _journal(settings: Settings) -> Iterator[Check]:
-    """An entry that is neither done nor rolled back while nobody dreams: a kill cut it off."""
+    """Find entries that are neither done nor rolled back although no dream is running: a kill interrupted them."""
     heads = Journal(settings.paths.journal).heads()
-    cut_off = [head.name for head in heads if head.step in (EntryStep.READY, EntryStep.APPLYING)]
-    lock = try_lock(settings.paths.dream_lock) if cut_off else None
+    interrupted = [head.name for head in heads if head.step in (EntryStep.READY, EntryStep.APPLYING)]
+    lock = try_lock(settings.paths.dream_lock) if interrupted else None
     if lock is not None:
         lock.close()
     yield Check(
         "journal",
         lock is None,
-        f"{', '.join(cut_off)}: {'cut off' if lock else 'under way'}" if cut_off else f"{len(heads)} entries, none open",
-        "Restart the daemon, which brings it to an end: memoryd daemon --stop, then memoryd daemon --start",
+        f"{', '.join(interrupted)}: {'interrupted' if lock else 'in progress'}"
+        if interrupted
+        else f"{len(heads)} entries, none open",
+        "Restart the daemon, which recovers it: memoryd daemon --stop, then memoryd daemon --start",
     )
 
 
 def _given_up(settings: Settings) -> Iterator[Check]:
-    """Lines of session logs that took too long to read, of the last days."""
+    """Find recent lines of session logs that took too long to read."""
     if not settings.paths.state_db.exists():
         return
     db = Database(settings.paths.state_db, durable=True)
@@ -149,12 +151,12 @@ def _given_up(settings: Settings) -> Iterator[Check]:
     finally:
         db.close()
     since = (datetime.now(UTC) - timedelta(days=DAYS_NAMED)).isoformat()
-    lines = [f"line {one['line']} of {one['transcript']}" for one in orjson.loads(value or "[]") if one["at"] >= since]
+    lines = [f"line {line['line']} of {line['transcript']}" for line in orjson.loads(value or "[]") if line["at"] >= since]
     yield Check(
         "slow lines",
         not lines,
-        f"took too long and were left out: {', '.join(lines)}" if lines else "no line of a log took too long",
-        "Nothing to do: the rest of the log was read. A report with the kind of text helps to find the cause.",
+        f"took too long and were skipped: {', '.join(lines)}" if lines else "no line of a log took too long",
+        "No action is needed: the rest of the log was read. Reporting the kind of text helps to find the cause.",
     )
 
 
@@ -162,20 +164,22 @@ def _spool(settings: Settings) -> Iterator[Check]:
     spool = settings.paths.spool
     waiting = [path for path in spool.iterdir() if path.is_file() and not path.name.startswith(".")] if spool.is_dir() else []
     bad = list((spool / "bad").iterdir()) if (spool / "bad").is_dir() else []
-    yield Check("spool", len(waiting) < MANY_SPOOLED, f"{len(waiting)} events wait", "Start the daemon: memoryd daemon --start")
+    yield Check(
+        "spool", len(waiting) < MANY_SPOOLED, f"{len(waiting)} waiting events", "Start the daemon: memoryd daemon --start"
+    )
     if bad:
-        yield Check("spool/bad", False, f"{len(bad)} events could not be read", f"Look at {spool / 'bad'}, then delete them.")
+        yield Check("spool/bad", False, f"{len(bad)} events could not be read", f"Inspect {spool / 'bad'}, then delete them.")
 
 
 def _hook_failures(settings: Settings) -> Iterator[Check]:
     lines = read_tail(settings.paths.logs / "hooks.log", HOOK_LINES)
     since = (datetime.now(UTC).astimezone() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
-    # The one that finds no daemon and starts it is what the first prompt after a pause costs, not a fault.
+    # The failure that starts a daemon is the normal cost of the first prompt after a pause, not a problem.
     missed = [line for line in lines if line >= since and " UserPromptSubmit " in line and "starting a daemon" not in line]
     detail = f"last failures: {' | '.join(lines[-3:])}" if lines else "no failures on record"
     if missed:
-        detail = f"{len(missed)} prompts of the last day went without memory; {detail}"
-    fix = "The machine may be too busy, or the daemon hangs: memoryd daemon --stop, then look at logs/daemon.log."
+        detail = f"{len(missed)} prompts of the last day had no memory; {detail}"
+    fix = "The machine may be overloaded, or the daemon hangs: run memoryd daemon --stop, then check logs/daemon.log."
     yield Check("hooks", len(missed) < MANY_MISSED, detail, fix)
 
 
@@ -194,20 +198,18 @@ def _daemon(settings: Settings) -> Iterator[Check]:
 def _contents(status: dict[str, Any]) -> Iterator[Check]:
     index, dreams = status["index"], status["daydreams"]
     problem = index["embedder_error"]
-    yield Check("embedder", not problem, problem or index["embedder"], "Recall works by words until it is mended.")
+    yield Check("embedder", not problem, problem or index["embedder"], "Recall works by words until this is fixed.")
     router = status["router"]
-    yield Check("router", not router["problem"], f"{router['used']}: {router['reason']}", "Learn it anew: memoryd router train")
+    yield Check("router", not router["problem"], f"{router['used']}: {router['reason']}", "Train it again: memoryd router train")
     for problem in index["broken_files"]:
         detail, _, fix = problem.partition(" Fix: ")
-        yield Check("broken file", False, detail, f"{fix} It was not touched.")
+        yield Check("broken file", False, detail, f"{fix} It was not modified.")
     if ahead := status["memories"]["ahead_of_the_clock"]:
-        yield Check(
-            "clock", True, f"{ahead} memories are dated ahead: the clock was wrong. They come last, and newer words replace them"
-        )
+        yield Check("clock", True, f"{ahead} memories have future dates: the clock was wrong. Newer statements replace them")
     failing = dreams["failing"]
     detail = failing[0]["error"] if failing else f"{dreams['waiting']} waiting, none failing"
-    yield Check("day dream", not failing, detail, "It is tried again by itself; 'memoryd log' shows each try.")
-    if off := [*status["projects_off"], *(f"all below {folder}" for folder in status["folders_off"])]:
+    yield Check("day dream", not failing, detail, "It is retried automatically; 'memoryd log' shows each attempt.")
+    if off := [*status["projects_off"], *(f"everything below {folder}" for folder in status["folders_off"])]:
         yield Check("switched off", True, f"for {', '.join(off)}; 'memoryd on' turns it on again")
 
 
@@ -215,7 +217,7 @@ def _processes(settings: Settings) -> Iterator[Check]:
     found = daemons_of(settings.paths)
     if found is not None:
         pids = ", ".join(map(str, found)) or "none"
-        yield Check("processes", len(found) <= MANY_DAEMONS, f"daemons of this home: {pids}", "End the surplus ones with kill.")
+        yield Check("processes", len(found) <= MANY_DAEMONS, f"daemons of this home: {pids}", "Kill the surplus ones.")
 
 
 def _client(settings: Settings) -> Iterator[Check]:

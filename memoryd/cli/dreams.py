@@ -1,4 +1,4 @@
-"""Commands about dreams: see what one would do, do it, take it back, and ask why."""
+"""Commands for dreams: preview, run, undo, and explain."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _UNIMPORTANT = frozenset({"content", "entities", "created_at"})
 
 
 @click.command()
-@click.option("--dry-run", "dry", is_flag=True, help="Show what would be done and why; change nothing.")
-@click.option("--diff", is_flag=True, help="Also the lines of each file that go and come.")
-@click.option("--accept", multiple=True, metavar="PROPOSAL", help="Carry out what waits for you; 'all' for all. May be repeated.")
-@click.option("--reject", multiple=True, metavar="PROPOSAL", help="Never do it; 'all' for all that waits. May be repeated.")
+@click.option("--dry-run", "dry", is_flag=True, help="Show what would be done and why, without changing anything.")
+@click.option("--diff", is_flag=True, help="Also show the changed lines of each file.")
+@click.option("--accept", multiple=True, metavar="PROPOSAL", help="Apply a proposal; 'all' for all. Repeatable.")
+@click.option("--reject", multiple=True, metavar="PROPOSAL", help="Permanently refuse a proposal; 'all' for all. Repeatable.")
 @json_option
 @pass_context
 def dream(context: Context, /, dry: bool, diff: bool, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
-    """Merge duplicates, settle contradictions, let old things fade; all of it can be undone."""
+    """Merge duplicates, resolve contradictions, let old memories fade; everything can be undone."""
     if accept or reject:
         _decide(context, accept, reject)
         return
@@ -39,7 +39,7 @@ def dream(context: Context, /, dry: bool, diff: bool, accept: tuple[str, ...], r
     counted = ", ".join(f"{count} {stage}" for stage, count in result["counts"].items()) or "nothing to do"
     context.output.line(f"{'would change' if dry else result['entry'] or 'no change'}: {counted}", "bold")
     if result["entry"]:
-        context.output.line(f"take it back: memoryd undo {result['entry']}", "dim")
+        context.output.line(f"undo: memoryd undo {result['entry']}", "dim")
 
 
 def _decide(context: Context, /, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
@@ -48,7 +48,7 @@ def _decide(context: Context, /, accept: tuple[str, ...], reject: tuple[str, ...
         return
     _show_changes(context, result["accepted"])
     for id in result["changed_since"]:
-        context.output.line(f"! {id} has changed since it was proposed and is left as it is; run 'memoryd dream' again", "yellow")
+        context.output.line(f"! {id} changed since it was proposed and was left unchanged; run 'memoryd dream' again", "yellow")
     context.output.line(f"{len(result['accepted'])} memories changed, {len(result['refused'])} proposals refused", "bold")
 
 
@@ -81,15 +81,15 @@ def _show_remarks(context: Context, /, result: Mapping[str, Any]) -> None:
     for pair in result["undecided"]:
         context.output.line(f"? {pair['first']} against {pair['second']}: {pair['reason']}", "magenta")
     if result["model_failed"]:
-        context.output.line(f"! the model failed on {result['model_failed']} questions; nothing was done about them", "red")
+        context.output.line(f"! the model failed on {result['model_failed']} questions, which were skipped", "red")
     if result["refused_before"]:
-        context.output.line(f"{result['refused_before']} changes left out, since you refused them before", "dim")
+        context.output.line(f"{result['refused_before']} changes omitted because you refused them before", "dim")
     for id in result["changed_meanwhile"]:
-        context.output.line(f"! {id} changed meanwhile and is left as it is", "yellow")
+        context.output.line(f"! {id} changed in the meantime and was left unchanged", "yellow")
 
 
 def _show_proposal(context: Context, /, proposal: Mapping[str, Any]) -> None:
-    context.output.line(f"{proposal['id']}  waits for you: {proposal['why']}", "bold magenta")
+    context.output.line(f"{proposal['id']}  needs your consent: {proposal['why']}", "bold magenta")
     for change in proposal["changes"]:
         _show_change(context, change)
 
@@ -99,7 +99,7 @@ def _show_proposal(context: Context, /, proposal: Mapping[str, Any]) -> None:
 @json_option
 @pass_context
 def proposals(context: Context, /, lines: bool | None) -> None:
-    """List what waits for your consent, and contradictions that only you can settle."""
+    """List proposals that need your consent, and contradictions that only you can resolve."""
     result = context.call("proposals", lines=lines)
     if context.show(result):
         return
@@ -114,7 +114,7 @@ def proposals(context: Context, /, lines: bool | None) -> None:
     if result["undecided"]:
         context.output.line("memoryd forget ID for the one that does not hold", "dim")
     if not result["proposals"] and not result["undecided"]:
-        context.output.line("Nothing waits for you.")
+        context.output.line("Nothing is waiting for you.")
 
 
 @click.command()
@@ -123,17 +123,17 @@ def proposals(context: Context, /, lines: bool | None) -> None:
 @json_option
 @pass_context
 def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
-    """Take back the last dream, a journal entry (dream-0007), or the last change of one memory (mem_…)."""
+    """Undo the last dream, a journal entry (dream-0007), or the last change of one memory (mem_…)."""
     result = context.call("undo", timeout=LONG, id=id, only=only)
     if context.show(result):
         return
     for refusal in result["refused"]:
-        context.output.line(f"! {refusal['path']} is left as it is: {refusal['reason']}", "yellow")
+        context.output.line(f"! {refusal['path']} was left unchanged: {refusal['reason']}", "yellow")
     if result["refused"]:
-        context.output.line(f"  compare it with the journal ('memoryd journal {result['of']}') and change it by hand", "dim")
+        context.output.line(f"  compare it with the journal ('memoryd journal {result['of']}') and edit it by hand", "dim")
     number = len(result["restored"])
-    told = f"{number} {'memory is as it was' if number == 1 else 'memories are as they were'} before {result['of']}"
-    context.output.line(result.get("note", told), "bold")
+    message = f"{number} {'memory is' if number == 1 else 'memories are'} in the state before {result['of']}"
+    context.output.line(result.get("note", message), "bold")
     if result["entry"]:
         context.output.line(f"redo: memoryd undo {result['entry']}", "dim")
 
@@ -161,7 +161,7 @@ def journal(context: Context, /, id: str | None, limit: int, lines: bool | None)
 def _state(entry: Mapping[str, Any]) -> str:
     if not entry["undone"]:
         return f"{entry['step']} {entry['of']}".strip()
-    return "taken back" if len(entry["undone"]) == entry["memories"] else f"{len(entry['undone'])} taken back"
+    return "undone" if len(entry["undone"]) == entry["memories"] else f"{len(entry['undone'])} undone"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -173,22 +173,22 @@ def _counted(counts: Mapping[str, int]) -> str:
 @json_option
 @pass_context
 def why(context: Context, /, id: str) -> None:
-    """Tell where a memory came from, what used it, and what changed it."""
+    """Show where a memory came from, what used it, and what changed it."""
     result = context.call("why", id=id)
     if context.show(result):
         return
     out, origin = context.output, result["origin"]
     out.memories([result["memory"]])
     rows = [(name, ", ".join(value) if isinstance(value, list) else value) for name, value in origin.items() if value]
-    rows += [("file", result["path"] or "gone")]
+    rows += [("file", result["path"] or "deleted")]
     rows += [(name.replace("_", " "), ", ".join(result[name])) for name in ("replaces", "replaced_by") if result[name]]
-    rows += [("edited", "by hand")] if result["edited_by_hand"] else []
+    rows += [("edited", "manually")] if result["edited_by_hand"] else []
     rows += [("used", _counted(result["used"]) or "never")]
     out.table(("", ""), rows)
     for use in result["uses"]:
         out.line(f"  {use['at'][:16]}  {use['how']} in session {use['session']}", "dim")
     for change in result["changes"]:
-        back = " (taken back)" if change["undone"] else ""
+        back = " (undone)" if change["undone"] else ""
         out.line(f"  {change['at'][:16]}  {change['entry']}: {change['action']}{back}, because {change['reason']}")
 
 

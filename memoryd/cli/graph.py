@@ -1,4 +1,4 @@
-"""Commands that show the graph."""
+"""Command for the graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH = 60
 @json_option
 @pass_context
 def graph(context: Context, /, id_or_name: str | None, **options: Any) -> None:
-    """Show nodes and edges around a memory or a name; without one, the names that are mentioned most."""
+    """Show nodes and edges around a memory or a name; without an argument, the most mentioned names."""
     if not id_or_name:
         result = context.call("names")
         if not context.show(result):

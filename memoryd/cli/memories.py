@@ -1,4 +1,4 @@
-"""Commands that find and change memories."""
+"""Commands for searching and changing memories."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from memoryd.core.types import Status
 @click.command()
 @takes(memories.recall, "query", "k", "project", "kinds", "sources", "tags", "session", "status", "after", "before")
 @takes(memories.recall, "as_of", "valid_at", "include_old", "backend")
-@click.option("--explain", is_flag=True, help="Say which way it was found and how each score came about.")
+@click.option("--explain", is_flag=True, help="Show the route and how each score is composed.")
 @takes(memories.recall, "weak")
 @json_option
 @pass_context
 def search(context: Context, /, explain: bool, **filters: Any) -> None:
-    """Find the memories that answer a question."""
+    """Search for memories that answer a question."""
     result = context.call("recall", **filters)
     if context.show(result):
         return
@@ -33,7 +33,7 @@ def search(context: Context, /, explain: bool, **filters: Any) -> None:
     context.output.memories(hit for hit in result["hits"] if not hit.get("unsure"))
     if unsure := [hit for hit in result["hits"] if hit.get("unsure")]:
         sure = len(unsure) < len(result["hits"])
-        context.output.line("These may bear on it, too:" if sure else "Nothing sure; these may bear on it:", "dim")
+        context.output.line("Possibly relevant as well:" if sure else "No confident answer; possibly relevant:", "dim")
         context.output.memories(unsure)
     elif not result["hits"] and not result.get("handoffs"):
         context.output.line("Nothing relevant.")
@@ -54,21 +54,21 @@ def search(context: Context, /, explain: bool, **filters: Any) -> None:
 @json_option
 @pass_context
 def remember(context: Context, /, **fields: Any) -> None:
-    """Keep a statement."""
+    """Store a statement."""
     result = context.call("remember", **fields)
     if not context.show(result):
         context.output.line(f"{result['status']}  {result['id']}  {result['path']}")
-        _tell_secrets(context, result)
+        _show_secrets(context, result)
 
 
-def _tell_secrets(context: Context, /, result: dict[str, Any]) -> None:
+def _show_secrets(context: Context, /, result: dict[str, Any]) -> None:
     if secrets := result.get("left_out_secrets"):
         context.output.line(secrets, "yellow")
 
 
 @click.command()
 @click.argument("id")
-@click.option("--evidence", is_flag=True, help="Also what was said around it, from the session's log.")
+@click.option("--evidence", is_flag=True, help="Also show the surrounding turns of the session's log.")
 @json_option
 @pass_context
 def show(context: Context, /, id: str, evidence: bool) -> None:
@@ -100,32 +100,32 @@ def _evidence(context: Context, /, found: dict[str, Any]) -> None:
 @json_option
 @pass_context
 def edit(context: Context, /, id: str, **changes: Any) -> None:
-    """Change a memory: by options, or in your editor."""
+    """Change a memory, by options or in your editor."""
     if any(value not in (None, ()) for value in changes.values()):
         result = context.call("update_memory", id=id, **changes)
     else:
         result = edit_in_editor(context, id)
     if not context.show(result):
         context.output.memories([result["memory"]])
-        _tell_secrets(context, result)
+        _show_secrets(context, result)
 
 
 def edit_in_editor(context: Context, id: str) -> dict[str, Any]:
-    """Open the memory's file in $EDITOR; the memory as it is afterwards. Raises InputError for a file that can't be read."""
+    """Open the memory's file in $EDITOR and return the updated memory. Raises InputError if the result can't be parsed."""
     path = Path(context.call("get_memory", id=id)["path"])
     before = path.read_bytes()
     after = _edited(context, path, before)
     if after == before:
         return context.call("get_memory", id=id)
     if path.read_bytes() != before:
-        raise InputError(f"{id} was changed while you edited it.", fix="Run the command again; your text was not written.")
+        raise InputError(f"{id} was changed while you edited it.", fix="Run the command again; your text was not saved.")
     write_atomic(path, after)
     context.call("sync")
     return context.call("get_memory", id=id)
 
 
 def _edited(context: Context, path: Path, before: bytes) -> bytes:
-    """The file's bytes after the editor, on a copy: until they can be read, the memory stays what it is."""
+    """Edit a copy of the file and return its bytes; the memory is unchanged until they can be parsed."""
     with tempfile.TemporaryDirectory(prefix="memoryd-edit-") as folder:
         copy = Path(folder) / path.name
         copy.write_bytes(before)
@@ -133,20 +133,20 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
             try:
                 click.edit(filename=str(copy))
             except click.ClickException as error:
-                raise InputError(f"{error.message}.", fix="The memory is as it was. Check $VISUAL or $EDITOR.") from error
+                raise InputError(f"{error.message}.", fix="The memory was not changed. Check $VISUAL or $EDITOR.") from error
             if not copy.is_file():
-                raise InputError("The editor left no file.", fix="The memory is as it was. Check $VISUAL or $EDITOR.")
+                raise InputError("The editor deleted the file.", fix="The memory was not changed. Check $VISUAL or $EDITOR.")
             after = copy.read_bytes()
             problem = _problem(path, before, after)
             if not problem:
                 return after
             if not _edit_again(context, problem):
-                raise InputError(problem, fix="Run the command again. The memory is as it was.")
+                raise InputError(problem, fix="Run the command again. The memory is unchanged.")
 
 
 def _problem(path: Path, before: bytes, after: bytes) -> str:
-    """Why the edited bytes can't take the memory's place; empty when they can."""
-    from memoryd.stores import memory_file  # needed for this alone
+    """Return why the edited bytes can't replace the memory; empty if they can."""
+    from memoryd.stores import memory_file  # only needed here
 
     try:
         now = memory_file.read(after, str(path), path.name, 0).item.id
@@ -157,8 +157,8 @@ def _problem(path: Path, before: bytes, after: bytes) -> str:
     try:
         was = memory_file.read(before, str(path), path.name, 0).item.id
     except (BrokenFileError, memory_file.EmptyNoteError):
-        return ""  # it is just being repaired
-    return "" if now == was else f"The id was {was} and must stay."
+        return ""  # the original was broken and is being repaired
+    return "" if now == was else f"The id was {was} and must not change."
 
 
 def _edit_again(context: Context, problem: str) -> bool:
@@ -171,20 +171,20 @@ def _edit_again(context: Context, problem: str) -> bool:
 @click.command()
 @click.argument("ids", nargs=-1)
 @takes(memories.forget, "purge")
-@click.option("--project", help="All memories of the project with this id or name; asks for its name.")
-@click.option("--yes", is_flag=True, help="With --project: don't ask.")
+@click.option("--project", help="All memories of the project with this id or name; asks for confirmation.")
+@click.option("--yes", is_flag=True, help="With --project: don't ask for confirmation.")
 @json_option
 @pass_context
 def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, project: str | None, yes: bool) -> None:
-    """Hide memories for good; copies of them are refused from now on."""
+    """Hide memories permanently and refuse copies of them."""
     if project:
         _forget_project(context, project, yes, alone=not ids and not purge)
         return
     if not ids:
-        raise InputError("forget: what?", fix="Name memories by their ids, or give --project.")
+        raise InputError("forget: no memory was given.", fix="Name memories by their ids, or use --project.")
     results: list[dict[str, Any]] = []
     for id in dict.fromkeys(ids):
-        if not any(id in result.get("earlier_wordings", ()) for result in results):  # went with the one that replaced it
+        if not any(id in result.get("earlier_wordings", ()) for result in results):  # else already purged
             results.append(context.call("forget", id=id, purge=purge))
     if not context.show({"forgotten": results}):
         for result in results:
@@ -197,21 +197,21 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
 def _typed(question: str) -> str:
     try:
         return str(click.prompt(question, default="", show_default=False, err=True))
-    except click.Abort:  # nobody is there to ask
+    except click.Abort:  # no terminal
         return ""
 
 
 def _forget_project(context: Context, /, project: str, yes: bool, *, alone: bool) -> None:
     if not alone:
-        raise InputError("--project goes with neither ids nor --purge.", fix="Leave them out.")
+        raise InputError("--project can't be combined with ids or --purge.", fix="Omit them.")
     found = context.call("forget_project", project=project, dry_run=True)
     if not yes and _typed(f"Hide {found['memories']} memories of {found['name']}? Type its name") != found["name"]:
-        raise InputError("Its name was not typed: nothing was forgotten.", fix="Repeat the command, or give --yes.")
+        raise InputError("The name does not match; nothing was forgotten.", fix="Repeat the command, or use --yes.")
     result = context.call("forget_project", timeout=3600.0, project=found["project"])
     if not context.show(result):
         context.output.line(f"{result['memories']} memories of {result['name']} are forgotten", "bold")
         if result["entry"]:
-            context.output.line(f"bring them back: memoryd undo {result['entry']}", "dim")
+            context.output.line(f"undo: memoryd undo {result['entry']}", "dim")
 
 
 @click.command("list")
@@ -243,7 +243,7 @@ def related(context: Context, /, id_or_entity: str, **options: Any) -> None:
         context.output.line(f"{entry['via']}  {' → '.join(entry['path'])}", "dim")
         context.output.memories([entry["memory"]])
     if not result["related"]:
-        context.output.line("Nothing is linked with it.")
+        context.output.line("Nothing is linked to it.")
 
 
 @click.command()
@@ -263,7 +263,7 @@ def timeline(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def governance(context: Context, /, **options: Any) -> None:
-    """Show what the next session of this project is given at its start."""
+    """Show what the next session of this project receives at its start."""
     result = context.call("governance", **options)
     if context.show(result):
         return
@@ -276,7 +276,7 @@ def governance(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def overview(context: Context, /, project: str | None) -> None:
-    """Show how many memories there are, by kind and status."""
+    """Show the number of memories by kind and status."""
     result = context.call("overview", project=project)
     if context.show(result):
         return
@@ -290,7 +290,7 @@ def overview(context: Context, /, project: str | None) -> None:
 @json_option
 @pass_context
 def handoff(context: Context, /, project: str | None) -> None:
-    """Say where the latest sessions of this project left off: what was asked, done and left open."""
+    """Show where this project's latest sessions left off: what was requested, done and left open."""
     result = context.call("handoff", project=project)
     if context.show(result):
         return

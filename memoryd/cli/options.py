@@ -1,4 +1,4 @@
-"""Options and arguments of commands, from the requests of operations."""
+"""Command-line options and arguments generated from the requests of operations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes(operation: Operation[Any, Any], *names: str, **named: str) -> Callable[[F], F]:
-    """Give a command parameters of an operation, in this order; without names all of them.
+    """Add an operation's parameters to a command, in this order; all of them if no names are given.
 
-    `other=name` gives the parameter `name` to the command's function under another name.
+    `other=name` passes the parameter `name` to the command's function under another name.
     """
     known = parameters(operation.request)
     wanted = {name: name for name in names or (() if named else known)} | named
@@ -59,7 +59,7 @@ def _option(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed(parameter: Parameter) -> dict[str, Any]:
-    """The type of one value, and what makes it fit for the daemon."""
+    """Return click's type for a single value, with its conversion for the daemon."""
     if isinstance(parameter, Choice):
         return {"type": click.Choice([member.value for member in parameter.enum], case_sensitive=False)}
     if isinstance(parameter, Statuses):

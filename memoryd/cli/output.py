@@ -1,4 +1,4 @@
-"""What commands print: tables and colour on a terminal, plain text elsewhere, JSON with --json."""
+"""Output of commands: tables and colour on a terminal, plain text otherwise, JSON with --json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import orjson
 from memoryd.core.errors import MemorydError
 from memoryd.core.text import visible
 
-if TYPE_CHECKING:  # only a terminal needs it, and it takes longer to load than all else of a command
+if TYPE_CHECKING:  # used on terminals only, and slower to import than the rest of a command
     from rich.console import Console
     from rich.progress import Progress
 
@@ -27,7 +27,7 @@ def _plain(text: object) -> str:
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    """Whether colour and tables are wanted; a pipe gets them if it is forced to."""
+    """Return whether to use colour and tables; can be forced for a pipe."""
     return stream.isatty() or bool(os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1")
 
 
@@ -36,7 +36,7 @@ def _shown(value: Any) -> str:
 
 
 class Output:
-    """Prints results. With `as_json` exactly one JSON value goes to standard output."""
+    """Prints results. With `as_json`, standard output receives exactly one JSON value."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
@@ -55,7 +55,7 @@ class Output:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether a person can be asked: both standard input and output are a terminal."""
+        """Whether standard input and output are a terminal."""
         return sys.stdout.isatty() and sys.stdin.isatty()
 
     def json(self, value: Any) -> None:
@@ -63,21 +63,21 @@ class Output:
         sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Print a line; the text is never read as markup."""
+        """Print a line without interpreting markup."""
         if _is_terminal(sys.stdout):
             self._out.print(_plain(text), style=style or None)
         else:
             sys.stdout.write(visible(text) + "\n")
 
     def note(self, text: str) -> None:
-        """Print a remark on standard error."""
+        """Print a remark to standard error."""
         if _is_terminal(sys.stderr):
             self._err.print(_plain(text), style="dim")
         else:
             sys.stderr.write(visible(text) + "\n")
 
     def error(self, error: MemorydError) -> None:
-        """Print what went wrong and what to do."""
+        """Print an error and its fix."""
         if self.as_json:
             self.json({"error": {"code": error.code, "message": error.message, "fix": error.fix}})
         if not _is_terminal(sys.stderr):
@@ -89,7 +89,7 @@ class Output:
             self._err.print(f"[bold]fix[/]   {_plain(error.fix)}")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Print rows as a table on a terminal, tab-separated elsewhere."""
+        """Print rows as a table on a terminal, tab-separated otherwise."""
         if not _is_terminal(sys.stdout):
             for row in rows:
                 sys.stdout.write("\t".join(visible(str(cell)) for cell in row) + "\n")
@@ -114,7 +114,7 @@ class Output:
             self.line("  " + memory["content"].replace("\n", "\n  "))
 
     def answer(self, answer: Mapping[str, Any]) -> None:
-        """Print the answer of any operation: its memories, or all that it says."""
+        """Print the result of any operation: its memories, or all its values."""
         found = [answer["memory"]] if "memory" in answer else answer.get("memories")
         if isinstance(found, list) and all(isinstance(memory, dict) and "content" in memory for memory in found):
             self.memories(found)
@@ -124,7 +124,7 @@ class Output:
             self.table(("", ""), [(name, _shown(value)) for name, value in answer.items() if value not in (None, "", [], {})])
 
     def progress(self) -> Progress:
-        """A progress display on standard error; silent when that is no terminal."""
+        """Return a progress display on standard error, disabled unless that is a terminal."""
         from rich.progress import Progress
 
         return Progress(console=self._err, transient=True, disable=not self._err.is_terminal)

@@ -1,4 +1,4 @@
-"""Commands that are processes themselves: the daemon, the MCP relay, a hook."""
+"""Commands that run as processes: the daemon, the MCP relay, a hook."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
-@click.option("--stop", is_flag=True, help="End the running daemon instead.")
-@click.option("--start", is_flag=True, help="Start one in the background instead, if none runs.")
+@click.option("--stop", is_flag=True, help="Stop the running daemon instead.")
+@click.option("--start", is_flag=True, help="Start one in the background instead, unless one is running.")
 @json_option
 @pass_context
 def daemon(context: Context, /, stop: bool, start: bool) -> None:
-    """Run the daemon in the foreground (clients start one by themselves)."""
+    """Run the daemon in the foreground (clients start it automatically)."""
     if stop:
         stopped = Client(context.settings.paths).stop()
         if not context.show({"stopped": stopped}):
@@ -54,7 +54,7 @@ def mcp(context: Context, /) -> None:
 @click.argument("event")
 @pass_context
 def hook(context: Context, /, event: str) -> None:
-    """Hand a hook's standard input to the daemon and print its answer. Never fails the session: exit code 0."""
+    """Pass a hook's standard input to the daemon and print the response. Always exits with 0."""
     data = sys.stdin.buffer.read(MAX_RECORD_BYTES + 1)
     if is_internal():
         return

@@ -1,4 +1,4 @@
-"""`memoryd review`: look at what was learnt, and keep, edit or forget it."""
+"""`memoryd review`: review what was learnt, and keep, edit or forget it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ KEYS = "[k]eep  [e]dit  [f]orget  [s]kip  [K]eep the rest  [F]orget the rest of 
 
 @click.command()
 @takes(reviews.review, "project", "everything", "limit")
-@click.option("--keep", "keep", multiple=True, metavar="ID", help="Keep this one, without asking; may be repeated.")
-@click.option("--forget", "forget", multiple=True, metavar="ID", help="Forget this one, without asking; may be repeated.")
-@click.option("--keep-all", is_flag=True, help="Keep everything that is shown, without asking.")
-@click.option("--seen", is_flag=True, help="Only note that everything was seen.")
+@click.option("--keep", "keep", multiple=True, metavar="ID", help="Keep this memory without asking. Repeatable.")
+@click.option("--forget", "forget", multiple=True, metavar="ID", help="Forget this memory without asking. Repeatable.")
+@click.option("--keep-all", is_flag=True, help="Keep everything shown, without asking.")
+@click.option("--seen", is_flag=True, help="Only mark everything as seen.")
 @json_option
 @pass_context
 def review(
@@ -34,10 +34,10 @@ def review(
     seen: bool,
     **options: Any,
 ) -> None:
-    """Look at what was learnt since the last look: keep, edit or forget each by one key.
+    """Review what was learnt since the last review: keep, edit or forget each memory with one key.
 
-    What is kept counts as confirmed by you: a candidate becomes an active memory. On a terminal you are asked about each
-    memory; elsewhere they are listed.
+    Keeping a memory confirms it: a candidate becomes active. On a terminal you are asked about each memory; otherwise they
+    are listed.
     """
     if keep or forget:
         _decide(context, keep, forget)
@@ -56,7 +56,7 @@ def review(
     if not context.output.is_interactive:
         _list(context, found)
         return
-    if _walk(context, found["memories"]) and not found["left_out"]:  # what did not fit comes with the next look
+    if _walk(context, found["memories"]) and not found["left_out"]:  # the rest is shown at the next review
         context.call("reviewed", project=project, until=found["until"])
 
 
@@ -72,11 +72,11 @@ def _decide(context: Context, keep: Sequence[str], forget: Sequence[str]) -> Non
 def _list(context: Context, found: Mapping[str, Any]) -> None:
     context.output.memories(found["memories"])
     left = f", {found['left_out']} more" if found["left_out"] else ""
-    context.output.line(f"{len(found['memories'])} to look at{left}: memoryd review --keep ID, --forget ID, --keep-all", "dim")
+    context.output.line(f"{len(found['memories'])} to review{left}: memoryd review --keep ID, --forget ID, --keep-all", "dim")
 
 
 def _walk(context: Context, memories: Sequence[Mapping[str, Any]]) -> bool:
-    """Ask about each memory; whether the person went through all of them."""
+    """Ask about each memory; return whether the user went through all of them."""
     keep: list[str] = []
     forget: list[str] = []
     finished = True
@@ -110,7 +110,7 @@ def _ask(context: Context, memory: Mapping[str, Any], place: str) -> str:
         key = click.getchar()
         if key in ("\r", "\n"):
             return KEEP
-        if key in ("", "\x03", "\x04", "\x1b"):  # the end of input, Ctrl-C, Ctrl-D, Escape
+        if key in ("", "\x03", "\x04", "\x1b"):  # end of input, Ctrl-C, Ctrl-D, Escape
             return QUIT
         if key in (KEEP, EDIT, FORGET, SKIP, KEEP_REST, FORGET_SESSION, QUIT):
             return key

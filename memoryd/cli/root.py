@@ -1,6 +1,6 @@
-"""The root command, its global options, and how faults become exit codes.
+"""The root command, its global options, and the mapping of errors to exit codes.
 
-Exit codes: 0 done · 1 failed · 2 wrong call or setting · 3 no such thing · 4 no daemon · 130 interrupted.
+Exit codes: 0 success · 1 failure · 2 invalid call or setting · 3 not found · 4 no daemon · 130 interrupted.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ INTERRUPTED = 130
 USAGE = 2
 _AS_JSON = "memoryd.as_json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # must do something even when the settings are broken
+_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # must work even with invalid settings
 
 
 @dataclass
 class Context:
-    """What every command gets: settings, output, and the way to the daemon."""
+    """State passed to every command: settings, output, and the daemon client."""
 
     settings: Settings
     output: Output
@@ -38,7 +38,7 @@ class Context:
     _client: Client | None = field(default=None, init=False)
 
     def call(self, method: str, timeout: float = 30.0, **params: Any) -> dict[str, Any]:
-        """Ask the daemon, starting it when there is none."""
+        """Call the daemon, starting it if necessary."""
         if self._client is None:
             ensure_daemon(self.settings)
             self._client = Client(self.settings.paths)
@@ -50,12 +50,12 @@ class Context:
             raise _as_typed(error, method) from error
 
     def check(self) -> None:
-        """Raise what is wrong with the settings, for commands that start in spite of it."""
+        """Raise the error in the settings, if any."""
         if self.fault is not None:
             raise self.fault
 
     def show(self, result: Mapping[str, Any]) -> bool:
-        """Print the result as JSON if that was asked for; True when it was."""
+        """Print the result if JSON was requested; return whether it was."""
         if self.output.as_json:
             self.output.json(result)
         return self.output.as_json
@@ -65,15 +65,15 @@ pass_context = click.make_pass_decorator(Context)
 
 
 def _here() -> str:
-    """The working folder. Raises InputError when it was deleted."""
+    """Return the working folder. Raises InputError if it was deleted."""
     try:
-        return _SURROGATE.sub("\ufffd", str(Path.cwd()))  # a name of no encoding
+        return _SURROGATE.sub("\ufffd", str(Path.cwd()))  # the name may not be valid Unicode
     except FileNotFoundError as error:
-        raise InputError("The folder you are in does not exist any more.", fix="Change to another folder.") from error
+        raise InputError("The current folder no longer exists.", fix="Change to another folder.") from error
 
 
 def _as_typed(error: InputError, method: str) -> InputError:
-    """The same error under the name of the command that was typed, not of the call that it makes."""
+    """Replace the operation's name in the message with that of the command."""
     context = click.get_current_context(silent=True)
     if context is None or not error.message.startswith(f"{method}: "):
         return error
@@ -81,7 +81,7 @@ def _as_typed(error: InputError, method: str) -> InputError:
 
 
 class Root(click.Group):
-    """Turns expected errors into a message, a fix and an exit code, and loads commands when they are typed."""
+    """Converts expected errors to a message, a fix and an exit code, and loads commands lazily."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -89,19 +89,19 @@ class Root(click.Group):
         self._load: Callable[[str], click.Command | None] = lambda name: None
 
     def load_from(self, names: Callable[[], list[str]], load: Callable[[str], click.Command | None]) -> None:
-        """Take the commands that were not added from there."""
+        """Set the source of lazily loaded commands."""
         self._names, self._load = names, load
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         return sorted({*self.commands, *self._names()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, loaded if need be."""
+        """Return the command, loading it if necessary."""
         return self.commands.get(cmd_name) or self._load(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note whether JSON is wanted, before anything can go wrong."""
+        """Detect --json before anything can fail."""
         ctx.meta[_AS_JSON] = "--json" in args
         return super().parse_args(ctx, args)
 
@@ -154,6 +154,6 @@ def cli(ctx: click.Context, home: str | None, as_json: bool) -> None:
 
 
 def _given(home: str | None) -> str | None:
-    if home == "":  # an unset variable; taken as a path it would be the working folder
+    if home == "":  # an unset shell variable; as a path it would mean the working folder
         raise click.BadParameter("is empty")
     return home

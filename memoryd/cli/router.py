@@ -1,4 +1,4 @@
-"""Commands of the learned router."""
+"""Commands for the learned router."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRAINING_SECONDS = 300.0
 @click.group("router")
 @json_option
 def router() -> None:
-    """Learn which way queries are best answered; used only where it beat the rules."""
+    """Train the query router; it is used only if it outperforms the rules."""
 
 
 @router.command("train")
@@ -25,7 +25,7 @@ def router() -> None:
 @json_option
 @pass_context
 def train(context: Context, /, feedback: bool, **options: Any) -> None:
-    """Learn from labelled queries and from feedback; compare with the rules on held-out labelled ones."""
+    """Train on labelled queries and feedback, and compare with the rules on held-out queries."""
     result = context.call("train_router", TRAINING_SECONDS, feedback=feedback, **options)
     if context.show(result):
         return
@@ -43,7 +43,7 @@ def train(context: Context, /, feedback: bool, **options: Any) -> None:
 @json_option
 @pass_context
 def show(context: Context, /) -> None:
-    """Say what routes queries, and why."""
+    """Show which router is active, and why."""
     result = context.call("show_router")
     if not context.show(result):
         context.output.line(f"{result['used']}: {result['reason']}")
@@ -51,13 +51,13 @@ def show(context: Context, /) -> None:
 
 def _feedback(result: Mapping[str, Any], asked: bool) -> str:
     if not asked:
-        return "feedback: left out"
+        return "feedback: not used"
     counts, used = result["feedback"], result["scores"].get("feedback")
-    others = f"{counts['undecided']} more tell nothing, {counts['logs_gone']} sessions' logs are gone"
+    others = f"{counts['undecided']} more are inconclusive, the logs of {counts['logs_gone']} sessions were deleted"
     if not used:
         return f"feedback: no prompts; {others}"
-    without = f"without them right {used['without']['accuracy']:.3f}"
-    return f"feedback: {used['rows']} prompts, each counts {used['weight']:.2f} of a labelled query; {without}; {others}"
+    without = f"accuracy without them {used['without']['accuracy']:.3f}"
+    return f"feedback: {used['rows']} prompts, each weighted {used['weight']:.2f} of a labelled query; {without}; {others}"
 
 
 def _interval(score: Mapping[str, Any]) -> str:

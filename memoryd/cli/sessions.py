@@ -1,4 +1,4 @@
-"""Command that shows what became of sessions."""
+"""Command for session reports."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ID_CHARS = 8
 @click.command()
 @click.argument("session", required=False)
 @takes(operations.sessions, "limit", "project")
-@click.option("--refused", "show_refused", is_flag=True, help="Also show the statements that were not kept, with reasons.")
+@click.option("--refused", "show_refused", is_flag=True, help="Also show statements that were not kept, with reasons.")
 @json_option
 @pass_context
 def sessions(context: Context, /, session: str | None, limit: int, project: str | None, show_refused: bool) -> None:
-    """List sessions, or tell of one what was read, kept, skipped and why, injected and used, and its cost."""
+    """List sessions, or show what was read, kept, skipped, injected and used in one, and its cost."""
     if session:
         report = context.call("session_report", session=session)
         if not context.show(report):
@@ -35,7 +35,7 @@ def sessions(context: Context, /, session: str | None, limit: int, project: str 
     if result["left_out"]:
         context.output.line(f"{result['left_out']} more: --limit", "dim")
     if not result["sessions"]:
-        context.output.line("No session was seen yet.")
+        context.output.line("No sessions yet.")
 
 
 def _cost(cost_usd: float | None) -> str:
@@ -81,7 +81,7 @@ def _statements(context: Context, /, title: str, entries: list[Mapping[str, Any]
     context.output.line(title, f"bold {style}")
     for entry in entries:
         where = [entry["memory"], f"line {entry['line']}" if entry["line"] else "", f"{entry['source']}: {entry['reason']}"]
-        context.output.line(f"  {entry['text'] or '(the log is gone, or memory is off there)'}")
+        context.output.line(f"  {entry['text'] or '(the log was deleted, or memory is off for it)'}")
         context.output.line(f"      {', '.join(part for part in where if part)}", "dim")
 
 
@@ -90,7 +90,7 @@ def _memories(context: Context, /, title: str, entries: list[tuple[Mapping[str, 
         return
     context.output.line(title, "bold")
     for entry, how in entries:
-        context.output.line(f"  {entry['id']}  {entry['at'][:16]}  {how}  {entry['content'] or '(gone)'}")
+        context.output.line(f"  {entry['id']}  {entry['at'][:16]}  {how}  {entry['content'] or '(deleted)'}")
 
 
 COMMANDS = (sessions,)

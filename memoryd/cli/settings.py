@@ -1,4 +1,4 @@
-"""The command that shows and changes settings."""
+"""Commands that show and change settings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ RESTART = "memoryd daemon --stop"
 @click.command(context_settings={"ignore_unknown_options": True})  # a value may begin with a minus
 @click.argument("name", required=False)
 @click.argument("value", required=False)
-@click.option("--default", "to_default", is_flag=True, help="Take the setting out of the file: back to its default.")
+@click.option("--default", "to_default", is_flag=True, help="Remove the setting from the file, restoring its default.")
 @json_option
 @pass_context
 def config(context: Context, /, name: str | None, value: str | None, to_default: bool) -> None:
-    """Show all settings, or one; with VALUE change it in config.toml, where your comments stay.
+    """Show all settings or one; with VALUE, change it in config.toml, keeping your comments.
 
     Lists of folders are separated like PATH.
     """
@@ -33,7 +33,7 @@ def config(context: Context, /, name: str | None, value: str | None, to_default:
         check_name(name, "config")
     if name is not None and (value is not None or to_default):
         if value is not None and to_default:
-            raise InputError("config: a value or --default?", fix="Give one of them.")
+            raise InputError("config: a value can't be combined with --default.", fix="Use one of them.")
         _change(context, name, value)
     else:
         _show(context, name)
@@ -42,7 +42,7 @@ def config(context: Context, /, name: str | None, value: str | None, to_default:
 def _change(context: Context, /, name: str, value: str | None) -> None:
     if context.fault is None:
         result = context.call("change_settings", values={name: value})
-    else:  # a file with a wrong value keeps the daemon from starting, and must be mended all the same
+    else:  # an invalid value keeps the daemon from starting and must still be fixable
         path = context.settings.paths.config
         change_file(path, {name: value})
         result = {"path": str(path), "changed": [name], "overruled": {}, "waiting": []}
@@ -50,9 +50,9 @@ def _change(context: Context, /, name: str, value: str | None) -> None:
         return
     context.output.line(f"{name} is {'at its default' if value is None else value} in {result['path']}")
     for source in result["overruled"].values():
-        context.output.line(f"! it has no effect: {source} sets it too", "yellow")
+        context.output.line(f"! it has no effect: {source} overrides it", "yellow")
     if result["waiting"]:
-        context.output.line(f"it takes effect when the daemon starts: {RESTART}", "dim")
+        context.output.line(f"it takes effect when the daemon restarts: {RESTART}", "dim")
 
 
 def _show(context: Context, /, name: str | None) -> None:
@@ -69,7 +69,7 @@ def _show(context: Context, /, name: str | None) -> None:
         if entry["cost"]:
             context.output.line(f"cost: {entry['cost']}")
     if result["waiting"] and not name:
-        context.output.line(f"wait for the daemon's next start ({RESTART}): {', '.join(result['waiting'])}", "yellow")
+        context.output.line(f"takes effect when the daemon restarts ({RESTART}): {', '.join(result['waiting'])}", "yellow")
 
 
 def _all(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -89,17 +89,17 @@ def _text(value: Any) -> str:
 
 
 @click.command()
-@click.option("--claude/--no-claude", default=None, help="Agree, or no longer agree, that Claude reads sessions with your login.")
-@click.option("--reader", type=click.Choice(READERS), help="Name the reader yourself; auto takes the first that is to be had.")
+@click.option("--claude/--no-claude", default=None, help="Allow, or no longer allow, Claude to read sessions with your login.")
+@click.option("--reader", type=click.Choice(READERS), help="Choose the reader; auto uses the first one available.")
 @click.option("--endpoint", metavar="URL", help="An OpenAI-compatible endpoint; its key is the setting openai_api_key.")
 @click.option("--model", help="The endpoint's model.")
-@click.option("--budget", type=click.IntRange(0), help="Most model tokens a day.")
+@click.option("--budget", type=click.IntRange(0), help="Maximum model tokens per day.")
 @json_option
 @pass_context
 def setup(
     context: Context, /, claude: bool | None, reader: str | None, endpoint: str | None, model: str | None, budget: int | None
 ) -> None:
-    """Choose who reads your sessions, and what that may cost. Without options it asks, or shows what there is."""
+    """Choose who reads your sessions, and its budget. Without options, asks or shows the current choice."""
     given = {"use_claude": claude, "reader": reader, "openai_base_url": endpoint, "openai_model": model}
     values: dict[str, Any] = {
         name: value for name, value in (given | {"daily_token_budget": budget}).items() if value is not None
@@ -108,7 +108,7 @@ def setup(
         _explain(context)
         values["use_claude"] = click.confirm("Let Claude read your sessions?", default=False)
     if values.get("use_claude") is not None and reader is None and context.settings.reader != "auto":
-        values["reader"] = None  # a reader that was named would hide the answer
+        values["reader"] = None  # an explicit reader would override the answer
     overruled = context.call("change_settings", values=values)["overruled"] if values else {}
     status = context.call("memory_status")
     shown = {name: status[name] for name in ("reader", "reader_line", "reader_problem", "daily_token_budget")}
@@ -117,19 +117,19 @@ def setup(
     if not values:
         _explain(context)
     for name, source in overruled.items():
-        context.output.line(f"! {name} has no effect here: {source} sets it too, change it there", "yellow")
+        context.output.line(f"! {name} has no effect here: {source} overrides it; change it there", "yellow")
     context.output.line(status["reader_line"])
 
 
 def _explain(context: Context, /) -> None:
     for line in (
         "Who decides what is kept:",
-        "  claude    a small Claude model with your own login, after you agreed: memoryd setup --claude",
-        f"            {expected()}; it draws on your plan or bill,",
-        f"            at most {context.settings.daily_token_budget:,} tokens a day (--budget), sent nowhere else.",
+        "  claude    a small Claude model with your own login, with your consent: memoryd setup --claude",
+        f"            {expected()}; it counts towards your plan or bill,",
+        f"            at most {context.settings.daily_token_budget:,} tokens per day (--budget); nothing is sent elsewhere.",
         "  endpoint  any OpenAI-compatible endpoint: memoryd setup --endpoint URL --model NAME",
-        "  session   each session's own model, alongside its work, at no further call (the default)",
-        "  offline   rules alone: memoryd setup --reader offline",
+        "  session   each session's own model, alongside its work, without further calls (the default)",
+        "  offline   rules only: memoryd setup --reader offline",
     ):
         context.output.line(line)
 

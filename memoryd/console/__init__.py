@@ -1,12 +1,12 @@
-"""The console: memory in a browser, served by the daemon on loopback (docs/console.md).
+"""The console: a web interface to memory, served by the daemon on loopback (docs/console.md).
 
-Nothing of this package is imported before somebody asks for a console, so it costs the daemon's start nothing.
+The daemon imports this package only when the console is opened, so it does not slow down its start.
 
-- `contract`  what a page is made of: Page, Nav, Route, Reply, Context
-- `context`   what a handler gets
-- `pages`     the pages; its docstring is the guide for a new one
+- `contract`  building blocks of a page: Page, Nav, Route, Reply, Context
+- `context`   the handler's interface
+- `pages`     the pages; its docstring is the guide for adding one
 - `sessions`  one-time tickets, sessions, CSRF tokens
-- `safety`    Host, Origin, limits and headers, for every request
-- `web`       routing (the only importer of starlette); `listener` (uvicorn), `templates` (jinja2), `markdown` (markdown_it)
-- `door`      opens all of it in the daemon
+- `safety`    checks of Host and Origin, limits and headers for every request
+- `web`       routing (imports starlette); `listener` (uvicorn), `templates` (jinja2), `markdown` (markdown_it)
+- `server`    starts the console in the daemon
 """

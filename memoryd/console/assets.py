@@ -1,4 +1,4 @@
-"""Style sheets and scripts, read once. Their address holds a digest of all of them, so a browser may keep them for good."""
+"""Style sheets and scripts, loaded once. Their URL contains a digest of all files, so browsers may cache them indefinitely."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ KEEP = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file as it is sent."""
+    """A static file and its media type."""
 
     body: bytes
     media_type: str
 
 
 class Assets:
-    """All static files by name ("app.js"); those of other packages as "NAME/file.js". No path is ever built from a request."""
+    """All static files by name ("app.js", or "NAME/file.js" for other packages). Requests are never mapped to file paths."""
 
     def __init__(self, folders: Mapping[str, Path] | None = None) -> None:
         self._files = _read(FOLDER, "")
@@ -32,13 +32,13 @@ class Assets:
         self.version = digest(text)[:12]
 
     def url(self, name: str) -> str:
-        """Where a file is served. Raises KeyError for one that does not exist: a fault of the template."""
+        """Return the URL of a file. Raises KeyError for an unknown one, which is a bug in the template."""
         if name not in self._files:
             raise KeyError(name)
         return f"/static/{self.version}/{name}"
 
     def get(self, name: str) -> Asset | None:
-        """The file of this name."""
+        """Return the file with this name, if any."""
         return self._files.get(name)
 
 

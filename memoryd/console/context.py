@@ -1,4 +1,4 @@
-"""What a handler gets: the request, already read and limited, and the few ways to answer it."""
+"""The interface of handlers: the parsed and validated request, and methods for responding."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NAMES_SECONDS = 30.0
 
 
 class CallApi(Protocol):
-    """How the console asks the API: as the daemon does, in a thread, with faults turned into MemorydError."""
+    """Calls the API as the daemon does: in a thread, with failures converted to MemorydError."""
 
     def __call__(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> Awaitable[dict[str, Any]]:
-        """The answer; with `use` False the lease of the daemon is not begun anew."""
+        """Return the result; with `use=False` the daemon's lease is not renewed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What all pages share: templates, the navigation, and pages that could not be loaded."""
+class SharedContext:
+    """State shared by all pages: templates, the navigation, and plugins that could not be loaded."""
 
     templates: Templates
     nav: Sequence[Nav]
@@ -39,13 +39,13 @@ class Around:
 
 @dataclass
 class Context:
-    """One request of a session that was let in.
+    """A request of an authenticated session.
 
-    `path` holds the parts of the address by name, `query` and `form` the checked fields (a JSON body is read like a form).
-    The CSRF token of a POST was checked before the handler is called.
+    `path` holds the path parameters by name; `query` and `form` the validated fields (a JSON body is read like a form). The CSRF
+    token of a POST has been verified.
     """
 
-    around: Around
+    shared: SharedContext
     session: Session
     method: str
     url: str
@@ -55,31 +55,31 @@ class Context:
     wants_json: bool = False
     stream: bool = False
 
-    # Asking
+    # Calling the API
 
     @property
     def project(self) -> str:
-        """The project that the person looks at: an id, or "all". Every call takes it as `project`."""
+        """The selected project: an id, or "all". Every call takes it as `project`."""
         return self.session.project
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """An API method's answer; None and "" are left out. Raises MemorydError: leave it to the frame."""
+        """Return an API method's result; None and "" are omitted. Let MemorydError propagate."""
         given = {name: value for name, value in {**(params or {}), **more}.items() if value not in (None, "")}
-        return await self.around.call(method, given, use=not self.stream)
+        return await self.shared.call(method, given, use=not self.stream)
 
     async def try_call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """The same, but a fault becomes {"error": {"message", "fix"}}: for one part of a page that must not sink the rest."""
+        """Like `call`, but return errors as {"error": {"message", "fix"}}, so that one part of a page can fail alone."""
         try:
             return await self.call(method, params, **more)
         except MemorydError as error:
             return {"error": {"message": error.message, "fix": error.fix, "code": error.code}}
 
-    # Answering
+    # Responding
 
     async def page(self, template: str, *, status: int = 200, **values: Any) -> Reply:
-        """A template with what base.html needs (navigation, projects, flashes, csrf) and the given values."""
+        """Render a template with the variables of base.html (navigation, projects, flashes, csrf) and the given values."""
         frame = {
-            "nav": self.around.nav,
+            "nav": self.shared.nav,
             "at": self.url,
             "here": self.url if self.method != "POST" else "/",
             "projects": await self._projects(),
@@ -88,18 +88,18 @@ class Context:
             "csrf": self.session.csrf(),
             "query": dict(self.query.pairs()),
             "pairs": self.query.pairs(),
-            "plugin_faults": self.around.faults,
+            "plugin_faults": self.shared.faults,
             "error": None,
         }
         flashes = self.session.take_flashes()
-        return Reply(self.around.templates.render(template, {**frame, "flashes": flashes, **values}), status)
+        return Reply(self.shared.templates.render(template, {**frame, "flashes": flashes, **values}), status)
 
     def json(self, value: Any, status: int = 200) -> Reply:
-        """JSON for a script."""
+        """Return JSON for a script."""
         return Reply(orjson.dumps(value, default=str), status, JSON)
 
     def redirect(self, path: str, flash: str = "", *, kind: str = "done", fix: str = "", **query: Any) -> Reply:
-        """After a change: show this page of the console, with a message (`kind` done or failed)."""
+        """Redirect to a page of the console after a change, with a message (`kind` is done or failed)."""
         if not is_own(path):
             raise ValueError(f"not a path of the console: {path}")
         if flash:
@@ -107,11 +107,11 @@ class Context:
         return Reply(status=303, headers={"location": link(path, query)})
 
     def events(self, source: AsyncIterator[tuple[str, Any]]) -> Reply:
-        """A stream of server-sent events: (name, JSON-ready value) each. Mark the route `stream=True`."""
+        """Return a stream of server-sent events (name, JSON-serialisable value). Mark the route `stream=True`."""
         return Reply(media_type="text/event-stream", events=_encoded(source))
 
     async def failure(self, error: MemorydError) -> Reply:
-        """The page (or JSON) that tells a fault and the way out."""
+        """Return the error as a page or as JSON, with its fix."""
         status = STATUS.get(error.code, 500)
         if self.wants_json:
             return self.json({"error": {"code": error.code, "message": error.message, "fix": error.fix}}, status)

@@ -1,4 +1,4 @@
-"""What a page of the console is made of; `memoryd.console.pages` explains how to build with it."""
+"""Building blocks of a console page; `memoryd.console.pages` explains their use."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ Handler = Callable[[Context], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path such as "/memories/{id}" and who answers it.
+    """A path such as "/memories/{id}" and its handler.
 
-    `{id}` lets through memory ids only, any other name 1 to 128 letters, digits and "._-" without a leading dot; the rest
-    is 404 before the handler is called. A `stream` does not count as use of the daemon, so that a forgotten tab can't keep
-    it from ending.
+    `{id}` matches memory ids only, any other parameter 1 to 128 letters, digits and "._-" without a leading dot; other requests
+    get 404. A `stream` does not count as use of the daemon, so a forgotten tab can't keep it running.
     """
 
     path: str
@@ -31,10 +30,10 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its name (letters, digits, "-"), its routes and its place in the navigation.
+    """A page: its name (letters, digits, "-"), its routes and its entry in the navigation.
 
-    A page from another package has a `folder` with `templates/` and `static/` in it. Its templates are then called
-    "NAME/file.html", its static files `static("NAME/file.js")`.
+    A page from another package has a `folder` with `templates/` and `static/`, available as "NAME/file.html" and
+    `static("NAME/file.js")`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Values from a query string, a form or a JSON body: right form, right size, or an error that says what is wrong."""
+"""Values from a query string, a form or a JSON body, validated for type and size."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MAX_FIELDS = 2_000
 
 
 class Fields:
-    """Named texts, each maybe several times. An empty text counts as not given.
+    """Named texts, each possibly repeated. An empty text counts as missing.
 
-    What a value must be is said by a parameter of the operations (`memoryd.api.parameters`): `read` takes any.
+    `read` validates a value with a parameter of the operations (`memoryd.api.parameters`).
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
-            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # as a text field sends it
+            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # text areas send CRLF
 
     def read(self, name: str, parameter: Parameter) -> Any:
-        """The value as handlers of operations get it; the parameter's default when it was not given. Raises InputError."""
+        """Return the validated value, or the parameter's default if missing. Raises InputError."""
         value = self.plain(name, parameter)
         try:
             return (
@@ -38,65 +38,65 @@ class Fields:
             raise InputError(f"{name}: {error}.", fix=parameter.about or "Correct it and try again.") from error
 
     def plain(self, name: str, parameter: Parameter) -> Any:
-        """The value as an operation takes it, unchecked; None when it was not given."""
+        """Return the value in an operation's format without validating it; None if missing."""
         return parameter.from_texts([text for text in self._values.get(name, []) if text.strip()])
 
     def texts(self, name: str, limit: int = MAX_TEXT) -> list[str]:
-        """All values of this name that are not empty. Raises InputError for one that is too long."""
+        """Return all non-empty values with this name. Raises InputError if one is too long."""
         self.read(name, ListOf(default=(), most=MAX_FIELDS, item=Text(limit=limit)))
         return [value for value in self._values.get(name, []) if value.strip()]
 
     def text(self, name: str, default: str = "", limit: int = MAX_TEXT) -> str:
-        """The last value, without space around it."""
+        """Return the last value, stripped."""
         return str(self.read(name, Text(default=default, limit=limit)))
 
     def required(self, name: str, limit: int = MAX_TEXT) -> str:
-        """A text that must be there."""
+        """Return a text that must not be empty."""
         return str(self.read(name, Text(required=True, limit=limit)))
 
     def count(self, name: str, default: int, *, low: int = 0, high: int = 1_000) -> int:
-        """A whole number within bounds."""
+        """Return an integer within bounds."""
         return int(self.read(name, Count(default=default, low=low, high=high)))
 
     def choice(self, name: str, choices: Collection[str], default: str = "") -> str:
-        """One of the choices."""
+        """Return one of the choices."""
         return str(self.read(name, OneOf(default=default, options=choices)))
 
     def choices(self, name: str, choices: Collection[str]) -> list[str]:
-        """Any of the choices."""
+        """Return any number of the choices."""
         return list(self.read(name, ListOf(default=(), most=MAX_FIELDS, item=OneOf(options=choices))))
 
     def id(self, name: str = "id") -> str:
-        """A memory id."""
+        """Return a memory id."""
         return str(self.read(name, Id(required=True)))
 
     def flag(self, name: str) -> bool:
-        """Whether a box is ticked."""
+        """Return whether a box is checked."""
         return bool(self.read(name, Flag(default=False)))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """All that was given, for building a link to the same page."""
+        """Return all values, for a link to the same page."""
         return [(name, value) for name, values in self._values.items() for value in values if value.strip()]
 
 
 def from_query(raw: bytes) -> Fields:
-    """The fields of a query string. Raises InputError."""
+    """Parse a query string. Raises InputError."""
     return Fields(_pairs(raw))
 
 
 def from_form(raw: bytes) -> Fields:
-    """The fields of an urlencoded form. Raises InputError."""
+    """Parse a urlencoded form. Raises InputError."""
     return Fields(_pairs(raw))
 
 
 def from_json(raw: bytes) -> Fields:
-    """The fields of a JSON object whose values are texts, numbers, booleans or lists of them. Raises InputError."""
+    """Parse a JSON object whose values are strings, numbers, booleans or lists of them. Raises InputError."""
     try:
         values = orjson.loads(raw or b"{}")
     except orjson.JSONDecodeError as error:
         raise InputError("The body is not JSON.", fix="Send an object.") from error
     if not isinstance(values, Mapping) or len(values) > MAX_FIELDS:
-        raise InputError("The body is not an object of a fair size.", fix="Send an object.")
+        raise InputError("The body is not an object of reasonable size.", fix="Send an object.")
     return Fields((name, text) for name, value in values.items() for text in _json_texts(name, value))
 
 

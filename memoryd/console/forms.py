@@ -1,4 +1,4 @@
-"""Forms from the requests of operations: what a page needs to draw the fields, and what was entered."""
+"""Forms generated from the requests of operations: descriptions of the fields, and the entered values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONG_TEXT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field. `kind` is text, area, number, select, many, lines or box; `value` is what was entered, or the default."""
+    """A form field. `kind` is text, area, number, select, many, lines or box; `value` the entered value or the default."""
 
     name: str
     label: str
@@ -41,13 +41,13 @@ class FormField:
 
 
 def fields_of(request_type: type, entered: Fields) -> list[FormField]:
-    """The fields of a request that a form can ask for."""
+    """Return the fields of a request that a form can offer."""
     known = parameters(request_type)
     return [_field(name, parameter, entered) for name, parameter in known.items() if not isinstance(parameter, Objects | Values)]
 
 
 def values_of(request_type: type, entered: Fields) -> dict[str, Any]:
-    """What was entered, as the operation takes it."""
+    """Return the entered values in the operation's format."""
     found = {name: _entered(name, parameter, entered) for name, parameter in parameters(request_type).items()}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -57,7 +57,7 @@ def _entered(name: str, parameter: Parameter, entered: Fields) -> Any:
     if value and isinstance(parameter, ListOf) and not options_of(parameter.item):
         return [line.strip() for text in value for line in text.splitlines() if line.strip()]
     if isinstance(parameter, Flag) and value is None and parameter.default:
-        return False  # a box that is not ticked is not sent
+        return False  # browsers don't send unchecked boxes
     return value
 
 
@@ -82,7 +82,7 @@ def _kind(parameter: Parameter) -> str:
 
 
 def options_of(parameter: Parameter) -> list[str]:
-    """What one can choose from; empty where anything can be entered."""
+    """Return the allowed values; empty if anything can be entered."""
     if isinstance(parameter, ListOf):
         return options_of(parameter.item)
     if isinstance(parameter, Choice):
@@ -99,5 +99,5 @@ def _shown(value: Any) -> Any:
 
 
 def rows_of(answer: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """An answer as names and values, without what is empty."""
+    """Convert a result to names and values, omitting empty ones."""
     return [(name.replace("_", " "), value) for name, value in answer.items() if value not in (None, "", [], {})]

@@ -1,7 +1,7 @@
-"""An HTTP server on loopback in the daemon's own event loop. The only importer of uvicorn.
+"""HTTP server on loopback in the daemon's event loop. No other module imports uvicorn.
 
-Any user of the machine can connect to it, so strangers are bounded before anybody knows who they are: a request must be
-whole in time, and connections beyond a number take the place of the one that has waited longest.
+Any local user can connect, so unauthenticated clients are limited: a request must be complete in time, and above a maximum
+number of connections a new one replaces the one that has been waiting longest.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from memoryd.console.safety import MAX_HEAD_BYTES, AsgiApp
 
 LOOPBACK = "127.0.0.1"
-BACKLOG = 16  # asyncio accepts as many at once before anything else may close them
+BACKLOG = 16  # asyncio accepts this many before anything else can close them
 AT_ONCE = 64
 MOST_CONNECTIONS = 48
-# From the first byte (or the connection) to the last byte of a request; a browser on loopback needs milliseconds.
+# From the first byte (or the connection) to the last byte of a request; a local browser needs milliseconds.
 REQUEST_SECONDS = 8.0
 KEEP_ALIVE_SECONDS = 5
 GRACE_SECONDS = 1
@@ -30,17 +30,17 @@ POLL_SECONDS = 0.01
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals stay the daemon's."""
+        """Leave signals to the daemon."""
         yield
 
 
 class _Bounded(H11Protocol):
-    """One connection, with a limit of time for each request and its share of a limited number."""
+    """A connection with a time limit per request, counted towards the maximum number of connections."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room if there is none, and expect a request."""
+        """Make room if necessary and start the time limit."""
         self._since = self.loop.time()
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
@@ -48,18 +48,18 @@ class _Bounded(H11Protocol):
         self._expect_request()
 
     def _make_room(self) -> None:
-        others = [one for one in self.connections if isinstance(one, _Bounded) and one is not self]
-        idle = [one for one in others if not one.is_answered()] or [one for one in others if one.flow.write_paused]
-        oldest = min(idle, key=lambda one: one.since(), default=self)
+        others = [other for other in self.connections if isinstance(other, _Bounded) and other is not self]
+        idle = [other for other in others if not other.is_answered()] or [other for other in others if other.flow.write_paused]
+        oldest = min(idle, key=lambda other: other.since(), default=self)
         self.connections.discard(oldest)
         oldest.transport.abort()
 
     def since(self) -> float:
-        """When the connection was made."""
+        """Return when the connection was made."""
         return self._since
 
     def is_answered(self) -> bool:
-        """Whether a whole request is being answered."""
+        """Return whether a complete request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
 
     def _expect_request(self) -> None:
@@ -71,7 +71,7 @@ class _Bounded(H11Protocol):
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser; the time for this request runs until it is whole."""
+        """Feed the parser; the time limit applies until the request is complete."""
         if not self.is_answered():
             self._expect_request()
         super().data_received(data)
@@ -79,7 +79,7 @@ class _Bounded(H11Protocol):
             self._forget_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Cancel the time limit."""
         self._forget_deadline()
         super().connection_lost(exc)
 
@@ -90,10 +90,10 @@ class _Bounded(H11Protocol):
 
 
 def bind(port: int) -> socket.socket:
-    """A loopback socket; port 0 takes a free one. Raises OSError."""
+    """Create a loopback socket; port 0 picks a free one. Raises OSError."""
     listening = socket.create_server((LOOPBACK, port), backlog=BACKLOG)
-    # asyncio sets this for sockets that name TCP as their protocol, which these don't. Without it an answer of head and body
-    # waits 40 ms for the acknowledgement of its head (Nagle's algorithm against delayed acknowledgements).
+    # asyncio sets TCP_NODELAY only for sockets created with the TCP protocol number, unlike this one. Without it, a response of
+    # header and body waits 40 ms for the acknowledgement of its header (Nagle's algorithm and delayed acknowledgements).
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -122,15 +122,15 @@ class Listener:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Return when clients can connect. Raises OSError when the server ended instead."""
+        """Wait until clients can connect. Raises OSError if the server exits instead."""
         self._task = asyncio.create_task(self._server.serve([self._socket]))
         while not self._server.started:
             if self._task.done():
-                raise OSError("the console's server ended at once")
+                raise OSError("the console's server exited immediately")
             await asyncio.sleep(POLL_SECONDS)
 
     async def close(self) -> None:
-        """Let requests end within a second, then cut them; streams are cut."""
+        """Let requests finish within a second, then close all connections; streams are closed at once."""
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait([self._task], timeout=GRACE_SECONDS + 1)

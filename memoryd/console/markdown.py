@@ -1,7 +1,7 @@
-"""Memory text as HTML that can do nothing. The only importer of markdown_it.
+"""Rendering of memory text as safe HTML. No other module imports markdown_it.
 
-CommonMark with tables and strike-through. Raw HTML is shown as text; images become their description (nothing is loaded
-from afar); a link may lead to http, https, mailto or a page of the console, anything else stays text.
+CommonMark with tables and strikethrough. Raw HTML is shown as text, images as their description (nothing remote is loaded), and
+links may point to http, https, mailto or a page of the console; others remain text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 100_000
 HEADING_SHIFT = 2
 LONGEST_LANGUAGE = 20
-NOT_RENDERED = '<p class="muted">Shown as it is written: as Markdown a part of it would not be seen.</p>\n'
+NOT_RENDERED = '<p class="muted">Shown as source: rendered as Markdown, a part of it would be invisible.</p>\n'
 ABSOLUTE = ("http://", "https://", "mailto:")
 
 
@@ -40,7 +40,7 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, index, options, env)
 
     def _heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Below the page's title, and never more than a level below the heading before: the page's outline stays whole."""
+        """Shift headings below the page's title and avoid skipped levels, so that the page's outline stays valid."""
         token = tokens[index]
         if token.nesting > 0:
             env["level"] = min(6, int(token.tag[1:]) + HEADING_SHIFT, env.get("level", 1) + 1)
@@ -49,13 +49,13 @@ class _Renderer(RendererHTML):
     heading_open = heading_close = _heading
 
     def _cell(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Without the inline style of an alignment, which the Content-Security-Policy forbids."""
+        """Omit the inline style of an alignment, which the Content-Security-Policy forbids."""
         return f"<{tokens[index].tag}>"
 
     th_open = td_open = _cell
 
     def table_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """One that is too wide scrolls, by keyboard too."""
+        """Make wide tables scrollable, also by keyboard."""
         return '<div class="scroll" tabindex="0" role="group" aria-label="Table">\n<table>\n'
 
     def table_close(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
@@ -79,10 +79,10 @@ def _parser() -> MarkdownIt:
 
 
 def render(text: str) -> str:
-    """Safe HTML of a Markdown text; what lies beyond MAX_CHARACTERS is left out.
+    """Render a Markdown text as safe HTML, truncated to MAX_CHARACTERS.
 
-    Markdown leaves some text unseen (definitions of links, their titles, cells beyond the columns, what is nested deeply), and a
-    model reads that, too. So a text of which anything would not be seen is shown as it is written.
+    Markdown hides some text (link definitions and titles, excess cells, deep nesting) that a model would still read. Therefore a
+    text with any hidden part is shown as source.
     """
     text, env = visible(text[:MAX_CHARACTERS]), dict[str, Any]()
     tokens = _parser().parse(text, env)
@@ -96,13 +96,13 @@ def _letters(text: str) -> Counter[str]:
 
 
 def _seen(tokens: Sequence[Token]) -> Counter[str]:
-    """The letters and digits that come out: texts, where links lead, numbers of lists, languages of code."""
+    """Count the letters and digits that are displayed: texts, link targets, list numbers, code languages."""
     seen: Counter[str] = Counter()
     for token, after in zip_longest(tokens, tokens[1:]):
         seen += _seen(token.children) if token.children else _letters(_shown(token))
         if (
             token.type == "link_open" and token.info == "auto"
-        ):  # an address that is its own text counts once, however it is encoded
+        ):  # an autolink's address is its own text and counts once, however it is encoded
             seen += _letters(str(token.attrGet("href"))) - _letters(after.content)
     return seen
 

@@ -1,6 +1,6 @@
-"""Pages from other packages: entry points of the group `memoryd.console_pages`, each naming a Page.
+"""Pages from other packages: entry points of the group `memoryd.console_pages`, each referring to a Page.
 
-One that can't be loaded is told on every page and left out; it never keeps the console from opening.
+A page that can't be loaded is skipped and reported on every page; it never prevents the console from opening.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _logger = logging.getLogger(__name__)
 
 
 def installed() -> Sequence[EntryPoint]:
-    """The entry points of all installed packages, by name."""
+    """Return the entry points of all installed packages, by name."""
     return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
 
 
 def load(found: Iterable[EntryPoint], own: Sequence[Page]) -> tuple[list[Page], list[str]]:
-    """The pages that can be shown, and what is wrong with the others."""
+    """Load the pages; return them, and error messages for those that failed."""
     pages: list[Page] = []
     faults: list[str] = []
     for entry in found:
@@ -36,19 +36,19 @@ def load(found: Iterable[EntryPoint], own: Sequence[Page]) -> tuple[list[Page], 
 
 
 def _foreign(work: Callable[[], object], name: str) -> object:
-    """Code of another package may fail in any way while it is imported."""
+    """Import another package's code, which may fail in any way."""
     try:
         return work()
     except Exception as error:
         _logger.exception("console page '%s' failed", name)
-        raise DependencyError(f"{type(error).__name__}: {error}", fix="Update or remove the package that brings it.") from error
+        raise DependencyError(f"{type(error).__name__}: {error}", fix="Update or remove the package that provides it.") from error
 
 
 def _checked(page: object, others: Iterable[Page]) -> Page:
     if not isinstance(page, Page) or not _NAME.fullmatch(page.name):
-        raise DependencyError("it is no Page with a plain name.", fix="Update the package that brings it.")
+        raise DependencyError("it is not a Page with a valid name.", fix="Update the package that provides it.")
     taken = {(route.path, method) for other in others for route in other.routes for method in route.methods}
     taken_names = {other.name for other in others}
     if page.name in taken_names or any((route.path, method) in taken for route in page.routes for method in route.methods):
-        raise DependencyError("its name or one of its addresses is taken.", fix="Remove one of the packages.")
+        raise DependencyError("its name or one of its routes is taken.", fix="Remove one of the packages.")
     return page

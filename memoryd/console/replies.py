@@ -1,4 +1,4 @@
-"""What goes back to the browser, and the navigation's entries. Values only."""
+"""Responses, and the entries of the navigation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a handler answers. With `events` the body is a stream of server-sent events."""
+    """A handler's response. With `events` the body is a stream of server-sent events."""
 
     body: bytes = b""
     status: int = 200
@@ -22,7 +22,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Nav:
-    """An entry of the navigation. Lower `order` comes first; the pages of memoryd take 10, 20, 30 and so on."""
+    """An entry of the navigation, sorted by `order`; memoryd's pages use 10, 20, 30 and so on."""
 
     label: str
     path: str

@@ -1,11 +1,11 @@
-"""What every request must pass before anything else sees it, and what every answer carries. Plain ASGI.
+"""Security checks of every request and security headers of every response. Plain ASGI.
 
-- Host names us and nothing else: a name that an attacker points at 127.0.0.1 (DNS rebinding) is refused.
-- A change comes from our own page: Origin, and Sec-Fetch-Site where the browser sends it. With Referrer-Policy
-  no-referrer browsers send "Origin: null" with a form; that is taken only together with Sec-Fetch-Site: same-origin,
-  which no page can forge.
-- Another site may link to a page, but neither fetch nor embed one.
-- Query, path and body are limited; a body of unknown length is counted as it comes.
+- The Host header must be ours: a name that an attacker resolves to 127.0.0.1 (DNS rebinding) is rejected.
+- Changes must come from our own pages: checked by Origin, and by Sec-Fetch-Site where available. With Referrer-Policy
+  no-referrer, browsers send "Origin: null" with forms; that is accepted only together with Sec-Fetch-Site: same-origin, which
+  no page can forge.
+- Other sites may link to a page, but neither fetch nor embed it.
+- Query, path and body are limited in size; a body of unknown length is counted while it arrives.
 """
 
 from __future__ import annotations
@@ -51,41 +51,41 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request goes no further."""
+    """Why a request was rejected."""
 
     status: int
     text: str
 
 
 class BodyTooLarge(Exception):
-    """Raised out of `receive` when more comes than is taken; the guard answers 413."""
+    """Raised from `receive` when the body exceeds the limit; answered with 413."""
 
 
 class Guard:
-    """ASGI middleware around the whole application. `hosts` are the allowed values of Host, e.g. "127.0.0.1:4242"."""
+    """ASGI middleware for the whole application. `hosts` are the allowed Host values, such as "127.0.0.1:4242"."""
 
     def __init__(self, app: AsgiApp, hosts: Iterable[str]) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse or pass on; answers get the headers either way."""
+        """Reject or forward a request, adding the headers in either case."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         if scope["type"] != "http":
             return
-        answer = _Answer(send)
+        response = _GuardedResponse(send)
         refusal = self.refusal(scope)
         if refusal is not None:
-            await answer.refuse(refusal)
+            await response.refuse(refusal)
             return
         try:
-            await self._app(scope, _limited(receive), answer.send)
+            await self._app(scope, _limited(receive), response.send)
         except BodyTooLarge:
-            await answer.refuse(Refusal(413, "Too much was sent."))
+            await response.refuse(Refusal(413, "The request is too large."))
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """What is wrong with the request's head, None when nothing is."""
+        """Return why the request's head is rejected, or None."""
         headers = _Headers(scope["headers"])
         if headers.size() > MAX_HEAD_BYTES:
             return Refusal(431, "The headers are too long.")
@@ -93,11 +93,11 @@ class Guard:
         if host not in self._hosts:
             return Refusal(421, "This address is not the console's.")
         if scope["method"] not in METHODS:
-            return Refusal(405, "This method is not used here.")
+            return Refusal(405, "This method is not supported.")
         if len(scope.get("query_string", b"")) > MAX_QUERY_BYTES or len(scope.get("raw_path") or b"") > MAX_PATH_BYTES:
             return Refusal(414, "The address is too long.")
         if _declared(headers) > MAX_BODY_BYTES:
-            return Refusal(413, "Too much was sent.")
+            return Refusal(413, "The request is too large.")
         allowed = _may_read(headers) if scope["method"] in READING else _may_change(headers, host)
         return None if allowed else Refusal(403, "This request comes from another site.")
 
@@ -107,7 +107,7 @@ class _Headers:
         self._raw = list(raw)
 
     def only(self, name: str) -> str | None:
-        """The value; None when it is absent, given twice or not ASCII."""
+        """Return the value; None if it is missing, repeated or not ASCII."""
         found = [value for key, value in self._raw if key.lower() == name.encode()]
         return found[0].decode("ascii", "replace") if len(found) == 1 else None
 
@@ -126,7 +126,7 @@ def _declared(headers: _Headers) -> int:
 
 
 def _may_read(headers: _Headers) -> bool:
-    """Same origin, typed by the person, or a plain link from elsewhere."""
+    """Allow same-origin requests, those initiated by the user, and plain links from elsewhere."""
     site = headers.only("sec-fetch-site")
     if not headers.has("sec-fetch-site") or site in ("same-origin", "none"):
         return True
@@ -157,8 +157,8 @@ def _limited(receive: Receive) -> Receive:
     return counted
 
 
-class _Answer:
-    """Adds the headers, and knows whether an answer has begun."""
+class _GuardedResponse:
+    """Adds the headers and tracks whether the response has started."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

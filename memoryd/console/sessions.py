@@ -1,4 +1,4 @@
-"""Who may look: one-time tickets become sessions; sessions sign their forms. All in memory, gone with the daemon."""
+"""Authentication: one-time tickets become sessions, and sessions sign their forms. In memory only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THEMES = ("auto", "light", "dark")
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """A message for the next page that is shown. `kind` is done or failed."""
+    """A message for the next page. `kind` is done or failed."""
 
     text: str
     kind: str = "done"
@@ -29,9 +29,12 @@ class Flash:
 
 @dataclass
 class Session:
-    """One browser that was let in. `project` is an id or "all"; `theme` one of THEMES.
+    """An authenticated browser.
 
-    `results` is the folder of benchmark results that the person named on the command line; empty: none.
+    Attributes:
+        project: Selected project's id, or "all".
+        theme: One of THEMES.
+        results: Folder of benchmark results given on the command line; empty for none.
     """
 
     project: str = ALL
@@ -42,12 +45,12 @@ class Session:
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def csrf(self) -> str:
-        """A fresh token for forms: a nonce and its HMAC, so that no two pages show the same bytes (BREACH)."""
+        """Return a fresh token: a nonce and its HMAC, so that no two pages contain the same bytes (BREACH)."""
         nonce = secrets.token_hex(8)
         return f"{nonce}.{self._sign(nonce)}"
 
     def is_csrf(self, token: str) -> bool:
-        """Whether this session made the token."""
+        """Return whether this session issued the token."""
         nonce, _, signature = token.partition(".")
         return hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(nonce).encode())
 
@@ -55,11 +58,11 @@ class Session:
         return hmac.new(self._secret, nonce.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
     def flash(self, flash: Flash) -> None:
-        """Keep a message for the next page."""
+        """Add a message for the next page."""
         self.flashes = [*self.flashes, flash][-MOST_FLASHES:]
 
     def take_flashes(self) -> list[Flash]:
-        """The waiting messages, once."""
+        """Return and clear the pending messages."""
         taken, self.flashes = self.flashes, []
         return taken
 
@@ -72,7 +75,7 @@ class _Ticket:
 
 
 class Sessions:
-    """Tickets and sessions. `clock` gives monotonic seconds. Keys are digests: looking one up leaks nothing by its time."""
+    """Tickets and sessions, keyed by digests to avoid timing leaks. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -80,7 +83,7 @@ class Sessions:
         self._sessions: dict[bytes, Session] = {}
 
     def issue(self, project: str = ALL, results: str = "") -> str:
-        """A ticket that opens one session within a minute."""
+        """Issue a ticket that opens one session within a minute."""
         now = self._clock()
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket.until > now}
         while len(self._tickets) >= MOST_TICKETS:
@@ -90,7 +93,7 @@ class Sessions:
         return ticket
 
     def redeem(self, ticket: str) -> str | None:
-        """The token of a new session; None when the ticket is unknown, used or too old."""
+        """Exchange a ticket for the token of a new session; None if it is unknown, used or expired."""
         known = self._tickets.pop(_key(ticket), None)
         if known is None or known.until <= self._clock():
             return None
@@ -101,7 +104,7 @@ class Sessions:
         return token
 
     def get(self, token: str) -> Session | None:
-        """The session of a token, None when there is none or it was idle for too long."""
+        """Return the session of a token; None if there is none or it expired."""
         session = self._sessions.get(_key(token))
         now = self._clock()
         if session is None:
@@ -113,7 +116,7 @@ class Sessions:
         return session
 
     def end_session(self, session: Session) -> None:
-        """Let nobody in with its token any more."""
+        """Invalidate the session's token."""
         self._sessions = {key: known for key, known in self._sessions.items() if known is not session}
 
 

@@ -1,4 +1,4 @@
-"""Pages from templates. The only importer of jinja2: everything is escaped, and a name that is missing is an error."""
+"""Templates. No other module imports jinja2; everything is escaped, and an undefined name is an error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWN = re.compile(r"/(?![/\\])[!-~]*")
 
 
 class Templates:
-    """Renders templates. `folders` are those of other packages, by the name of their page."""
+    """Renders templates. `folders` are those of other packages, by page name."""
 
     def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None) -> None:
         others = {name: FileSystemLoader(folder) for name, folder in (folders or {}).items()}
@@ -48,12 +48,12 @@ class Templates:
         self._environment.globals.update(static=assets.url, link=link, back_link=back_link)
 
     def render(self, name: str, values: Mapping[str, Any]) -> bytes:
-        """The page as UTF-8. Raises DaemonError when the template and its values don't fit: a fault of ours."""
+        """Render a template as UTF-8. Raises DaemonError if template and values don't match, which is a bug."""
         try:
             return self._environment.get_template(name).render(values).encode("utf-8", "replace")
         except TemplateError as error:
             raise DaemonError(
-                f"The page '{name}' can't be made: {error}", fix="This is a fault of memoryd: report it."
+                f"The page '{name}' can't be rendered: {error}", fix="This is a bug in memoryd; please report it."
             ) from error
 
 
@@ -64,19 +64,19 @@ def _money(number: float | None) -> str:
 
 
 def is_own(path: str) -> bool:
-    """Whether a browser takes this for a page of the console. It drops tabs: those could hide a second "/"."""
+    """Return whether browsers treat this as a console path. Tabs, which they drop, could hide a second "/"."""
     return _OWN.fullmatch(path) is not None
 
 
 def link(path: str, pairs: Mapping[str, Any] | None = None, **changes: Any) -> str:
-    """A path with a query: those of `pairs` that `changes` does not name, then the changes; None and "" are left out."""
+    """Build a path with a query from `pairs` and the overriding `changes`, omitting None and ""."""
     merged = {**(pairs or {}), **changes}
     kept = {name: value for name, value in merged.items() if value not in (None, "", [], ())}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 def back_link(path: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """The address of the page that is shown, names that come several times included."""
+    """Return the URL of the current page, including repeated names."""
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 

@@ -1,4 +1,4 @@
-"""Requests to handlers and back. The only importer of starlette."""
+"""Request handling and routing. No other module imports starlette."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as WebRoute
 
 from memoryd.console.assets import KEEP, Assets
-from memoryd.console.context import JSON, Around, Context, Failing
+from memoryd.console.context import JSON, Context, Failing, SharedContext
 from memoryd.console.contract import Route
 from memoryd.console.fields import Fields, from_form, from_json, from_query
 from memoryd.console.replies import Reply
@@ -29,7 +29,7 @@ FORM = "application/x-www-form-urlencoded"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf"
 GZIP_BYTES = 800
-UNEXPECTED = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
+UNEXPECTED = "This is a bug in memoryd: see logs/daemon.log in its home folder, and 'memoryd doctor'."
 _logger = logging.getLogger(__name__)
 _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _NO_STORE = {"cache-control": "no-store"}
@@ -38,15 +38,15 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Web:
-    """The ASGI application of one console.
+    """The ASGI application of a console.
 
-    `touch` begins the daemon's lease anew, `failing` tells a fault that nobody foresaw; `cookie` is the session cookie's name.
+    `touch` renews the daemon's lease, `failing` reports an unexpected exception; `cookie` is the session cookie's name.
     """
 
     def __init__(
-        self, around: Around, assets: Assets, sessions: Sessions, cookie: str, touch: Callable[[], None], failing: Failing
+        self, shared: SharedContext, assets: Assets, sessions: Sessions, cookie: str, touch: Callable[[], None], failing: Failing
     ) -> None:
-        self._around = around
+        self._shared = shared
         self._assets = assets
         self._sessions = sessions
         self._cookie = cookie
@@ -54,7 +54,7 @@ class Web:
         self._failing = failing
 
     def app(self, routes: Sequence[Route], hosts: Sequence[str]) -> AsgiApp:
-        """The application behind its guard. `hosts` are the values of Host that it answers to."""
+        """Return the application with its security middleware. `hosts` are the accepted Host values."""
         ways = [
             WebRoute("/open", self._open, methods=["GET"]),
             WebRoute("/static/{version}/{name:path}", self._static, methods=["GET"]),
@@ -65,29 +65,29 @@ class Web:
         guard: AsgiApp = Guard(GZipMiddleware(inner, minimum_size=GZIP_BYTES), hosts)
         return guard
 
-    # Without a session
+    # Unauthenticated
 
     async def _open(self, request: Request) -> Response:
-        """Trade a ticket for a session. A ticket that is no good looks like no session at all."""
-        if _is_preview(request):  # a ticket is good once, and for the person alone
+        """Exchange a ticket for a session. An invalid ticket looks like a missing session."""
+        if _is_preview(request):  # a ticket can be used once, by the user only
             return Response(status_code=204, headers=dict(_NO_STORE))
         token = self._sessions.redeem(_ticket(request))
         if token is None:
             return self._locked()
-        # Not a redirect: the browser would not send its new SameSite cookie along when the link stood on another site.
-        body = self._around.templates.render("enter.html", {})
+        # Not a redirect: after a link from another site the browser would not send the new SameSite cookie along.
+        body = self._shared.templates.render("enter.html", {})
         response = Response(body, headers=dict(_NO_STORE), media_type="text/html")
         response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
         return response
 
     def _locked(self) -> Response:
-        body = self._around.templates.render("locked.html", {"theme": "auto"})
+        body = self._shared.templates.render("locked.html", {"theme": "auto"})
         return Response(body, 401, dict(_NO_STORE), media_type="text/html")
 
     async def _static(self, request: Request) -> Response:
         asset = self._assets.get(request.path_params["name"])
         if asset is None:
-            return Response("There is no such file.", 404, dict(_NO_STORE), media_type="text/plain")
+            return Response("File not found.", 404, dict(_NO_STORE), media_type="text/plain")
         tag = f'"{self._assets.version}"'
         current = request.path_params["version"] == self._assets.version
         headers = {"etag": tag, "cache-control": KEEP if current else "no-cache", "content-type": asset.media_type}
@@ -100,11 +100,11 @@ class Web:
         if session is None:
             return self._locked()
         status = error.status_code if isinstance(error, HTTPException) else 500
-        context = Context(self._around, session, request.method, request.url.path, wants_json=_wants_json(request))
-        reply = await context.failure(NotFoundError("There is no such page.", fix="Choose one from the navigation."))
+        context = Context(self._shared, session, request.method, request.url.path, wants_json=_wants_json(request))
+        reply = await context.failure(NotFoundError("Page not found.", fix="Choose one from the navigation."))
         return _response(Reply(reply.body, status, reply.media_type))
 
-    # With one
+    # Authenticated
 
     def _session(self, request: Request) -> Session | None:
         return self._sessions.get(request.cookies.get(self._cookie, ""))
@@ -116,7 +116,7 @@ class Web:
                 return self._locked()
             if not route.stream:
                 self._touch()
-            context = Context(self._around, session, request.method, request.url.path, stream=route.stream)
+            context = Context(self._shared, session, request.method, request.url.path, stream=route.stream)
             context.wants_json = _wants_json(request)
             try:
                 reply = await self._handled(route, request, context)
@@ -139,7 +139,7 @@ class Web:
         if request.method == "POST":
             context.form = await _form(request)
             if not context.session.is_csrf(request.headers.get(CSRF_HEADER) or context.form.text(CSRF_FIELD, limit=200)):
-                raise InputError("This form is too old or not ours.", fix="Load the page again and repeat the change.")
+                raise InputError("This form has expired.", fix="Reload the page and repeat the change.")
         project = context.query.text("project", limit=200)
         if project and project != context.session.project:
             await _choose_project(context, project)
@@ -149,13 +149,13 @@ class Web:
         return Route("/theme", _set_theme, ("POST",)), Route("/leave", self._leave, ("POST",))
 
     async def _leave(self, context: Context) -> Reply:
-        """End this session; the cookie is worthless from now on."""
+        """End this session and invalidate its cookie."""
         self._sessions.end_session(context.session)
-        return Reply(self._around.templates.render("locked.html", {"theme": "auto"}))
+        return Reply(self._shared.templates.render("locked.html", {"theme": "auto"}))
 
 
 def _is_preview(request: Request) -> bool:
-    """Whether somebody only looks ahead: HEAD, or a page that the browser fetches before it is asked for."""
+    """Return whether the request is a HEAD or a browser's prefetch."""
     purpose = request.headers.get("sec-purpose") or request.headers.get("purpose") or ""
     return request.method != "GET" or "prefetch" in purpose.lower() or "preview" in purpose.lower()
 
@@ -163,7 +163,7 @@ def _is_preview(request: Request) -> bool:
 def _ticket(request: Request) -> str:
     try:
         return from_query(request.scope["query_string"]).text("ticket", limit=200)
-    except InputError:  # no link of ours: looks like no session at all
+    except InputError:  # not one of our links; treated like a missing session
         return ""
 
 
@@ -188,7 +188,7 @@ def _way(route: Route, endpoint: Endpoint) -> WebRoute:
 def _parts(found: Mapping[str, Any]) -> dict[str, str]:
     for name, value in found.items():
         if not (is_id(value) if name == "id" else _PART.fullmatch(value)):
-            raise NotFoundError("There is no such page.", fix="Choose one from the navigation.")
+            raise NotFoundError("Page not found.", fix="Choose one from the navigation.")
     return {name: str(value) for name, value in found.items()}
 
 
@@ -199,7 +199,7 @@ async def _form(request: Request) -> Fields:
         return from_json(body)
     if media_type == FORM or not body:
         return from_form(body)
-    raise InputError(f"The form is of type '{media_type[:80]}'.", fix=f"Send {FORM} or {JSON}.")
+    raise InputError(f"The form has the type '{media_type[:80]}'.", fix=f"Send {FORM} or {JSON}.")
 
 
 def _wants_json(request: Request) -> bool:

@@ -1,11 +1,11 @@
-"""The daemon: one process per home folder that holds memory open for hooks, MCP and the command line.
+"""The daemon: one process per home folder that keeps memory loaded for hooks, MCP and the CLI.
 
-It carries messages and keeps time; what they mean is `memoryd.api`.
+It handles transport and scheduling; the operations themselves are in `memoryd.api`.
 
-- `process`     start, duties, lease and end; `__main__` is `python -m memoryd.daemon`
-- `endpoint`    where it listens · `connection` one client · `core` what all connections share
-- `hook_events` event records · `spool` those that no daemon was there for
-- `threads`     request threads and the background worker · `schedule` recurring work · `watch` edited files · `logs`
-- `client` starts a daemon and calls it · `relay` connects MCP over stdio with it
-- `lines`, `wire` messages on a stream, and JSON that is damaged
+- `process`     startup, tasks, lease and shutdown; `__main__` is `python -m memoryd.daemon`
+- `endpoint`    listening socket · `connection` a client · `core` state shared by all connections
+- `hook_events` event records · `spool` events written while no daemon was running
+- `threads`     request threads and the background worker · `schedule` recurring work · `watch` manual edits · `logs`
+- `client`      starts a daemon and calls it · `relay` connects it with MCP over stdio
+- `lines`, `wire` message framing, and tolerant JSON parsing
 """

@@ -1,4 +1,4 @@
-"""`python -m memoryd.daemon`: the daemon without the command line around it, whose libraries would double the start."""
+"""Entry point of `python -m memoryd.daemon`, without the CLI, whose libraries would double the start-up time."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from memoryd.daemon.contract import ApiLike
 from memoryd.daemon.process import run_daemon
 from memoryd.llm.claude import take_from
 
-# Reading a piece takes a second, and each of its lines has a time limit of its own: after so long it hangs in one call.
+# Reading a part takes about a second, and every line has its own time limit; after this long it hangs in a single call.
 LONGEST_READING_SECONDS = 180
 
 
 def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiLike:
-    """Loaded only here: by now the daemon listens."""
+    """Create the API. Imported here because the daemon is already listening by now."""
     from memoryd.api.dispatch import Api
 
     return Api(settings, SystemClock(), take_from(os.environ), info, Watchdog(LONGEST_READING_SECONDS))
 
 
 def main() -> int:
-    """Serve the home folder that the environment names; 2 for a wrong setting."""
+    """Serve the home folder given by the environment; return 2 for an invalid setting."""
     try:
         settings = load_settings()
     except ConfigError as error:
@@ -41,13 +41,13 @@ def main() -> int:
 
 
 def serve(settings: Settings) -> int:
-    """Run the daemon of a home folder in this process; the exit code."""
+    """Run the daemon of a home folder in this process; return the exit code."""
     return run_daemon(settings, _make_api, SystemClock())
 
 
 def _note_problem(error: ConfigError) -> None:
-    """For the hook at the next session's start: else the user would not hear of it."""
-    with contextlib.suppress(MemorydError):  # the home folder itself may be what is wrong
+    """Record the error for the hook at the next session's start, where the user will see it."""
+    with contextlib.suppress(MemorydError):  # the home folder itself may be invalid
         paths = Paths(find_home(os.environ))
         if paths.home.is_dir():
             write_atomic(paths.start_problem, str(error).encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Talks to the daemon, and starts one when there is none."""
+"""Client of the daemon; starts one if necessary."""
 
 from __future__ import annotations
 
@@ -29,48 +29,60 @@ STOP_SECONDS = 10.0
 PAUSE_SECONDS = 0.02
 OUTPUT_NAME = "daemon.out"
 OUTPUT_BYTES = 1_000_000
-TOLD_BYTES = 400
+SHOWN_BYTES = 400
 CHUNK_BYTES = 65_536
-WRONG_SETTING = 2  # how a daemon ends that would end so again
+WRONG_SETTING = 2  # exit code of a daemon that would fail again
 LEAST_DISK_BYTES = 2**20
 START_FIX = "Start it with 'memoryd daemon' in another terminal, or run 'memoryd doctor'."
 _BROKEN = re.compile(r"(?P<path>.+):(?P<line>\d+): (?P<problem>.*)", re.DOTALL)
 
 
 class Client:
-    """Calls the daemon of one home folder. Each call is a connection of its own."""
+    """Calls the daemon of a home folder, with one connection per call."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
 
     def call(self, method: str, params: Mapping[str, Any] | None = None, timeout: float = CALL_SECONDS) -> dict[str, Any]:
-        """The daemon's answer. Raises its error as it was raised there, DaemonUnavailable when nobody answers."""
+        """Call a method and return its result.
+
+        Raises:
+            MemorydError: The error raised in the daemon, of the same class.
+            DaemonUnavailable: No daemon answers.
+        """
         request = json.dumps({"id": 1, "method": method, "params": dict(params or {})}, ensure_ascii=False)
         try:
             data = request.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise InputError(f"{method}: there is text that is not valid Unicode.", fix="Write it in UTF-8.") from error
+            raise InputError(f"{method}: a text is not valid Unicode.", fix="Write it in UTF-8.") from error
         line = self._exchange(b"memoryd/1 rpc\n" + data + b"\n", timeout)
         try:
             answer = json.loads(line)
         except ValueError as error:
-            raise DaemonError(f"The daemon answered: {line[:TOLD_BYTES].decode('utf-8', 'replace')!r}", fix=START_FIX) from error
+            raise DaemonError(
+                f"Invalid response of the daemon: {line[:SHOWN_BYTES].decode('utf-8', 'replace')!r}", fix=START_FIX
+            ) from error
         if fault := answer.get("error"):
             raise error_from(fault.get("code", ""), fault.get("message", ""), fault.get("fix", ""))
         result: dict[str, Any] = answer["result"]
         return result
 
     def ping(self, timeout: float = PING_SECONDS) -> tuple[str, int]:
-        """Version and process id of the daemon. Raises DaemonUnavailable or DaemonError."""
+        """Return version and process id of the daemon.
+
+        Raises:
+            DaemonUnavailable: No daemon is running.
+            DaemonError: The daemon is too slow, or something else listens there.
+        """
         words = self._exchange(b"memoryd/1 ping\n", timeout).decode("utf-8", "replace").split()
         if len(words) != 3 or words[0] != "pong" or not words[2].isdigit():
             raise DaemonError(
-                "What answers there is no memoryd daemon.", fix="Delete run/endpoint under memoryd's home and retry."
+                "The process that answers is not a memoryd daemon.", fix="Delete run/endpoint under memoryd's home and retry."
             )
         return words[1], int(words[2])
 
     def is_running(self) -> bool:
-        """Whether a daemon answers."""
+        """Return whether a daemon answers."""
         try:
             self.ping()
         except DaemonError:
@@ -78,7 +90,11 @@ class Client:
         return True
 
     def stop(self, timeout: float = STOP_SECONDS) -> bool:
-        """End the daemon and wait for its end; False when none ran. Raises DaemonError when it goes on."""
+        """Stop the daemon and wait for its exit; return False if none was running.
+
+        Raises:
+            DaemonError: It is still running after `timeout` seconds.
+        """
         try:
             _, pid = self.ping()
         except DaemonUnavailable:
@@ -86,13 +102,11 @@ class Client:
         try:
             self.call("daemon_stop", timeout=PING_SECONDS)
         except DaemonError:
-            _ask_to_end(self._paths, pid)
+            _terminate(self._paths, pid)
         deadline = time.monotonic() + timeout
         while _is_alive(self._paths):
             if time.monotonic() > deadline:
-                raise DaemonError(
-                    f"The daemon (pid {pid}) does not end.", fix=f"End it with 'kill -9 {pid}'; nothing is lost by that."
-                )
+                raise DaemonError(f"The daemon (pid {pid}) does not stop.", fix=f"Stop it with 'kill -9 {pid}'; no data is lost.")
             time.sleep(PAUSE_SECONDS)
         return True
 
@@ -109,7 +123,7 @@ class Client:
             except TimeoutError as error:
                 raise DaemonError(f"The daemon did not answer within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
             except OSError as error:
-                raise DaemonUnavailable(f"The daemon hung up: {error}", fix=START_FIX) from error
+                raise DaemonUnavailable(f"The daemon closed the connection: {error}", fix=START_FIX) from error
 
 
 def _open(endpoint: Endpoint, timeout: float) -> socket.socket:
@@ -130,12 +144,12 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
             break
         data += chunk
     if not data:
-        raise DaemonUnavailable("The daemon hung up without an answer.", fix=START_FIX)
+        raise DaemonUnavailable("The daemon closed the connection without a response.", fix=START_FIX)
     return bytes(data)
 
 
 def _is_alive(paths: Paths) -> bool:
-    """Whether the daemon still holds its lock; the process itself may be a zombie of its starter."""
+    """Return whether the daemon still holds its lock; the process itself may be a zombie."""
     lock = try_lock(paths.daemon_lock)
     if lock is None:
         return True
@@ -143,14 +157,14 @@ def _is_alive(paths: Paths) -> bool:
     return False
 
 
-def _ask_to_end(paths: Paths, pid: int) -> None:
-    """SIGTERM for a daemon that does not take the call. One that has ended meanwhile may have left its id to another program."""
+def _terminate(paths: Paths, pid: int) -> None:
+    """Send SIGTERM to an unresponsive daemon, unless it has exited and its id may have been reused."""
     if sys.platform != "win32" and pid == holder_pid(paths) and pid != os.getpid() and _is_alive(paths):
         os.kill(pid, signal.SIGTERM)
 
 
 def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
-    """By code; of classes that share one, the most general, which every error of that code can be made as."""
+    """Map error codes to classes; for a shared code, the most general class, from which every such error can be created."""
     found: dict[str, type[MemorydError]] = {}
     for child in root.__subclasses__():
         found |= _classes(child)
@@ -158,7 +172,7 @@ def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
 
 
 def error_from(code: str, message: str, fix: str) -> MemorydError:
-    """The error that was raised in the daemon, of the same class; an unknown code gives a MemorydError."""
+    """Recreate an error raised in the daemon; an unknown code becomes a MemorydError."""
     if code == BrokenFileError.code and (match := _BROKEN.fullmatch(message)):
         return BrokenFileError(match["path"], int(match["line"]), match["problem"], fix)
     kind = _classes(MemorydError).get(code, MemorydError)
@@ -166,10 +180,17 @@ def error_from(code: str, message: str, fix: str) -> MemorydError:
 
 
 def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
-    """Return when a daemon answers, starting one when none does. Raises DaemonUnavailable after `timeout` seconds.
+    """Wait until a daemon answers, starting one if necessary.
 
-    `command` replaces `python -m memoryd.daemon`. The daemon runs detached: it outlives the caller, holds none
-    of its files, and inherits nothing of Claude Code's login.
+    The daemon runs detached: it outlives the caller, holds none of its files and inherits nothing of Claude Code's login.
+
+    Args:
+        settings: Settings with the home folder.
+        timeout: Seconds to wait.
+        command: Replaces `python -m memoryd.daemon`.
+
+    Raises:
+        DaemonUnavailable: No daemon answers in time.
     """
     client = Client(settings.paths)
     deadline = time.monotonic() + timeout
@@ -178,13 +199,13 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
         wrong = child is not None and child.poll() == WRONG_SETTING
         if wrong or time.monotonic() > deadline:
             raise _not_started(settings.paths, timeout)
-        if child is None or child.poll() is not None:  # an ended one met a predecessor that was about to stop
+        if child is None or child.poll() is not None:  # an exited child met a predecessor that was about to stop
             child = start_daemon(settings, command)
         time.sleep(PAUSE_SECONDS if child.poll() is None else 10 * PAUSE_SECONDS)
 
 
 def _is_fit(client: Client, timeout: float) -> bool:
-    """Whether a daemon answers that is not older than this client; an older one, from before an update, is ended."""
+    """Return whether a daemon answers that is at least as new as this client; stop an older one, left from before an update."""
     try:
         version, _ = client.ping()
     except DaemonError:
@@ -203,7 +224,7 @@ def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
     pid = holder_pid(paths)
     if pid is not None and _is_alive(paths):
         return DaemonUnavailable(
-            f"A daemon (pid {pid}) runs but does not answer.", fix=f"End it with 'kill -9 {pid}'; nothing is lost by that."
+            f"A daemon (pid {pid}) is running but does not answer.", fix=f"Stop it with 'kill -9 {pid}'; no data is lost."
         )
     if _disk_is_full(paths.home):
         return DaemonUnavailable(f"The daemon can't start: the disk of {paths.home} is full.", fix="Free some space.")
@@ -211,8 +232,8 @@ def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
 
 
 def _disk_is_full(home: Path) -> bool:
-    """Whether not even a database fits; then the daemon's last words did not fit either."""
-    import shutil  # rarely needed, and every command loads this module
+    """Return whether there is no room for a database; the daemon's error output would then be missing as well."""
+    import shutil  # rarely needed, while every command imports this module
 
     try:
         return shutil.disk_usage(home).free < LEAST_DISK_BYTES
@@ -223,7 +244,7 @@ def _disk_is_full(home: Path) -> bool:
 def start_daemon(
     settings: Settings, command: Sequence[str] = (), environment: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a daemon in a session of its own and don't wait for it. It inherits what it may of the environment."""
+    """Start a detached daemon with the permitted part of the environment, without waiting for it."""
     with _output(settings.paths) as output:
         child = subprocess.Popen(
             list(command) or [sys.executable, "-P", "-m", "memoryd.daemon"],
@@ -246,7 +267,7 @@ def _detached() -> dict[str, Any]:
 
 
 def _output(paths: Paths) -> IO[bytes]:
-    """Where a daemon's last words go before its log is open; emptied when it grew large."""
+    """Open the file for a daemon's output before its log is open, truncating a large one."""
     path = paths.logs / OUTPUT_NAME
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     try:
@@ -263,5 +284,5 @@ def _last_output(paths: Paths) -> str:
     path = paths.logs / OUTPUT_NAME
     if not path.exists():
         return ""
-    text = path.read_bytes()[-TOLD_BYTES:].decode("utf-8", "replace").strip()
-    return f"Its last words: {text}" if text else ""
+    text = path.read_bytes()[-SHOWN_BYTES:].decode("utf-8", "replace").strip()
+    return f"Its last output: {text}" if text else ""

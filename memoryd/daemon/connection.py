@@ -1,4 +1,4 @@
-"""One connection: its first line says what the client wants (docs/design/daemon-protocol.md)."""
+"""A client connection; its first line states the request (docs/design/daemon-protocol.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GREETING_SECONDS = 5.0
 BODY_SECONDS = 10.0
 IDLE_SECONDS = 60.0
 WRITE_SECONDS = 10.0
-SETTLE_SECONDS = 0.05  # in which finished requests write their answers
+SETTLE_SECONDS = 0.05  # for finished requests to send their responses
 NOT_ASCII_FIX = "Send a first line such as 'memoryd/1 ping'."
 _HELLO = re.compile(rb"hello [0-9a-f]{32}")
 _logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Connections:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one client to its end. Nothing that a client does gets out of here."""
+        """Serve one client until it disconnects. No error caused by a client escapes."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -80,7 +80,7 @@ class Connections:
             await connection.send(f"error {error}\n".encode())
 
     async def _is_trusted(self, connection: Connection) -> bool:
-        """Prove ourselves to the client's nonce, then ask the same of it. The token itself crosses the wire in neither way."""
+        """Authenticate to the client, then require the same of it. The token itself is never sent."""
         endpoint, nonce = self._endpoint, secrets.token_hex(NONCE_BYTES)
         hello = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
         if hello is None or not _HELLO.fullmatch(hello):
@@ -92,7 +92,7 @@ class Connections:
         return hmac.compare_digest(answer or b"", expected.encode())
 
     async def close(self, timeout: float) -> None:
-        """Let requests in flight end within `timeout` seconds, then cut all connections."""
+        """Let pending requests finish within `timeout` seconds, then close all connections."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._core.quiet()
@@ -104,7 +104,7 @@ class Connections:
 
 
 class Connection:
-    """One client that was let in."""
+    """An authenticated client."""
 
     def __init__(self, core: Core, incoming: Incoming, writer: asyncio.StreamWriter) -> None:
         self.incoming = incoming
@@ -112,14 +112,14 @@ class Connection:
         self._writer = writer
 
     async def send(self, data: bytes) -> None:
-        """Write to the client. Raises TimeoutError when it doesn't read."""
+        """Write to the client; raises TimeoutError if it does not read."""
         if data:
             self._writer.write(data)
         async with asyncio.timeout(WRITE_SECONDS):
             await self._writer.drain()
 
     async def serve(self) -> None:
-        """Do what the first line asks. Raises MemorydError for a bad one."""
+        """Handle the request in the first line; raises MemorydError for an invalid one."""
         line = await self.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
         if line is None:
             return
@@ -132,12 +132,12 @@ class Connection:
             b"ping": self._ping,
         }
         if words[0] != PROTOCOL or len(words) < 2 or words[1] not in verbs:
-            raise InputError("Not understood.", fix=NOT_ASCII_FIX)
+            raise InputError("Unknown request.", fix=NOT_ASCII_FIX)
         try:
             arguments = [word.decode("ascii") for word in words[2:]]
             work = verbs[words[1]](*arguments)
         except (UnicodeDecodeError, TypeError) as error:
-            raise InputError("Wrong arguments.", fix=NOT_ASCII_FIX) from error
+            raise InputError("Invalid arguments.", fix=NOT_ASCII_FIX) from error
         await work
 
     async def _ping(self) -> None:
@@ -148,7 +148,7 @@ class Connection:
         self._core.poked.set()
 
     async def _hook(self, event: str, length: str) -> None:
-        """The answer goes to the hook's standard output, so a fault answers nothing."""
+        """Handle a hook event. The response becomes the hook's standard output, so errors produce none."""
         try:
             data = await self.incoming.exactly(_length(length, MAX_RECORD_BYTES), BODY_SECONDS)
             await self.send(await self._core.hook(event, data))
@@ -206,7 +206,7 @@ async def _open_console(core: Core, params: dict[str, Any]) -> dict[str, Any]:
     return await core.open_console(str(params.get("cwd") or ""), str(params.get("results") or ""))
 
 
-# What the process itself answers, whether or not its operations are loaded.
+# Methods answered by the process itself, even if the operations are not loaded.
 _CONTROLS: Mapping[str, Callable[[Core, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "daemon_info": _info,
     "daemon_stop": _stop,
@@ -215,7 +215,7 @@ _CONTROLS: Mapping[str, Callable[[Core, dict[str, Any]], Awaitable[dict[str, Any
 
 
 def _dumped(answer: dict[str, Any]) -> bytes:
-    """The answer as JSON; one with text that is no Unicode is given with that replaced."""
+    """Serialise as JSON, replacing text that is not valid Unicode."""
     try:
         return orjson.dumps(answer, default=str)
     except TypeError:
@@ -223,7 +223,7 @@ def _dumped(answer: dict[str, Any]) -> bytes:
 
 
 def _load_mcp() -> None:
-    """The library takes most of a second to load; the loop keeps running meanwhile."""
+    """Import the MCP library, which takes most of a second, outside the event loop."""
     from memoryd.mcp import server  # noqa: F401
 
 

@@ -1,4 +1,4 @@
-"""What the daemon asks of the one place behind CLI, MCP and hooks, and what it tells about itself."""
+"""Interface between the daemon and the API, and the daemon's health report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Protocol
 class Slot:
     """Recurring work: every `every_seconds`, or daily at `daily_at` (local HH:MM).
 
-    With `last_run` given, a daily slot that was missed while no daemon ran is made up for once, at the start.
-    The work runs in the daemon's background thread, one piece at a time.
+    If `last_run` is given, a daily slot missed while no daemon was running is made up for once at start-up. Work runs in the
+    daemon's background thread, one item at a time.
     """
 
     name: str
@@ -24,44 +24,44 @@ class Slot:
 
 
 class ApiLike(Protocol):
-    """Answers calls. All methods may be called from any thread, several at once."""
+    """Handles calls. All methods are thread-safe."""
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one method; a JSON-ready answer. Raises MemorydError."""
+        """Run a method and return a JSON-serialisable result. Raises MemorydError."""
         ...
 
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
-        """What the hook of this event prints, maybe nothing. Quick; never waits for a model."""
+        """Return a hook's output, possibly empty. Fast; never waits for a model."""
         ...
 
     def warm(self) -> None:
-        """Load what is heavy. Called once, in the background, after the daemon listens."""
+        """Load heavy components. Called once, in the background, after the daemon listens."""
         ...
 
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
-        """Take note of an event durably. A second time does no harm; the record is deleted when this returns."""
+        """Record an event durably and idempotently; the spooled record is deleted afterwards."""
         ...
 
     def tick(self) -> float | None:
-        """Do the background work that is due; seconds until there is more, None when there is none."""
+        """Do due background work; return seconds until the next, or None if there is none."""
         ...
 
     def slots(self) -> Sequence[Slot]:
-        """Recurring work, asked for once after `warm`; may be empty."""
+        """Return recurring work. Called once after `warm`."""
         ...
 
     def close(self) -> None:
-        """Let go of everything; no call comes after this one."""
+        """Release all resources; no further calls follow."""
         ...
 
     def busy(self) -> bool:
-        """Whether there is work that the end of the lease must not cut off."""
+        """Return whether there is work that must not be interrupted when the lease ends."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that went wrong in the daemon: when (ISO), where, what."""
+    """An error in the daemon: time (ISO), component, message."""
 
     at: str
     where: str
@@ -70,7 +70,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class DaemonInfo:
-    """The daemon's health. `rss_bytes` is 0 where the platform doesn't tell; times in seconds."""
+    """Health of the daemon. `rss_bytes` is 0 where the platform does not report it."""
 
     pid: int
     version: str

@@ -1,4 +1,4 @@
-"""What all connections share: the API, the threads, the counters, the faults."""
+"""State shared by all connections: the API, counters, recent errors."""
 
 from __future__ import annotations
 
@@ -45,17 +45,22 @@ def _page_size() -> int:
 
 
 def rss_bytes() -> int:
-    """Resident memory of this process; 0 where the platform does not say."""
+    """Return the resident memory of this process; 0 where the platform does not report it."""
     if sys.platform != "linux":
         return 0
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _page_size()
 
 
 class Core:
-    """Answers for the daemon. All methods but `report`, `info` and `drain_one` belong to the event loop.
+    """Dispatches requests. All methods but `report`, `info` and `drain_one` must run on the event loop.
 
-    `stop` asks the daemon to end; `owns_home` tells whether the home folder is still the one that it was started for.
-    A call waits until the API exists; `set_api` or `fail_api` comes once.
+    Calls wait until the API exists; `set_api` or `fail_api` is called once.
+
+    Args:
+        settings: Settings.
+        clock: Clock.
+        stop: Requests a shutdown, with a reason.
+        owns_home: Whether the home folder is still the one that the daemon was started for.
     """
 
     def __init__(
@@ -86,40 +91,40 @@ class Core:
         self._calls = 0
 
     def set_api(self, api: ApiLike) -> None:
-        """Let waiting calls go on."""
+        """Provide the API and release waiting calls."""
         self._ready = api
         self._api.set_result(api)
 
     def fail_api(self, error: MemorydError) -> None:
-        """Answer all calls with this error: there will be no API."""
+        """Make all calls fail with this error because there will be no API."""
         self._api.set_exception(error)
-        self._api.exception()  # seen, even if nobody asks
+        self._api.exception()  # mark as retrieved
 
     async def api(self) -> ApiLike:
-        """The API, once it is made. Raises MemorydError when it can't be."""
+        """Return the API once it exists. Raises MemorydError if it could not be created."""
         return await asyncio.shield(self._api)
 
     @property
     def api_or_none(self) -> ApiLike | None:
-        """The API if it is made already."""
+        """The API, if it exists already."""
         return self._ready
 
     def touch(self) -> None:
-        """Restart the lease."""
+        """Renew the lease."""
         self.last_used = asyncio.get_running_loop().time()
 
     async def quiet(self) -> None:
-        """Wait until no request is under way."""
+        """Wait until no request is in progress."""
         while self.in_flight:
             await asyncio.sleep(QUIET_POLL_SECONDS)
 
     def report(self, where: str, what: str) -> None:
-        """Keep a fault for the status and the log. From any thread."""
+        """Record an error for the status and the log. Thread-safe."""
         _logger.warning("%s: %s", where, what)
         self._faults.append(Fault(to_iso(self._clock.now()), where, shorten(one_line(what), FAULT_CHARACTERS)))
 
     def report_error(self, where: str, error: BaseException) -> None:
-        """The same for an exception; only expected ones are reported in full."""
+        """Record an exception; only expected ones are reported in full."""
         self.report(where, str(error) if isinstance(error, MemorydError) else type(error).__name__)
 
     @contextlib.contextmanager
@@ -133,7 +138,7 @@ class Core:
                 self.touch()
 
     def guarded(self, where: str, work: Callable[[], T]) -> T:
-        """Run the work; an unexpected fault is logged and becomes a DaemonError."""
+        """Run `work`, logging an unexpected exception and converting it to a DaemonError."""
         try:
             return work()
         except MemorydError as error:
@@ -145,7 +150,7 @@ class Core:
             raise DaemonError(f"{where} failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED_FIX) from error
 
     async def call(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> dict[str, Any]:
-        """One method of the API in a thread. Raises MemorydError only. With `use` False the lease is not restarted."""
+        """Call an API method in a thread. Raises only MemorydError. With `use=False` the lease is not renewed."""
         with self._working(use):
             self._calls += 1
             api = await self.api()
@@ -155,7 +160,7 @@ class Core:
         return answer
 
     async def hook(self, event: str, data: bytes) -> bytes:
-        """What a hook prints. It never waits behind calls. Raises MemorydError."""
+        """Return a hook's output. Never queues behind calls. Raises MemorydError."""
         with self._working():
             self._hooks += 1
             check_event(event)
@@ -168,19 +173,19 @@ class Core:
         return answer
 
     def drain_one(self, event: str, record: Record) -> None:
-        """Hand a spooled record to the API. In the spool's thread. Raises MemorydError."""
+        """Pass a spooled record to the API, in the spool's thread. Raises MemorydError."""
         api = self._ready
         if api is None:
             raise DaemonError("The daemon is not ready yet.")
-        if not self._owns_home():  # the record is the new daemon's
-            raise DaemonError("The home folder is another one by now.")
+        if not self._owns_home():  # the record belongs to the new daemon
+            raise DaemonError("The home folder was replaced.")
         self.guarded(f"spooled {event}", lambda: api.drain_spool_record(event, record.payload, record.options))
 
     def _tick(self) -> float | None:
         return None if self._ready is None else self._ready.tick()
 
     def info(self) -> dict[str, Any]:
-        """The daemon's health, as plain values. From any thread; it looks at the spool's folder."""
+        """Return the daemon's health as plain values. Thread-safe; reads the spool's folder."""
         found = DaemonInfo(
             pid=os.getpid(),
             version=__version__,
@@ -202,7 +207,7 @@ class Core:
         return asdict(found)
 
     async def occupied(self, lease_seconds: float) -> bool:
-        """Whether the daemon must not end now: clients, work, or work that is due within a lease."""
+        """Return whether the daemon must keep running: clients, work, or work due within a lease."""
         due = self.worker.next_due()
         if self.connections or self.in_flight or self.worker.busy() or (due is not None and due <= lease_seconds):
             return True

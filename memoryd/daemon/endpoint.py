@@ -1,4 +1,4 @@
-"""Where the daemon listens: a Unix socket, or a loopback port with a token.
+"""The listening address: a Unix socket, or a loopback port with a token.
 
 The endpoint file is written after the socket listens, so a client that reads it can connect.
 """
@@ -29,39 +29,39 @@ LOOPBACK = "127.0.0.1"
 NONCE_BYTES = 16
 MAX_PROOF_BYTES = 256
 _MODULES = frozenset({b"memoryd.daemon", b"memoryd.server"})
-BACKLOG = 1024  # a burst of hooks must not be turned away
+BACKLOG = 1024  # large enough for bursts of hooks
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """How to reach a daemon. Either `path`, or `port` and `token`."""
+    """Address of a daemon: either `path`, or `port` and `token`."""
 
     path: str = ""
     port: int = 0
     token: str = ""
 
     def to_line(self) -> str:
-        """As in the endpoint file."""
+        """Format for the endpoint file."""
         return f"unix {self.path}" if self.path else f"tcp {self.port} {self.token}"
 
     def public(self) -> str:
-        """For logs and status: without the token."""
+        """Format for logs and status, without the token."""
         return f"unix {self.path}" if self.path else f"tcp {self.port}"
 
 
 def parse_endpoint(line: str) -> Endpoint:
-    """The endpoint of a line. Raises DaemonError."""
+    """Parse a line of the endpoint file. Raises DaemonError."""
     kind, _, rest = line.strip().partition(" ")
     if kind == "unix" and rest:
         return Endpoint(path=rest)
     port, _, token = rest.partition(" ")
     if kind == "tcp" and port.isdigit() and 0 < int(port) < 65536 and token:
         return Endpoint(port=int(port), token=token)
-    raise DaemonError("The endpoint file is malformed.", fix="Delete run/endpoint under memoryd's home; it is written again.")
+    raise DaemonError("The endpoint file is malformed.", fix="Delete run/endpoint under memoryd's home; it is recreated.")
 
 
 def read_endpoint(paths: Paths) -> Endpoint | None:
-    """The endpoint that the running daemon wrote, or None. Raises DaemonError when the file is malformed."""
+    """Return the running daemon's endpoint, or None. Raises DaemonError if the file is malformed."""
     try:
         line = paths.endpoint.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -72,16 +72,16 @@ def read_endpoint(paths: Paths) -> Endpoint | None:
 
 
 def proof(token: str, side: str, port: int, ours: str, theirs: str) -> str:
-    """What `side` ("daemon" or "client") shows the other over TCP: that it knows the token, which is never sent.
+    """Compute the proof by which `side` ("daemon" or "client") shows over TCP that it knows the token, which is never sent.
 
-    `ours` and `theirs` are the nonces of client and daemon. hooks/proof.py does the same with bytes.
+    `ours` and `theirs` are the nonces of client and daemon. hooks/proof.py computes the same on bytes.
     """
     message = f"memoryd/1 {side} {port} {ours} {theirs}"
     return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()
 
 
 def connect(endpoint: Endpoint, timeout: float) -> socket.socket:
-    """A connected socket; over TCP both sides have proved that they know the token. Raises OSError."""
+    """Connect, authenticating both sides over TCP. Raises OSError."""
     if endpoint.path:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(timeout)
@@ -114,17 +114,17 @@ def _prove(connection: socket.socket, endpoint: Endpoint, deadline: float) -> No
     if len(words) != 3 or not hmac.compare_digest(
         words[2].encode(), proof(endpoint.token, "daemon", endpoint.port, nonce, words[1]).encode()
     ):
-        raise ConnectionRefusedError("what listens at the daemon's port is not memoryd")
+        raise ConnectionRefusedError("the process at the daemon's port is not memoryd")
     answer = proof(endpoint.token, "client", endpoint.port, nonce, words[1])
     connection.sendall(f"proof {answer}\n".encode("ascii"))
 
 
 def listen(paths: Paths, *, tcp: bool) -> tuple[socket.socket, Endpoint]:
-    """A listening socket in place of whatever a killed daemon left. The caller holds the daemon's lock. Raises OSError."""
+    """Open a listening socket, replacing one left by a killed daemon. The caller holds the daemon's lock. Raises OSError."""
     if tcp or sys.platform == "win32":
         return _listen_tcp()
     path = _socket_path(paths)
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # home and temporary folder both lie too deep for a socket
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # the paths of home and temporary folder are both too long for a socket
         return _listen_tcp()
     return _listen_unix(path)
 
@@ -138,7 +138,7 @@ def _listen_unix(path: Path) -> tuple[socket.socket, Endpoint]:
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener.bind(str(path))  # the folder is 0700, so nobody else gets in before the next line
+        listener.bind(str(path))  # the folder has mode 0700, so nobody else can connect before the chmod
         path.chmod(0o600)
         listener.listen(BACKLOG)
     except OSError:
@@ -157,7 +157,7 @@ def _socket_path(paths: Paths) -> Path:
 
 
 def _private_temporary(paths: Paths) -> Path:
-    """The same folder for the same home, so that killed daemons leave no trail; a fresh one when it isn't ours."""
+    """Return a private folder that is the same for the same home, or a new one if that is not ours."""
     folder = Path(tempfile.gettempdir()) / f"memoryd-{os.getuid()}-{digest(str(paths.home))[:12]}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -173,7 +173,7 @@ def publish(paths: Paths, endpoint: Endpoint) -> None:
 
 
 def withdraw(paths: Paths, endpoint: Endpoint) -> None:
-    """Remove endpoint file and socket, if they are still ours."""
+    """Remove endpoint file and socket if they are still ours."""
     with contextlib.suppress(OSError, DaemonError):
         if read_endpoint(paths) == endpoint:
             paths.endpoint.unlink(missing_ok=True)
@@ -187,7 +187,7 @@ def withdraw(paths: Paths, endpoint: Endpoint) -> None:
 
 
 def holder_pid(paths: Paths) -> int | None:
-    """The process that last took the daemon's lock. The first byte is left out: Windows locks it."""
+    """Return the process id of the last lock holder. Skips the first byte, which Windows locks."""
     try:
         with paths.daemon_lock.open("rb") as stream:
             stream.seek(1)
@@ -198,7 +198,7 @@ def holder_pid(paths: Paths) -> int | None:
 
 
 def daemons_of(paths: Paths) -> list[int] | None:
-    """Process ids of daemons of this home; None where the platform doesn't tell."""
+    """Return the process ids of this home's daemons; None where the platform does not report them."""
     if sys.platform != "linux":
         return None
     home = f"MEMORYD_HOME={paths.home}".encode()
@@ -211,11 +211,11 @@ def daemons_of(paths: Paths) -> list[int] | None:
             if _runs_daemon(words) and home in (folder / "environ").read_bytes().split(b"\0"):
                 out.append(int(folder.name))
         except OSError:
-            continue  # it ended, or belongs to somebody else
+            continue  # it has exited, or belongs to another user
     return out
 
 
 def _runs_daemon(words: list[bytes]) -> bool:
-    """`python -m memoryd.daemon` (once memoryd.server), or `memoryd daemon`; a command with options only talks to one."""
+    """Return whether a command line runs a daemon (also by the former name memoryd.server); a client has options."""
     named = any(word == b"memoryd" or word.endswith(b"/memoryd") for word in words)
     return not _MODULES.isdisjoint(words) or (named and words[-2:-1] == [b"daemon"])

@@ -1,4 +1,4 @@
-"""Event records: what a hook hands over, on the socket and in the spool (docs/design/daemon-protocol.md)."""
+"""Event records passed by hooks through the socket or the spool (docs/design/daemon-protocol.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memoryd.daemon.wire import read_json
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_OPTIONS_BYTES = 64 * 1024
-FIX = "Hooks and daemon may be of different versions: update the plugin and restart the daemon."
+FIX = "Hooks and daemon may have different versions: update the plugin and restart the daemon."
 EVENT_NAME = re.compile(r"[A-Za-z]{1,40}")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -25,14 +25,14 @@ class Record:
 
 
 def check_event(name: str) -> str:
-    """The event's name. Raises InputError when it is none."""
+    """Return the event name. Raises InputError if it is invalid."""
     if not EVENT_NAME.fullmatch(name):
-        raise InputError("That is no event name.", fix=FIX)
+        raise InputError("Invalid event name.", fix=FIX)
     return name
 
 
 def parse_record(data: bytes) -> Record:
-    """Options and payload of a record. Raises InputError; its message never repeats the payload."""
+    """Parse a record. Raises InputError, whose message never contains the payload."""
     if len(data) > MAX_RECORD_BYTES:
         raise InputError(f"An event record of {len(data)} bytes is over the limit of {MAX_RECORD_BYTES}.", fix=FIX)
     head, body = _split(data)

@@ -1,4 +1,4 @@
-"""Reading from a client with limits on size and time."""
+"""Reading from a client with size and time limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_SKIPPED = 1 << 30
 
 
 class LineTooLongError(InputError):
-    """A line was over the limit; it was read to its end and dropped but for its first and its last bytes."""
+    """A line exceeded the limit and was skipped; its first and last bytes are kept."""
 
     def __init__(self, limit: int, head: bytes, tail: bytes) -> None:
         super().__init__(f"A line is over the limit of {limit} bytes.", fix="Send less at once.")
@@ -21,7 +21,7 @@ class LineTooLongError(InputError):
 
 
 class Incoming:
-    """What a client sends: lines, then maybe a body of known length. Holds at most one line or body and a chunk."""
+    """Client input: lines, possibly followed by a body of known length. Buffers at most one of them plus a chunk."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
@@ -29,11 +29,16 @@ class Incoming:
         self._ended = False
 
     async def line(self, limit: int, timeout: float | None, *, rest_seconds: float = 0.0) -> bytes | None:
-        """The next line without its end; None at the end of input.
+        """Return the next line without its terminator; None at the end of input.
 
-        Raises InputError when it is longer than `limit` bytes, TimeoutError when it is not whole in time. With
-        `rest_seconds` the rest of a line that is too long is skipped within that time, and LineTooLongError raised:
-        the next line can be read then.
+        Args:
+            limit: Maximum length in bytes.
+            timeout: Seconds until the line must be complete; None waits forever.
+            rest_seconds: Time for skipping the rest of a line that is too long, so that the next one can be read.
+
+        Raises:
+            InputError: The line is too long (LineTooLongError if it was skipped).
+            TimeoutError: The line is incomplete.
         """
         async with asyncio.timeout(timeout):
             searched = 0
@@ -49,7 +54,7 @@ class Incoming:
         return self._cut(end)
 
     async def _skip(self, limit: int, seconds: float) -> None:
-        """Drop the line at hand; raises LineTooLongError when its end was found."""
+        """Skip the current line; raise LineTooLongError once its end is found."""
         head, skipped, tail = bytes(self._buffer[:HEAD_BYTES]), 0, b""
         async with asyncio.timeout(seconds):
             while (end := self._buffer.find(b"\n")) < 0 and not self._ended and skipped < MOST_SKIPPED:
@@ -72,7 +77,7 @@ class Incoming:
         return line.removesuffix(b"\r")
 
     async def exactly(self, length: int, timeout: float) -> bytes:
-        """That many bytes. Raises InputError when the input ends before, TimeoutError when they don't come in time."""
+        """Return exactly `length` bytes. Raises InputError at a premature end, TimeoutError if they take too long."""
         async with asyncio.timeout(timeout):
             while len(self._buffer) < length and not self._ended:
                 await self._more()

@@ -1,6 +1,6 @@
-"""The daemon's log: one rotating private file.
+"""The daemon's log: a private rotating file.
 
-No memory content is logged above debug level, and what looks like a secret is masked at every level.
+Memory content is logged at debug level only, and anything that looks like a secret is masked at every level.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memoryd.core.files import make_private_dir
 
 LIMIT_BYTES = 1_000_000
 KEPT_FILES = 3
-# Of one kind of line so many a minute, then only their number: what repeats must not push everything else out.
+# Maximum lines of a kind per interval; more are counted only, so that repetitions don't crowd out other lines.
 FLOOD_LINES = 20
 FLOOD_SECONDS = 60.0
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -34,17 +34,17 @@ _SECRET = re.compile(
 
 
 class PrivateFormatter(logging.Formatter):
-    """Masks what looks like a secret, tracebacks included. Times in UTC."""
+    """Masks anything that looks like a secret, also in tracebacks. Times are in UTC."""
 
     converter: Callable[..., time.struct_time] = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, or the lines of a traceback."""
+        """Format a record, including its traceback."""
         return _SECRET.sub(MASK, super().format(record))
 
 
 class PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
-    """A rotating file that only its owner may read."""
+    """A rotating file that only its owner can read."""
 
     def _open(self) -> IO[Any]:  # type: ignore[override]
         def opener(path: str, flags: int) -> int:
@@ -54,19 +54,19 @@ class PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
 
 
 class FloodGate(logging.Filter):
-    """Lets FLOOD_LINES lines of a kind (logger and message before its values) pass in FLOOD_SECONDS; tells how many it held."""
+    """Limits lines of a kind (logger and message template) to FLOOD_LINES per FLOOD_SECONDS and reports the number skipped."""
 
     def __init__(self) -> None:
         super().__init__()
         self._kinds: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the line is written."""
+        """Return whether the record is written."""
         kind = (record.name, str(record.msg)[:200])
         since, count = self._kinds.get(kind, (record.created, 0))
         if not 0 <= record.created - since < FLOOD_SECONDS:
             if count > FLOOD_LINES:
-                record.msg = f"{record.msg} [{count - FLOOD_LINES} more like this were left out]"
+                record.msg = f"{record.msg} [{count - FLOOD_LINES} similar lines skipped]"
             since, count = record.created, 0
         if len(self._kinds) > 1_000:
             self._kinds.clear()
@@ -75,7 +75,7 @@ class FloodGate(logging.Filter):
 
 
 def start_log(path: Path, level: str) -> logging.Handler:
-    """Send the log of this process to `path`; give the handler to `stop_log` at the end. `level` as in the settings."""
+    """Log this process to `path`; pass the returned handler to `stop_log`."""
     make_private_dir(path.parent)
     handler = PrivateRotatingHandler(path, maxBytes=LIMIT_BYTES, backupCount=KEPT_FILES, encoding="utf-8", errors="replace")
     handler.addFilter(FloodGate())
@@ -90,6 +90,6 @@ def start_log(path: Path, level: str) -> logging.Handler:
 
 
 def stop_log(handler: logging.Handler) -> None:
-    """Take the handler away and close its file."""
+    """Remove the handler and close its file."""
     logging.getLogger().removeHandler(handler)
     handler.close()

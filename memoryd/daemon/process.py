@@ -1,7 +1,7 @@
-"""The daemon: one process per home folder that holds memory open for hooks, MCP and the command line.
+"""The daemon process: one per home folder, keeping memory loaded for hooks, MCP and the CLI.
 
-It listens first and loads afterwards, so a client that starts it is heard within a fraction of a second.
-It ends itself when nothing has used it for the length of the lease.
+It listens before it loads, so a client that starts it is accepted within a fraction of a second. It shuts down after being idle
+for longer than the lease.
 """
 
 from __future__ import annotations
@@ -34,41 +34,48 @@ from memoryd.daemon.schedule import Scheduler
 from memoryd.daemon.threads import in_thread
 
 if TYPE_CHECKING:
-    from memoryd.console.door import Door
+    from memoryd.console.server import ConsoleServer
     from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
 
 LOG_NAME = "daemon.log"
 SPOOL_POLL_SECONDS = 3.0
 IDLE_POLL_SECONDS = 30.0
-AROUND_SECONDS = 60.0
+RECENT_USE_SECONDS = 60.0
 LEASE_CHECK_SECONDS = 30.0
 GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
 FIRST_ANSWERS_SECONDS = 0.25
-SWITCH_SECONDS = 0.001  # hooks get the interpreter sooner from a thread that computes (the default is 0.005)
+SWITCH_SECONDS = 0.001  # lets hooks preempt computing threads sooner (the default is 0.005)
 HOME_CHECK_SECONDS = 1.0
 PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
 PAUSE_SECONDS = 0.02
 SHORTAGE_SECONDS = 5.0
-NOTHING_TO_RETRY = 2  # as for a wrong setting: the same would come of another start
-LEAST_FILES = 64  # a daemon at rest has about 30 open
+NOTHING_TO_RETRY = 2  # exit code, as for an invalid setting: another start would fail the same way
+LEAST_FILES = 64  # an idle daemon has about 30 open
 MANY_FILES = 4_096
-# Models and libraries are mapped, not held: a daemon at rest maps 1,400 MB, of which 200 are in memory.
+# Models and libraries are memory-mapped: an idle daemon maps 1,400 MB, of which 200 are resident.
 LEAST_SPACE = 1_600 * 2**20
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOBUFS})
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
 
-# Gets the settings, and what tells of the process for the status.
+# Takes the settings, and a function that returns the process's health.
 MakeApi = Callable[[Settings, Callable[[], Mapping[str, Any]]], ApiLike]
 
 
 def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None = None) -> int:
-    """Serve until stopped or out of lease; the exit code.
+    """Serve until stopped or idle for longer than the lease.
 
-    A second daemon for the same home says so on standard error and ends with 0. `make_api` and all it
-    loads run in the background after the socket listens; `ready` is called when clients can connect.
-    1 means: the API could not be made, or the daemon can't listen; 2: the system's limits are too low.
+    If a daemon is already running for this home, says so on standard error and returns 0.
+
+    Args:
+        settings: Settings.
+        make_api: Creates the API, in the background after the socket listens.
+        clock: Clock.
+        ready: Called when clients can connect.
+
+    Returns:
+        Exit code; 1 if the API could not be created or the daemon can't listen, 2 if the system's limits are too low.
     """
     paths = settings.paths
     try:
@@ -108,7 +115,7 @@ def _run_locked(settings: Settings, make_api: MakeApi, clock: Clock, ready: Call
 
 
 def _await_predecessors(paths: Paths) -> None:
-    """Let a daemon end whose home folder was deleted and made again: it holds the lock of a file that is gone."""
+    """Wait for the exit of a daemon whose home was deleted and recreated: it holds the lock of the deleted file."""
     deadline = time.monotonic() + PREDECESSOR_SECONDS
     while set(daemons_of(paths) or ()) - {os.getpid()} and time.monotonic() < deadline:
         time.sleep(PAUSE_SECONDS)
@@ -130,7 +137,7 @@ class _Daemon:
         self._clock = clock
         self._scheduler = Scheduler(clock)
         self._code = 0
-        self._door: Door | None = None
+        self._console: ConsoleServer | None = None
         self._opening = asyncio.Lock()
         self._displaced = False
 
@@ -149,20 +156,20 @@ class _Daemon:
         _logger.info("memoryd %s listens on %s (pid %d)", __version__, endpoint.public(), os.getpid())
         if ready is not None:
             ready()
-        duties = (self._prepare, self._watch_spool, self._watch_lease, self._watch_home)
-        tasks = [asyncio.create_task(self._guard(duty)) for duty in duties]
+        jobs = (self._prepare, self._watch_spool, self._watch_lease, self._watch_home)
+        tasks = [asyncio.create_task(self._guard(work)) for work in jobs]
         await self._stopped.wait()
         server.close()
         await self._end(connections, endpoint, tasks)
         return self._code
 
     async def _open_console(self, cwd: str, results: str) -> dict[str, Any]:
-        """The first request loads the console's libraries, in a thread: the loop keeps running meanwhile."""
+        """Open the console; the first request imports its libraries, outside the event loop."""
         async with self._opening:
-            if self._door is None:
-                door = await in_thread(lambda: self._core.guarded("console", _load_door), "load console")
-                self._door = door(self._core)
-            return await self._door.open(cwd, results)
+            if self._console is None:
+                console = await in_thread(lambda: self._core.guarded("console", _load_console), "load console")
+                self._console = console(self._core)
+            return await self._console.open(cwd, results)
 
     def _stop(self, why: str) -> None:
         if not self._stopped.is_set():
@@ -182,27 +189,27 @@ class _Daemon:
             except NotImplementedError:  # Windows
                 signal.signal(number, lambda *_, name=name: loop.call_soon_threadsafe(self._stop, name))
 
-    async def _guard(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """A duty of the daemon that fails ends the daemon, and the next client starts a sound one.
+    async def _guard(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a task of the daemon; if it fails, shut down so that the next client starts a new daemon.
 
-        One that only lacks open files, memory or threads for a moment is taken up again.
+        A task that only ran out of file descriptors, memory or threads is restarted.
         """
         while True:
             try:
-                await duty()
+                await work()
             except Exception as error:
-                if not _is_shortage(error) or (duty == self._prepare and self._core.api_or_none is not None):
-                    _logger.exception("a duty of the daemon failed")
+                if not _is_shortage(error) or (work == self._prepare and self._core.api_or_none is not None):
+                    _logger.exception("a daemon task failed")
                     self._code = 1
-                    self._stop("a duty failed")
+                    self._stop("a task failed")
                     return
-                self._core.report("daemon", f"short of resources, tries again: {error}")
+                self._core.report("daemon", f"out of resources, retrying: {error}")
                 await asyncio.sleep(SHORTAGE_SECONDS)
             else:
                 return
 
     async def _prepare(self) -> None:
-        """Make the API, then load what is heavy."""
+        """Create the API, then load heavy components."""
         core = self._core
         try:
             api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings, core.info)), "start")
@@ -212,23 +219,23 @@ class _Daemon:
         core.set_api(api)
         core.poked.set()
         core.worker.start()
-        with contextlib.suppress(TimeoutError):  # who waits for the API by now is answered before all else is loaded
+        with contextlib.suppress(TimeoutError):  # answer calls that already wait before loading the rest
             async with asyncio.timeout(FIRST_ANSWERS_SECONDS):
                 await core.quiet()
         await in_thread(lambda: self._warm(api), "warm")
         core.warm = True
 
     async def _give_up(self, error: MemorydError) -> None:
-        """Without an API there is nothing to serve; clients that wait hear why."""
+        """Shut down because there is no API; waiting clients receive the error."""
         _logger.error("can't start: %s", error)
         self._core.fail_api(error)
         self._code = 1
         await asyncio.sleep(FAILED_START_SECONDS)
-        self._stop("the API could not be made")
+        self._stop("the API could not be created")
 
     def _warm(self, api: ApiLike) -> None:
-        """Report a fault and carry on: the first call that needs the part tries again."""
-        from memoryd.mcp import server  # noqa: F401 - takes most of a second, once
+        """Load heavy components. Errors are only reported: the first call that needs a component retries."""
+        from memoryd.mcp import server  # noqa: F401 - takes most of a second
 
         with contextlib.suppress(DaemonError, MemorydError):
             self._core.guarded("warm", api.warm)
@@ -252,7 +259,7 @@ class _Daemon:
             self._scheduler.every(slot.every_seconds, hand_over, slot.name)
 
     async def _watch_spool(self) -> None:
-        """Drain when poked; look at the folder's time stamp now and then, in case a poke got lost."""
+        """Drain the spool when poked; also check the folder's timestamp regularly in case a poke was lost."""
         core = self._core
         with contextlib.suppress(MemorydError):
             await core.api()
@@ -276,33 +283,33 @@ class _Daemon:
         core = self._core
         while not core.poked.is_set():
             idle = asyncio.get_running_loop().time() - core.last_used
-            around = idle < AROUND_SECONDS or core.mcp_connections
+            in_use = idle < RECENT_USE_SECONDS or core.mcp_connections
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(SPOOL_POLL_SECONDS if around else IDLE_POLL_SECONDS):
+                async with asyncio.timeout(SPOOL_POLL_SECONDS if in_use else IDLE_POLL_SECONDS):
                     await core.poked.wait()
             if core.spool.changed():
                 return
 
     async def _watch_home(self) -> None:
-        """End at once when home or installation is gone: another daemon would start beside this one, which nobody can find."""
+        """Shut down when home or installation is gone: a new daemon could start, and nobody can find this one any more."""
         while not (why := self._why_displaced()):
             await asyncio.sleep(HOME_CHECK_SECONDS)
             if self._scheduler.follow_clock():
-                _logger.info("the clock was set: recurring work is planned again")
+                _logger.info("the clock was changed; rescheduling recurring work")
                 self._core.worker.wake()
         self._displaced = True
         self._stop(why)
 
     def _why_displaced(self) -> str:
-        """Why this daemon must not go on, or empty. The lock counts only as long as it is the file that others would lock."""
+        """Return why this daemon must stop, or an empty string. Its lock only counts while others would lock the same file."""
         try:
             ours, there = os.fstat(self._lock.fileno()), self._paths.daemon_lock.stat()
         except FileNotFoundError:
             return "its home folder was deleted"
-        except (OSError, ValueError):  # too many open files, or the lock is closed at the end
+        except (OSError, ValueError):  # too many open files, or the lock is closed during shutdown
             return ""
         if (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino):
-            return "its home folder was deleted and made again"
+            return "its home folder was deleted and recreated"
         gone = next((path for path in (Path(__file__), Path(sys.executable)) if not path.exists()), None)
         return f"its installation was removed ({gone})" if gone else ""
 
@@ -323,24 +330,24 @@ class _Daemon:
             await self._end_displaced(connections, tasks)
             return
         withdraw(self._paths, endpoint)
-        if self._door is not None:
-            await self._door.close()
+        if self._console is not None:
+            await self._console.close()
         await connections.close(GRACE_SECONDS)
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=1.0)
         self._scheduler.stop()
         if not await in_thread(lambda: self._core.worker.stop(GRACE_SECONDS), "stop"):
-            _logger.warning("background work was cut off; it is taken up at the next start")
+            _logger.warning("background work was interrupted; it continues after the next start")
         api = self._core.api_or_none
         if api is not None:
             await self._close(api)
         _logger.info("stopped")
 
     async def _end_displaced(self, connections: Connections, tasks: list[asyncio.Task[None]]) -> None:
-        """Whatever is at our paths now belongs to another daemon: nothing is written, nothing removed."""
-        if self._door is not None:
-            await self._door.close()
+        """Shut down without writing or deleting anything: our paths belong to another daemon now."""
+        if self._console is not None:
+            await self._console.close()
         await connections.close(0.0)
         for task in tasks:
             task.cancel()
@@ -356,13 +363,13 @@ class _Daemon:
 
 
 def _is_shortage(error: Exception) -> bool:
-    """Whether it may be otherwise in a moment: too many open files, no memory, no more threads."""
+    """Return whether the error may be temporary: too many open files, no memory, no more threads."""
     no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
     return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 
 
 def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """One line for a lack of open files, which asyncio tells of every second; else what asyncio does."""
+    """Log a lack of file descriptors, which asyncio reports every second, as one line; default handling otherwise."""
     error = context.get("exception")
     if isinstance(error, Exception) and _is_shortage(error):
         _logger.warning("can't accept connections for now: %s", error)
@@ -371,9 +378,9 @@ def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
 
 
 def too_little() -> str:
-    """What the process is allowed too little of to run a daemon, with the cure; empty when it is enough.
+    """Return which resource limit is too low for a daemon, with a fix; empty if none is.
 
-    As many open files as allowed are made use of, up to MANY_FILES.
+    Raises the limit of open files as far as allowed, up to MANY_FILES.
     """
     if sys.platform == "win32":
         return ""
@@ -396,10 +403,10 @@ def too_little() -> str:
     return ""
 
 
-def _load_door() -> type[Door]:
-    from memoryd.console.door import Door
+def _load_console() -> type[ConsoleServer]:
+    from memoryd.console.server import ConsoleServer
 
-    return Door
+    return ConsoleServer
 
 
 async def _serve(connections: Connections, listener: socket.socket) -> asyncio.Server:

@@ -1,4 +1,4 @@
-"""Standard input and output to the daemon and back, for hooks and MCP clients that run `memoryd` itself."""
+"""Relays standard input and output to the daemon, for hooks and MCP clients that run `memoryd` themselves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _connect(paths: Paths) -> socket.socket:
 
 
 def send_hook(paths: Paths, event: str, payload: bytes) -> bytes:
-    """The daemon's answer to a hook. Raises DaemonUnavailable when it does not answer in time."""
+    """Return the daemon's response to a hook. Raises DaemonUnavailable if there is none in time."""
     options = "".join(f"{name}={value}\n" for name, value in os.environ.items() if name.startswith(OPTION_PREFIX))
     record = options.encode("utf-8", "replace") + b"\n" + payload
     answer = b""
@@ -44,7 +44,7 @@ def send_hook(paths: Paths, event: str, payload: bytes) -> bytes:
 
 
 def relay_mcp(paths: Paths, folder: str, source: IO[bytes], sink: IO[bytes]) -> None:
-    """Pass MCP messages both ways until either side closes."""
+    """Relay MCP messages in both directions until either side closes."""
     where = os.fsencode(folder)
     connection = _connect(paths)
     connection.settimeout(None)

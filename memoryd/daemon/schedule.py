@@ -1,7 +1,7 @@
-"""Recurring work at fixed times, by APScheduler. Between two times nothing runs.
+"""Recurring work at fixed times, using APScheduler; idle in between.
 
-A time that passed while the machine slept is made up for once when it wakes; one that passed while no
-daemon ran, once at the next start (the caller says when the work was last done).
+A slot that passed while the machine slept is made up for once on wake-up; one that passed while no daemon was running, once at
+the next start (the caller tells when the work was last done).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Work = Callable[[], object]
 
 
 def parse_time(text: str) -> time:
-    """A local time of day from HH:MM. Raises InputError."""
+    """Parse a local time of day from HH:MM. Raises InputError."""
     try:
         return time.fromisoformat(text)
     except ValueError as error:
@@ -29,7 +29,7 @@ def parse_time(text: str) -> time:
 
 
 def previous_slot(now: datetime, at: time, zone: tzinfo | None = None) -> datetime:
-    """The last moment not after `now` at which a daily slot was due; `zone` None means the local one."""
+    """Return the last due time of a daily slot not after `now`; `zone` None means local time."""
     local = now.astimezone(zone)
     slot = _at(local, at, zone)
     return slot if slot <= now else _at(local - timedelta(days=1), at, zone)
@@ -41,15 +41,15 @@ def _at(day: datetime, at: time, zone: tzinfo | None) -> datetime:
 
 
 def was_missed(now: datetime, at: time, last_run: datetime | None, zone: tzinfo | None = None) -> bool:
-    """Whether the latest slot passed without a run. Work that never ran is not overdue: it waits for its first slot.
+    """Return whether the latest slot passed without a run. Work that never ran waits for its first slot.
 
-    A run in the future was made while the clock was ahead, and says nothing about any slot: the latest counts as missed.
+    A run in the future was recorded while the clock was wrong, so the latest slot counts as missed.
     """
     return last_run is not None and (last_run > now + SKEW or last_run < previous_slot(now, at, zone))
 
 
 class Scheduler:
-    """Runs work every so many seconds or daily. Work must be quick or hand itself to another thread."""
+    """Runs work at intervals or daily. Work must be quick or move itself to another thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class Scheduler:
         self._offset = self._clock_offset()
 
     def every(self, seconds: float, work: Work, name: str) -> None:
-        """Run the work each time so many seconds have passed."""
+        """Run the work at this interval."""
 
         def add(scheduler: Any) -> None:
             scheduler.add_job(work, "interval", seconds=seconds, id=name, name=name, replace_existing=True)
@@ -66,7 +66,7 @@ class Scheduler:
         self._add(add)
 
     def daily(self, at: str, work: Work, name: str, last_run: datetime | None = None) -> None:
-        """Run the work each day at a local time, and at the start when the latest slot was missed. Raises InputError."""
+        """Run the work daily at a local time, and at start-up if the latest slot was missed. Raises InputError."""
         slot = parse_time(at)
 
         def add(scheduler: Any) -> None:
@@ -83,7 +83,7 @@ class Scheduler:
             add(self._scheduler)
 
     def start(self) -> None:
-        """Begin; what was added before counts from now. The library is loaded only here."""
+        """Start scheduling; intervals count from now. Imports the library only here."""
         from apscheduler.schedulers.background import BackgroundScheduler
 
         defaults = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
@@ -97,9 +97,9 @@ class Scheduler:
         return timedelta(seconds=self._clock.now().timestamp() - time_passed())
 
     def follow_clock(self) -> bool:
-        """Plan everything again from now when the clock was set since the last call; whether it was.
+        """Reschedule everything if the clock was changed since the last call; return whether it was.
 
-        Times that were planned while it was ahead may be years away.
+        Otherwise times scheduled while it was ahead could be years away.
         """
         offset = self._clock_offset()
         if abs(offset - self._offset) < SKEW:
@@ -110,11 +110,11 @@ class Scheduler:
         return True
 
     def names(self) -> list[str]:
-        """Names of the work that is planned, sorted."""
+        """Return the sorted names of scheduled work."""
         return sorted({job.name for job in self._scheduler.get_jobs()}) if self._scheduler else []
 
     def stop(self) -> None:
-        """End; nothing new begins, what runs is not waited for. A second call does nothing."""
+        """Stop scheduling without waiting for running work; safe to call twice."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None

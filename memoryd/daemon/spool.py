@@ -1,8 +1,8 @@
 """The spool: events that hooks wrote to disk for the daemon.
 
-A record's file is deleted only after the event was noted durably. A record that can't be parsed, or
-that fails too often, moves to `spool/bad/`, so that it neither blocks the others nor gets lost. What is kept there says
-which event of which session it was; prompts and answers are taken out.
+A record's file is deleted only after the event was recorded durably. Records that can't be parsed or fail too often are moved
+to `spool/bad/`, so that they neither block others nor get lost. There, only the event and its session are kept; prompts and
+answers are removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HARMLESS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name"
 MAX_ATTEMPTS = 10
 RETRY_SECONDS = 30.0
 STALE_SECONDS = 3600.0
-# A hook writes its record within milliseconds. One whose process still runs after that may be waiting for the disk.
+# Hooks write their records within milliseconds; one that is still running after this may be waiting for the disk.
 LEFT_SECONDS = 5.0
 HANGING_SECONDS = 60.0
 _NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # time in ns, process, event
@@ -42,9 +42,10 @@ Report = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class Spool:
-    """The folder of waiting records. `handle` takes one event durably; `report(where, what)` hears of faults.
+    """The folder of waiting records.
 
-    `handle` raises MemorydError when it can't take the event now; that is tried again after `pause` seconds.
+    `handle` records one event durably, raising MemorydError if it can't do so now; it is then retried after `pause` seconds.
+    `report(where, what)` is called with errors.
     """
 
     folder: Path
@@ -59,21 +60,21 @@ class Spool:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def waiting(self) -> list[Path]:
-        """The records, oldest first; names that are none are left out."""
+        """Return the records, oldest first, ignoring other files."""
         try:
             return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
         except FileNotFoundError:
             return []
 
     def bad_count(self) -> int:
-        """Records that were put aside, over all time."""
+        """Return the number of records ever moved to `bad/`."""
         try:
             return sum(1 for _ in (self.folder / BAD).iterdir())
         except FileNotFoundError:
             return 0
 
     def changed(self) -> bool:
-        """Whether something may wait that the last drain did not see, or a retry is due. One `stat`."""
+        """Return whether there may be records that the last drain missed, or a retry is due. Costs one `stat`."""
         now = time.monotonic()
         return self._stamp() != self._seen or now >= self._look_again or any(due <= now for _, due in self._attempts.values())
 
@@ -84,11 +85,11 @@ class Spool:
             return 0
 
     def drain(self) -> int:
-        """Handle what waits, oldest first; returns how many were done. Several callers wait for one another."""
+        """Handle all waiting records, oldest first; return how many succeeded. Concurrent calls are serialised."""
         with self._lock:
             self._rescue()
             done, total = 1, 0
-            while done:  # records that came during a pass are taken by the next
+            while done:  # another pass handles records that arrived during this one
                 stamp = self._stamp()
                 done = sum(self._take(path) for path in self.waiting())
                 total += done
@@ -96,7 +97,7 @@ class Spool:
             return total
 
     def _rescue(self) -> None:
-        """Take in whole records that killed hooks had no time to publish; later, remove those that are not whole."""
+        """Adopt complete records that killed hooks did not publish; later, delete incomplete ones."""
         now = time.time()
         young = 0
         for path in self._unpublished():
@@ -106,13 +107,13 @@ class Spool:
                     young += 1
                 elif _read(path) is not None:
                     path.rename(path.with_name(path.name[1:]))
-                    _logger.info("took in the record %s of a hook that was killed", path.name)
-            except InputError:  # not whole
+                    _logger.info("adopted the record %s of a killed hook", path.name)
+            except InputError:  # incomplete
                 if age > STALE_SECONDS:
                     path.unlink(missing_ok=True)
                     _logger.info("removed the half-written record %s", path.name)
             except OSError as error:
-                _logger.info("can't look at the record %s: %s", path.name, error)
+                _logger.info("can't read the record %s: %s", path.name, error)
         self._look_again = time.monotonic() + LEFT_SECONDS if young else math.inf
 
     def _unpublished(self) -> list[Path]:
@@ -148,7 +149,7 @@ class Spool:
             self._put_aside(path, problem)
 
     def _put_aside(self, path: Path, problem: str) -> None:
-        self.report("spool", f"{path.name} was put aside in {BAD}/: {problem}")
+        self.report("spool", f"{path.name} was moved to {BAD}/: {problem}")
         self._attempts.pop(path.name, None)
         self.bad += 1
         with contextlib.suppress(FileNotFoundError):
@@ -157,7 +158,7 @@ class Spool:
             path.replace(make_private_dir(self.folder / BAD) / path.name)
 
     def sweep(self, now: float | None = None) -> None:
-        """Remove half-written records that a killed hook left over an hour ago."""
+        """Delete incomplete records that killed hooks left more than an hour ago."""
         limit = (time.time() if now is None else now) - STALE_SECONDS
         with contextlib.suppress(FileNotFoundError):
             for path in self.folder.iterdir():
@@ -168,8 +169,8 @@ class Spool:
 
 
 def _is_running(path: Path) -> bool:
-    """Whether the process that writes the record, as its name tells, is still there."""
-    if os.name == "nt":  # os.kill would end it
+    """Return whether the process that writes the record, named in its file name, is still running."""
+    if os.name == "nt":  # os.kill would terminate it
         return True
     try:
         os.kill(int(path.name.rpartition("-")[2].partition(".")[0]), 0)
@@ -181,7 +182,7 @@ def _is_running(path: Path) -> bool:
 
 
 def _without_words(path: Path) -> bytes:
-    """What may lie around of a record: where the event came from, or how long what can't be read was."""
+    """Return what may be kept of a bad record: the origin of the event, or the length of an unreadable one."""
     try:
         record = _read(path)
     except (InputError, OSError):
@@ -192,11 +193,11 @@ def _without_words(path: Path) -> bytes:
 
 
 def _read(path: Path) -> Record | None:
-    """The record, or None when it is gone. Raises InputError, OSError."""
+    """Return the record, or None if it is gone. Raises InputError, OSError."""
     try:
         seen = path.lstat()
-        if not stat.S_ISREG(seen.st_mode):  # a pipe would be waited for, a device has no end
-            raise InputError("it is no file")
+        if not stat.S_ISREG(seen.st_mode):  # reading a pipe would block, a device might never end
+            raise InputError("not a regular file")
         if seen.st_size > MAX_RECORD_BYTES:
             raise InputError(f"the record is over {MAX_RECORD_BYTES} bytes")
         return parse_record(path.read_bytes())

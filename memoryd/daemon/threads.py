@@ -1,6 +1,6 @@
-"""Threads of the daemon: one per request, so nothing queues behind slow work, and one in the background.
+"""Threads of the daemon: one per request, so that nothing queues behind slow work, and one in the background.
 
-They are daemon threads: work that hangs can't keep the process from ending.
+They are daemon threads, so hanging work can't keep the process alive.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _logger = logging.getLogger(__name__)
 
 
 async def in_thread(work: Callable[[], T], name: str) -> T:
-    """Run blocking work in a thread of its own and wait for it without blocking the loop."""
+    """Run blocking work in its own thread and await the result."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - handed to the waiter, as an executor does
+        except BaseException as error:  # noqa: BLE001 - passed to the waiter, as an executor does
             future.set_exception(error)
         else:
             future.set_result(result)
@@ -41,15 +41,15 @@ async def in_thread(work: Callable[[], T], name: str) -> T:
 
 
 def lower_priority() -> None:
-    """Let this thread yield to others. Only Linux can do this for a single thread."""
+    """Lower the priority of this thread; supported on Linux only."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 class BackgroundWorker:
-    """Calls `tick` when it is due and runs what was submitted, one after the other, at low priority.
+    """Calls `tick` when due and runs submitted work, one at a time, at low priority.
 
-    `tick` returns seconds until the next due time or None. A fault is reported and retried after a minute.
+    `tick` returns the seconds until it is next due, or None. Errors are reported, and the tick is retried after a minute.
     """
 
     def __init__(self, tick: Callable[[], float | None], report: Callable[[str, BaseException], None]) -> None:
@@ -64,32 +64,32 @@ class BackgroundWorker:
         self._thread = threading.Thread(target=self._loop, name="background", daemon=True)
 
     def start(self) -> None:
-        """Begin with a tick."""
+        """Start with a tick."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Tick soon: something may be due now."""
+        """Tick soon because something may be due."""
         with self._condition:
             self._woken = True
             self._condition.notify()
 
     def submit(self, name: str, work: Callable[[], object]) -> None:
-        """Run the work when what runs now is done."""
+        """Run the work after the current one."""
         with self._condition:
             self._submitted.append((name, work))
             self._condition.notify()
 
     def busy(self) -> bool:
-        """Whether work runs or waits for its turn."""
+        """Return whether work is running or queued."""
         with self._condition:
             return self._running or self._woken or bool(self._submitted)
 
     def next_due(self) -> float | None:
-        """Seconds until the next tick as the last one said, None when nothing is planned."""
+        """Return the seconds until the next tick as of the last one, or None."""
         return self._next
 
     def stop(self, timeout: float) -> bool:
-        """Begin nothing new; True when the thread ended in time."""
+        """Start no new work; return whether the thread ended in time."""
         with self._condition:
             self._stopping = True
             self._condition.notify()

@@ -1,4 +1,4 @@
-"""Noticing hand edits: file events of a folder, folded and debounced."""
+"""Detects manual edits: collects and debounces file events of a folder."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _QUIET_EVENTS = frozenset({"opened", "closed_no_write"})
 
 
 class MemoryWatcher:
-    """Calls `on_change` with the paths that changed below a folder, from a thread of its own.
+    """Calls `on_change` with changed paths below a folder, from its own thread.
 
-    Events are collected until nothing has come for `settle_seconds` (at most 10 s in a storm); more
-    than 10,000 paths are folded into the folder itself. A folder that is not there yet, or that
-    is deleted and made again, is picked up within a second. When `on_change` fails or the system
-    refuses to watch, that is logged and the watcher keeps running.
+    Events are collected until none has arrived for `settle_seconds` (at most 10 s under constant change); more than 10,000 paths
+    are reported as the folder itself. A folder that is created later, or deleted and recreated, is picked up within a second.
+    If `on_change` fails or the system refuses to watch, the error is logged and the watcher keeps running.
     """
 
     def __init__(self, folder: Path, on_change: Callable[[set[Path]], None], settle_seconds: float = 0.3) -> None:
@@ -45,7 +44,7 @@ class MemoryWatcher:
         self._lost = threading.Event()
 
     def start(self) -> None:
-        """Begin to watch; a second call does nothing. Returns once events are seen, if the folder is there."""
+        """Start watching; safe to call twice. On return, events are received if the folder exists."""
         if self._thread is not None:
             return
         self._stopping.clear()
@@ -54,7 +53,7 @@ class MemoryWatcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; events that have not been handed over are dropped. A second call does nothing."""
+        """Stop watching and drop pending events; safe to call twice."""
         self._stopping.set()
         with self._arrived:
             self._arrived.notify_all()
@@ -64,14 +63,14 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Whether the folder came or went since the last look, so that no event may have reported what is in it now."""
+        """Renew the watch if necessary; return whether the folder appeared or vanished, so that events may be missing."""
         identity = _identity(self._folder)
         if identity == self._watched and not self._lost.is_set():
             return False
         was_watched = self._watched != (0, 0)
         self._unwatch()
         if identity == (0, 0):
-            return was_watched  # this look may come before the event, which is then dropped with the watch
+            return was_watched  # the deletion event may not have arrived yet and is dropped with the watch
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
@@ -81,7 +80,7 @@ class MemoryWatcher:
         try:
             observer.schedule(handler, str(self._folder), recursive=True, event_filter=_wanted_events())
             observer.start()
-        except OSError as error:  # e.g. the limit of inotify watches
+        except OSError as error:  # such as the limit of inotify watches
             log.warning("Can't watch %s: %s. Edits are found by the next full sync.", self._folder, error.strerror)
             self._watched = identity  # one warning is enough
             return False
@@ -102,7 +101,7 @@ class MemoryWatcher:
         if event.event_type in ("deleted", "moved") and paths[0] == self._folder:
             self._lost.set()  # a new folder may get the same inode, but no events
         wanted = [path for path in paths if not path.name.startswith(TEMPORARY_PREFIX)]
-        # A folder tells that something in it changed, which the file's own event does better.
+        # Ignore modified folders: the file inside them has an event of its own.
         if event.is_directory and event.event_type == "modified" or not wanted:
             return
         self._add(*wanted)
@@ -122,7 +121,7 @@ class MemoryWatcher:
                 self._hand_over(paths)
 
     def _settled(self) -> set[Path]:
-        """The collected paths once it is quiet; empty after a second without events, or at the end."""
+        """Return the collected paths once no more arrive; empty after a second without events, or when stopping."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._paths or self._stopping.is_set(), _LOOK_AGAIN_SECONDS)
             if not self._paths:
@@ -138,11 +137,11 @@ class MemoryWatcher:
         try:
             self._on_change(paths)
         except (MemorydError, OSError, ValueError, LookupError, RuntimeError):
-            log.exception("Changes in %s were not taken in; the next sync tries again.", self._folder)
+            log.exception("Changes in %s could not be processed; the next sync retries.", self._folder)
 
 
 def _wanted_events() -> list[type[FileSystemEvent]]:
-    """All but opening and reading: else each look through 10,000 folders overflows the queue, which is mended by another look."""
+    """Return all event types but opening and reading: otherwise each scan of 10,000 folders would overflow the queue."""
     from watchdog import events
 
     files = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]

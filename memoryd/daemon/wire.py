@@ -1,4 +1,4 @@
-"""JSON from clients, read so that one odd value costs neither the message nor the id that its sender waits for."""
+"""Tolerant parsing of JSON from clients: an odd value must not cost the message or the id that its sender waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 
 from memoryd.core.errors import InputError
 
-# Strings end at the text's end at the latest, so that a scan never starts inside one.
+# Unterminated strings extend to the end of the text, so that a scan never starts inside one.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.DOTALL)
 _VALUE = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18}(?![0-9.eE]))', re.DOTALL)
 _LAST = re.compile(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18})\s*\}\s*\Z', re.DOTALL)
@@ -19,12 +19,12 @@ _TAIL_BYTES = 300
 
 
 def read_json(data: bytes) -> Any:
-    """The value; half an emoji and bytes that are no UTF-8 are replaced. Raises InputError for what is no JSON."""
+    """Parse JSON, replacing lone surrogates and invalid UTF-8. Raises InputError for anything else."""
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
     try:
         value = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e400 is read as infinite, which JSON can't say
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e400 parses as infinity, which JSON can't express
         return orjson.loads(well_formed(text))
     except (ValueError, RecursionError) as error:
         raise InputError("That is not JSON.", fix="Send one JSON value on one line.") from error
@@ -35,12 +35,12 @@ def _refuse_constant(name: str) -> float:
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates replaced; pairs of them become the sign that they stand for."""
+    """Replace lone surrogates and combine surrogate pairs."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def id_of(data: bytes) -> str | int | None:
-    """The id of a JSON-RPC message that can't be read as a whole, None when there is none to be seen."""
+    """Extract the id of a JSON-RPC message that can't be parsed as a whole; None if there is none."""
     depth = 0
     for token in _TOKEN.finditer(data):
         sign = token[0][:1]
@@ -54,7 +54,7 @@ def id_of(data: bytes) -> str | int | None:
 
 
 def id_at_end(data: bytes) -> str | int | None:
-    """The id of a message of which only the end is at hand: some clients write it last."""
+    """Extract the id from the end of a message; some clients write it last."""
     last = _LAST.search(data[-_TAIL_BYTES:])
     return _plain_id(last[1]) if last else None
 

@@ -1,1 +1,1 @@
-"""`make demo`: three sample sessions are remembered, and questions about them are answered."""
+"""`make demo`: remember three sample sessions and answer questions about them."""

@@ -1,4 +1,4 @@
-"""Remember three sample sessions on a scratch home, then ask about them over MCP."""
+"""Remembers three sample sessions in a temporary home, then queries them over MCP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ out = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> None:
-    """Run the demo; the scratch home is removed at the end."""
+    """Run the demo; the temporary home is deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="memoryd-demo-") as folder:
         scratch = Path(folder)
         settings = load_settings({}, home=str(scratch / "home"), reader="offline")
@@ -49,7 +49,7 @@ def main() -> None:
             _show_governance(settings, repo)
         finally:
             Client(settings.paths).stop()
-    out.print("\n[bold]Done.[/] The scratch home is gone; nothing was left running.")
+    out.print("\n[bold]Done.[/] The temporary home was deleted; nothing is left running.")
 
 
 def _repository(folder: Path) -> Path:
@@ -87,9 +87,7 @@ def _show_files(settings: Settings) -> None:
         out.print(f"[cyan]{escape(str(path.relative_to(settings.home)))}[/]")
         out.print(f"  [bold]{memory['kind']}/{memory['polarity']}[/] {escape(memory['content'])}")
         out.print(f"  [dim]said by {memory['source']} in session {memory['session']}[/]")
-    out.print(
-        f"[dim]The sample vault in memories/ was there before, with {len(result['memories']) - len(learnt)} active memories.[/]"
-    )
+    out.print(f"[dim]The sample vault in memories/ had {len(result['memories']) - len(learnt)} active memories before.[/]")
 
 
 def _ask(settings: Settings, repo: Path) -> None:
@@ -107,7 +105,7 @@ def _ask(settings: Settings, repo: Path) -> None:
 
 
 def _show_governance(settings: Settings, repo: Path) -> None:
-    out.rule("[bold]4. What the next session is given at its start")
+    out.rule("[bold]4. What the next session receives at its start")
     out.print(escape(Client(settings.paths).call("governance", {"cwd": str(repo)})["text"]))
 
 

@@ -1,4 +1,4 @@
-"""A few lines of MCP over `memoryd mcp`, as any MCP client would speak it."""
+"""A minimal MCP client over `memoryd mcp`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class McpSession:
         self._process.wait(timeout=10)
 
     def tool(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer of a tool."""
+        """Call a tool and return its structured result."""
         result = self._request("tools/call", {"name": name, "arguments": arguments})
         structured: dict[str, Any] = result["structuredContent"]
         return structured

@@ -1,7 +1,7 @@
-"""Sample sessions, written for the demo, as the client logs them.
+"""Sample sessions for the demo, in the client's log format.
 
-Each is a list of steps; `write_session` turns them into the lines of a session log with the
-noise that real ones have (attachments, snapshots, tool results, status lines).
+Each is a list of steps; `write_session` converts them to log lines with the noise of real logs (attachments, snapshots, tool
+results, status lines).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VERSION = "2.1.332"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`who` is user, assistant, tool (a call with its result) or interrupt."""
+    """A step of a session; `who` is user, assistant, tool (a call with its result) or interrupt."""
 
     who: str
     text: str
@@ -30,17 +30,17 @@ class Step:
 
 
 def user(text: str) -> Step:
-    """A prompt."""
+    """Create a prompt."""
     return Step("user", text)
 
 
 def assistant(text: str) -> Step:
-    """An answer."""
+    """Create an answer."""
     return Step("assistant", text)
 
 
 def bash(command: str, result: str, *, error: bool = False) -> Step:
-    """A command with its output."""
+    """Create a command with its output."""
     return Step("tool", command, "Bash", result, error)
 
 
@@ -139,7 +139,7 @@ class _Log:
 
 
 def write_session(path: Path, session: str, steps: Sequence[Step], cwd: str, start: datetime) -> None:
-    """Write a session log of these steps."""
+    """Write a session log with these steps."""
     log = _Log(session, cwd, start)
     lines: list[dict[str, Any]] = [
         {"type": "mode", "mode": "normal", "sessionId": session},

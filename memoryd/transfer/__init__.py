@@ -1,1 +1,1 @@
-"""Memories out of and into memoryd: archives, JSON lines, Claude Code's own memory, past transcripts."""
+"""Export and import: archives, JSON lines, Claude Code's own memory, past transcripts."""

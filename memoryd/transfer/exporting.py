@@ -1,4 +1,4 @@
-"""Everything in one file: `.tar.gz` with the Markdown tree, or `.jsonl` with one item a line."""
+"""Export to a single file: `.tar.gz` with the Markdown tree, or `.jsonl` with one item per line."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ FORMAT = 1
 
 
 def export(service: Orchestrator, target: Path, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
-    """Write all memories (or one project's) to `target`; its ending decides the format.
+    """Write all memories (or one project's) to `target`; its suffix determines the format.
 
-    Raises InputError when the file exists (unless `force`) or its folder does not.
+    Raises:
+        InputError: The file exists (unless `force`), its folder does not, or the format is unknown.
     """
-    if not target.parent.is_dir():
-        raise InputError(f"There is no folder {target.parent}.", fix="Make it first, or name another file.")
     if target.resolve().is_relative_to(service.folder.resolve()):
-        raise InputError(f"{target} lies among the memories.", fix="Name a file in another folder.")
+        raise InputError(f"{target} is inside the memories folder.", fix="Name a file in another folder.")
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}.", fix="Create it first, or name another file.")
     if target.exists() and not force:
-        raise InputError(f"{target} exists already.", fix="Name another file, or give --force to overwrite it.")
+        raise InputError(f"{target} already exists.", fix="Name another file, or use --force to overwrite it.")
     items = [item for item in service.all() if project is None or item.project == project]
     if target.name.endswith(".jsonl"):
         data = b"".join(item_to_json(item) + b"\n" for item in items)
     elif target.name.endswith((".tar.gz", ".tgz")):
         data = _archive(service, items)
     else:
-        raise InputError(f"{target.name}: which format?", fix="Name the file something.tar.gz or something.jsonl.")
+        raise InputError(f"{target.name}: unknown format.", fix="Name the file something.tar.gz or something.jsonl.")
     write_atomic(target, data)
     return {"path": str(target), "memories": len(items), "bytes": len(data)}
 

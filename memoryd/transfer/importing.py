@@ -1,4 +1,4 @@
-"""Reading memories in. What is there already is left alone; nothing is overwritten."""
+"""Import of memories. Existing ones are left alone; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind
 
 
 def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
-    """Read an archive or JSON lines. Ids that exist keep what they have; differing ones are counted."""
+    """Import an archive or JSON lines. Existing ids are kept unchanged; differing ones are counted."""
     counts: dict[str, Any] = {"new": 0, "known": 0, "different": 0, "broken": 0, "broken_lines": []}
     batch: list[MemoryItem] = []
     for item in _read_export(source, counts):
@@ -51,7 +51,7 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
         counts["new"] += len(service.write_many(batch))
     if counts["broken"] and not counts["new"] and not counts["known"] and not counts["different"]:
         raise InputError(
-            f"{source} holds no memory; the first line that is none is {counts['broken_lines'][0]}.",
+            f"{source} contains no memories; the first invalid line is {counts['broken_lines'][0]}.",
             fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.",
         )
     return counts
@@ -60,7 +60,7 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
 def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
     try:
         if not stat.S_ISREG(source.stat().st_mode):
-            raise InputError(f"{source} is no file.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
+            raise InputError(f"{source} is not a file.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
         if source.name.endswith(".jsonl"):
             with source.open("rb") as stream:
                 yield from _parse_items(_lines(stream, source), counts)
@@ -71,18 +71,18 @@ def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
             raise InputError(f"{source.name}: unknown format.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
     except (OSError, tarfile.TarError, EOFError) as error:
         raise InputError(
-            f"{source} can't be read: {error}", fix="Check the path; export again if the file is cut off."
+            f"{source} can't be read: {error}", fix="Check the path; export again if the file is truncated."
         ) from error
 
 
 def _lines(stream: IO[bytes], source: Path) -> Iterator[bytes]:
-    """The lines of a file; InputError at the first that is longer than any memory can be."""
+    """Yield the lines of a file. Raises InputError at one longer than any memory can be."""
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
             raise InputError(
-                f"{source}: line {number} is longer than {MAX_LINE // 1_000_000} MB.", fix="It is no export of memoryd's."
+                f"{source}: line {number} is longer than {MAX_LINE // 1_000_000} MB.", fix="It is not a memoryd export."
             )
         yield line
 
@@ -112,7 +112,7 @@ def _parse_items(lines: Any, counts: dict[str, Any]) -> Iterator[MemoryItem]:
 
 
 def find_transcripts(folder: Path) -> list[Path]:
-    """Session logs of Claude Code under a folder, oldest first; logs of subagents are left out."""
+    """Return Claude Code's session logs under a folder, oldest first, without those of subagents."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", fix="Give Claude Code's projects folder, e.g. ~/.claude/projects.")
     found = [path for path in folder.rglob("*.jsonl") if "subagents" not in path.parts and not path.name.startswith("agent-")]
@@ -120,16 +120,16 @@ def find_transcripts(folder: Path) -> list[Path]:
 
 
 def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folder: Path, clock: Clock) -> dict[str, Any]:
-    """Read `<projects>/<slug>/memory/` folders as imported memories of the project that each belongs to.
+    """Import `<projects>/<slug>/memory/` folders into the projects that they belong to.
 
-    `left_out` names each folder and file that was not taken in, with the reason.
+    `left_out` lists each skipped folder and file with the reason.
     """
     counts = {"new": 0, "known": 0, "files": 0}
     left_out: list[dict[str, str]] = []
     for memory in sorted(folder.glob("*/memory")) or ([folder] if (folder / INDEX_FILE).is_file() else []):
         cwd = _cwd_of(memory.parent)
         if not cwd:
-            reason = "its project's folder is gone and no session log names it"
+            reason = "its project's folder no longer exists and no session log names it"
             left_out.append({"path": str(memory), "reason": reason})
             continue
         project = registry.resolve(cwd).id
@@ -144,7 +144,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
 
 
 def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[list[MemoryItem], str]:
-    """The statements of a file, or why it was left out."""
+    """Return the statements of a file, or why it was skipped."""
     if path.is_symlink() or not path.resolve().is_relative_to(memory.resolve()):
         return [], "it is a link, and links are not followed"
     try:
@@ -159,7 +159,7 @@ def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[l
 
 
 def _cwd_of(project_folder: Path) -> str:
-    """The working folder of a project folder of Claude Code: its name is lossy, its logs are not."""
+    """Return the working folder of a Claude Code project folder, from its logs: its own name is lossy."""
     for log in sorted(project_folder.glob("*.jsonl")):
         with log.open("rb") as stream:
             for _ in range(50):
@@ -174,9 +174,9 @@ def _cwd_of(project_folder: Path) -> str:
 
 
 def _folder_of_slug(slug: str) -> str:
-    """The one folder whose path the client would write as this name; that of the repository for a worktree that is gone.
+    """Return the only folder that the client would encode as this name, or the repository of a deleted worktree.
 
-    The client writes every sign but letters and digits as a hyphen, so the folders are walked and compared.
+    The client replaces every character except letters and digits with a hyphen, so folders are walked and compared.
     """
     found: list[Path] = []
     repository: list[Path] = []
@@ -199,7 +199,7 @@ def _folder_of_slug(slug: str) -> str:
 
 
 def slug_of(folder: Path) -> str:
-    """The name that the client gives the folder of a project's logs."""
+    """Return the name that the client gives a project's log folder."""
     return _SLUG_BREAK.sub("-", str(folder)) if folder != Path("/") else ""
 
 
@@ -218,7 +218,7 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
     metadata = values.get("metadata")
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")
     kind = _KIND_OF_TYPE.get(type_name, Kind.NOTE)
-    # When the note is to be used is what its description says: a key, not part of the statement.
+    # The description says when to use the note: a key, not part of the statement.
     described = keepable(str(values.get("description") or "")).text.strip()
     for piece in _statements(body) if path.name == INDEX_FILE else [body.strip()]:
         content = keepable(piece).text.strip()
@@ -240,7 +240,7 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
 
 
 def _statements(body: str) -> list[str]:
-    """The index's own statements, bullets and paragraphs; lines that only point to a topic file come with that file."""
+    """Return the index's own bullets and paragraphs; lines that only link to a topic file are imported with that file."""
     out: list[str] = []
     paragraph: list[str] = []
     for line in [*body.splitlines(), ""]:

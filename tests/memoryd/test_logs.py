@@ -58,4 +58,4 @@ def test_a_line_that_repeats_does_not_fill_the_log(log: Path, monkeypatch: pytes
     assert "another line" in log.read_text()
     monkeypatch.setattr("memoryd.daemon.logs.FLOOD_SECONDS", 0)
     logging.getLogger("memoryd.x").warning("can't accept: %s", "again")
-    assert "can't accept: again [480 more like this were left out]" in log.read_text()
+    assert "can't accept: again [480 similar lines skipped]" in log.read_text()

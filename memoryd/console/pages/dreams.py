@@ -1,4 +1,4 @@
-"""Dreams: what waits for consent, what was done line by line, and the way back."""
+"""Dreams: proposals, the journal with every change, and undo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ID = 200
 
 
 async def index(ctx: Context) -> Reply:
-    """What waits, and the journal."""
+    """Show proposals and the journal."""
     offset = ctx.query.count("offset", 0, high=1_000_000)
     first = ctx.query.count("first", 0, high=1_000_000)
     waiting = await ctx.try_call("proposals", lines=True, first=first, most=PROPOSALS)
@@ -28,7 +28,7 @@ async def index(ctx: Context) -> Reply:
 
 
 async def show(ctx: Context) -> Reply:
-    """All that one entry did."""
+    """Show all changes of an entry."""
     offset = ctx.query.count("offset", 0, high=1_000_000)
     found = await ctx.call("journal", id=ctx.path["entry"], lines=True, offset=offset, changes=CHANGES)
     return await ctx.page(
@@ -37,7 +37,7 @@ async def show(ctx: Context) -> Reply:
 
 
 async def ask_undo(ctx: Context) -> Reply:
-    """What would be taken back: an entry, or one change with what it stands or falls with."""
+    """Show what an undo would revert: an entry, or one change with its group."""
     found = await ctx.call("journal", id=ctx.path["entry"])
     changes = found["changes"]
     only = ctx.query.id("memory") if ctx.query.text("memory", limit=ID) else ""
@@ -51,36 +51,36 @@ async def ask_undo(ctx: Context) -> Reply:
 
 
 async def undo(ctx: Context) -> Reply:
-    """Take it back."""
+    """Undo an entry or a change."""
     entry = ctx.path["entry"]
     only = [ctx.form.id("memory")] if ctx.form.text("memory", limit=ID) else []
     result = await ctx.call("undo", id=entry, only=only or None)
-    left = [f"{refusal['path']} is left as it is: {refusal['reason']}." for refusal in result["refused"]]
-    told = f"{_counted(len(result['restored']), 'memory is', 'memories are')} as before {entry}."
+    left = [f"{refusal['path']} was left unchanged: {refusal['reason']}." for refusal in result["refused"]]
+    message = f"{_counted(len(result['restored']), 'memory is', 'memories are')} as before {entry}."
     if left and not result["restored"]:
-        return ctx.redirect(f"/dreams/{entry}", "Nothing was taken back.", kind="failed", fix=" ".join(left[:5]))
-    return ctx.redirect(f"/dreams/{result['entry'] or entry}", told, kind="failed" if left else "done", fix=" ".join(left[:5]))
+        return ctx.redirect(f"/dreams/{entry}", "Nothing was undone.", kind="failed", fix=" ".join(left[:5]))
+    return ctx.redirect(f"/dreams/{result['entry'] or entry}", message, kind="failed" if left else "done", fix=" ".join(left[:5]))
 
 
 async def decide(ctx: Context) -> Reply:
-    """Carry out or refuse proposals: one, those of the page, or all."""
+    """Accept or refuse proposals: one, those of the page, or all."""
     accept, refuse = await _meant(ctx, "accept"), await _meant(ctx, "refuse")
     if not accept and not refuse:
-        raise InputError("On which proposal?", fix="Use the buttons beside it.")
+        raise InputError("No proposal was selected.", fix="Use the buttons beside it.")
     result = await ctx.call("decide", accept=accept or None, refuse=refuse or None)
-    told = []
+    messages = []
     if accept:
-        told.append(f"{_counted(len(result['accepted']), 'memory', 'memories')} changed.")
+        messages.append(f"{_counted(len(result['accepted']), 'memory', 'memories')} changed.")
     if refuse:
-        told.append(f"{_counted(len(result['refused']), 'proposal', 'proposals')} refused; they won't come again.")
+        messages.append(f"{_counted(len(result['refused']), 'proposal', 'proposals')} refused; they won't come again.")
     stale = result["changed_since"]
-    fix = f"{', '.join(stale)} changed since it was proposed, and is left as it is." if stale else ""
+    fix = f"{', '.join(stale)} changed since it was proposed, and was left unchanged." if stale else ""
     back = f"/dreams/{result['entry']}" if result["entry"] else "/dreams"
-    return ctx.redirect(back, " ".join(told), kind="failed" if stale else "done", fix=fix)
+    return ctx.redirect(back, " ".join(messages), kind="failed" if stale else "done", fix=fix)
 
 
 async def _meant(ctx: Context, name: str) -> list[str]:
-    """The proposals that a button names: one, those of the page, or all that waited then, not what came since."""
+    """Return the proposals that a button refers to: one, those of the page, or all that existed when the page was made."""
     named = ctx.form.texts(name, ID)
     if SHOWN in named:
         return ctx.form.texts("seen", ID)
@@ -92,14 +92,14 @@ async def _meant(ctx: Context, name: str) -> list[str]:
 
 
 async def settle(ctx: Context) -> Reply:
-    """Of two memories that contradict each other, forget the one that does not hold."""
+    """Forget one of two contradicting memories."""
     id = ctx.form.id("forget")
     await ctx.call("forget", id=id)
     return ctx.redirect("/dreams", f"{id} is forgotten; 'restore' on its page brings it back.")
 
 
 async def run(ctx: Context) -> Reply:
-    """Dream now, or only say what a dream would do."""
+    """Run a dream, or show what it would do."""
     dry = ctx.form.flag("dry")
     result = await ctx.call("dream", dry_run=dry, lines=CHANGES if dry else None)
     if dry:
@@ -110,8 +110,8 @@ async def run(ctx: Context) -> Reply:
     return ctx.redirect("/dreams", "There was nothing to do.")
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 ROUTES = (

@@ -1,4 +1,4 @@
-"""Graph: what lies around a memory or a name, as a picture and, for everybody, as a list."""
+"""Graph: the neighbourhood of a memory or entity, as a drawing and as an accessible list."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ MOST = 60
 LABEL = 80
 LONGEST = 300
 TYPES = {type.value: type.value.lower().replace("_", " ") for type in LinkType}
+# How an edge reads from the memory that holds it, and from its other end.
 WORDS = {
     "RELATES_TO": ("relates to", "relates to"),
     "CONTRADICTS": ("contradicts", "contradicts"),
@@ -20,29 +21,28 @@ WORDS = {
     "MERGED": ("merges", "merged into"),
     "MENTIONS": ("mentions", "mentioned by"),
 }
-"""How an edge reads from the memory that says it, and from its other end."""
 
 
 async def index(ctx: Context) -> Reply:
-    """The neighbourhood of what was asked for; without that the names that are mentioned most."""
+    """Show the requested neighbourhood, or else the most mentioned entities."""
     about = (
         ctx.query.text("about", limit=LONGEST) or ctx.query.text("id", limit=LONGEST) or ctx.query.text("entity", limit=LONGEST)
     )
     depth = ctx.query.count("depth", 1, low=1, high=2)
     chosen = ctx.query.choices("type", list(TYPES))
-    asked: dict[str, Any] = {"about": about, "depth": depth, "chosen": chosen, "types": TYPES}
+    request: dict[str, Any] = {"about": about, "depth": depth, "chosen": chosen, "types": TYPES}
     if not about:
         found = await ctx.call("names", k=40)
-        return await ctx.page("graph.html", names=found["names"], picture=None, rows=[], hidden=0, **asked)
+        return await ctx.page("graph.html", names=found["names"], picture=None, rows=[], hidden=0, **request)
     seen = await ctx.call("graph", about=about, depth=depth, types=chosen, most=MOST, project=ctx.project)
     drawn = picture(seen)
     if ctx.wants_json:
         return ctx.json(drawn)
-    return await ctx.page("graph.html", names=[], picture=drawn, rows=rows(seen), hidden=hidden(seen, depth), **asked)
+    return await ctx.page("graph.html", names=[], picture=drawn, rows=rows(seen), hidden=hidden(seen, depth), **request)
 
 
 def picture(seen: Mapping[str, Any]) -> dict[str, Any]:
-    """What the script draws: short labels, no more than it needs."""
+    """Return the data for the script, with short labels."""
     return {"nodes": [_drawn(node) for node in seen["nodes"]], "edges": seen["edges"]}
 
 
@@ -61,22 +61,22 @@ def _drawn(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label(node: Mapping[str, Any]) -> str:
-    """The beginning of a memory, or a name."""
+    """Return the beginning of a memory, or a name."""
     text = visible(" ".join(node["memory"]["content"].split()) if node["memory"] else node["name"])
     return text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
 
 
 def rows(seen: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every node but the centre with how it is tied to the nodes nearer to the centre, the nearest first."""
+    """Return every node except the centre with its edges towards the centre, nearest first."""
     nodes = {node["key"]: node for node in seen["nodes"]}
     out = []
     for node in seen["nodes"][1:]:
-        nearer = [tie for edge in seen["edges"] if (tie := _tie(edge, node, nodes)) is not None]
-        out.append({"node": node, "label": label(node), "ties": nearer})
+        nearer = [edge_row for edge in seen["edges"] if (edge_row := _edge_row(edge, node, nodes)) is not None]
+        out.append({"node": node, "label": label(node), "edges": nearer})
     return out
 
 
-def _tie(edge: Mapping[str, str], node: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any] | None:
+def _edge_row(edge: Mapping[str, str], node: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any] | None:
     ends = (edge["source"], edge["target"])
     if node["key"] not in ends:
         return None
@@ -88,7 +88,7 @@ def _tie(edge: Mapping[str, str], node: Mapping[str, Any], nodes: Mapping[str, A
 
 
 def hidden(seen: Mapping[str, Any], depth: int) -> int:
-    """How many edges of the nodes that were followed lead to nodes that found no room."""
+    """Count the edges of expanded nodes that lead to nodes not shown."""
     shown: dict[str, int] = {}
     for edge in seen["edges"]:
         for end in (edge["source"], edge["target"]):

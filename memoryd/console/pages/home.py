@@ -1,4 +1,4 @@
-"""Home: what memory holds, what it learnt last, what the next session gets, and whether all of it works."""
+"""Home: what memory holds, what it learnt last, what the next session receives, and its health."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from memoryd.console.sessions import ALL
 
 SESSIONS = 5
 LEARNT = 3
-REREAD = "Read again with 'memoryd daydream'; 'memoryd log' says more."
+REREAD = "Read it again with 'memoryd daydream'; see 'memoryd log' for details."
 LOOK = "See 'memoryd doctor'."
 
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """One line about health. `tone` is ok, warn or bad; `fix` is set where something is to be done."""
+    """One line about health. `tone` is ok, warn or bad; `fix` is set if action is needed."""
 
     name: str
     detail: str
@@ -27,7 +27,7 @@ class HealthLine:
 
 
 async def show(ctx: Context) -> Reply:
-    """The page. Each part fails by itself: Home is where one looks when something is wrong."""
+    """Show the page. Its parts fail independently, because people open it when something is wrong."""
     overview, status, sessions, governance, waiting = await asyncio.gather(
         ctx.try_call("overview", project=ctx.project),
         ctx.try_call("memory_status"),
@@ -42,7 +42,7 @@ async def show(ctx: Context) -> Reply:
 
 
 async def forget(ctx: Context) -> Reply:
-    """Forget one of the memories that the next session would be given."""
+    """Forget one of the memories that the next session would receive."""
     id = ctx.form.id("forget")
     await ctx.call("forget", id=id)
     return ctx.redirect("/", f"{id} is forgotten; 'restore' on its page brings it back.")
@@ -53,7 +53,7 @@ async def _governance(ctx: Context) -> dict[str, Any] | None:
 
 
 async def _sessions(ctx: Context) -> dict[str, Any]:
-    """The last sessions, each with the memories it gave."""
+    """Return the last sessions with the memories learnt in each."""
     project = "" if ctx.project == ALL else ctx.project
     answer = await ctx.try_call("sessions", limit=SESSIONS, project=project)
     heads = answer.get("sessions", [])
@@ -67,7 +67,7 @@ async def _sessions(ctx: Context) -> dict[str, Any]:
 
 
 def findings(status: Mapping[str, Any], project: str) -> Iterator[HealthLine]:
-    """What the status says about health, in the order in which a reader asks."""
+    """Yield findings about health from the status, most important first."""
     if project in status["projects_off"]:
         yield HealthLine("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
     yield from _reader(status)
@@ -80,10 +80,10 @@ def findings(status: Mapping[str, Any], project: str) -> Iterator[HealthLine]:
 
 def _reader(status: Mapping[str, Any]) -> Iterator[HealthLine]:
     used, budget = status["tokens_today"], status["daily_token_budget"]
-    told, problem = status["reader_line"], status["reader_problem"]
+    line, problem = status["reader_line"], status["reader_problem"]
     spent = status["reader"] in ("endpoint", "claude") and used >= budget
-    fix = "Raise daily_token_budget, or wait for tomorrow: nothing is lost." if spent else ""
-    yield HealthLine("Reader", told, "warn" if spent or problem else "ok", fix)
+    fix = "Raise daily_token_budget, or wait until tomorrow; nothing is lost." if spent else ""
+    yield HealthLine("Reader", line, "warn" if spent or problem else "ok", fix)
 
 
 def _daydreams(status: Mapping[str, Any]) -> Iterator[HealthLine]:
@@ -91,8 +91,8 @@ def _daydreams(status: Mapping[str, Any]) -> Iterator[HealthLine]:
     last = f"last {sessions[0]['last'][:16].replace('T', ' ')}" if sessions else "none yet"
     yield HealthLine("Day dream", f"{last}, {jobs['waiting']} waiting")
     for job in jobs["failing"]:
-        told = f"session {job['session'][:8]}, attempt {job['attempts']}: {job['error']}"
-        yield HealthLine("Day dream", told, "bad", REREAD)
+        detail = f"session {job['session'][:8]}, attempt {job['attempts']}: {job['error']}"
+        yield HealthLine("Day dream", detail, "bad", REREAD)
 
 
 def _dreams(dreams: Mapping[str, Any]) -> Iterator[HealthLine]:
@@ -106,9 +106,9 @@ def _dreams(dreams: Mapping[str, Any]) -> Iterator[HealthLine]:
 
 def _index(index: Mapping[str, Any]) -> Iterator[HealthLine]:
     waiting = index["waiting_for_vectors"]
-    told = f"{index['embedder']}, {waiting:,} memories wait for their vector" if waiting else str(index["embedder"])
+    detail = f"{index['embedder']}, {waiting:,} memories wait for their vector" if waiting else str(index["embedder"])
     error = index["embedder_error"]
-    yield HealthLine("Search by meaning", f"{told} {error}".strip(), "bad" if error else "ok", LOOK if error else "")
+    yield HealthLine("Search by meaning", f"{detail} {error}".strip(), "bad" if error else "ok", LOOK if error else "")
     for name in index["rebuilt"]:
         yield HealthLine("Index", f"'{name}' was damaged and was rebuilt from the files", "warn")
     for problem in index["broken_files"]:

@@ -1,4 +1,4 @@
-"""One memory: read it with its story, correct it, and settle what somebody else changed meanwhile."""
+"""One memory: show it with its history, edit it, and resolve edit conflicts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LONGEST = 20_000
 LONGEST_TAGS = 2_000
 MOST_STEPS = 50
 SAVED = "Saved."
-SAVED_NEWER = "Saved as a newer statement; the older wording stays readable under History."
+SAVED_NEWER = "Saved as a newer statement; the older wording remains available under History."
 
 
 async def show(ctx: Context) -> Reply:
-    """The memory with all that is known about it; one that is gone is shown as it was last."""
+    """Show a memory with all details; a deleted one is shown in its last known state."""
     id = ctx.path["id"]
     story = await ctx.call("why", id=id)
     if not story["is_there"]:
@@ -45,11 +45,11 @@ async def show(ctx: Context) -> Reply:
 
 
 async def edit(ctx: Context) -> Reply:
-    """The form, with the digest of the file as it is now."""
+    """Show the form, with the digest of the current file."""
     id = ctx.path["id"]
     seen = await ctx.call("get_memory", id=id)
     if seen["memory"]["status"] != Status.ACTIVE:
-        fix = "Edit what took its place, or restore it first."
+        fix = "Edit its replacement, or restore it first."
         return ctx.redirect(f"/memories/{id}", f"{id} is not active.", kind="failed", fix=fix)
     return await _form(ctx, seen["memory"], seen["digest"], path=seen["path"])
 
@@ -63,7 +63,7 @@ async def _form(
 
 
 def _typed(ctx: Context) -> dict[str, Any]:
-    """What the form says, whether right or wrong."""
+    """Return the form's values without validating them."""
     form = ctx.form
     typed = {name: form.text(name, limit=MAX_BODY_BYTES) for name in ("content", "kind", "polarity", "scope")}
     tags = form.text("tags", limit=MAX_BODY_BYTES).split(",")
@@ -71,7 +71,7 @@ def _typed(ctx: Context) -> dict[str, Any]:
 
 
 def _values(ctx: Context) -> dict[str, Any]:
-    """What is to be written. Raises InputError."""
+    """Return the validated values. Raises InputError."""
     form, typed, known = ctx.form, _typed(ctx), parameters(UpdateMemory)
     form.text("tags", limit=LONGEST_TAGS)
     return {
@@ -82,12 +82,12 @@ def _values(ctx: Context) -> dict[str, Any]:
 
 
 def _wording(ctx: Context) -> str:
-    """The text of the form; "" for one that is too long for a form and stays as it is. Raises InputError."""
+    """Return the text; empty for one too long for the form, which stays unchanged. Raises InputError."""
     return "" if ctx.form.flag("whole") else ctx.form.required("content", limit=LONGEST)
 
 
 async def save(ctx: Context) -> Reply:
-    """Write the file, unless it has changed since the form was made: then both versions are shown."""
+    """Save the memory; if it changed since the form was made, show both versions."""
     id, digest = ctx.path["id"], ctx.form.required("digest", limit=100)
     try:
         mine = _values(ctx)
@@ -99,12 +99,12 @@ async def save(ctx: Context) -> Reply:
         kept = {"content": seen["memory"]["content"]} if ctx.form.flag("whole") else {}
         return await _form(ctx, {**_typed(ctx), **kept}, digest, path=seen["path"], wrong=error)
     new = changed["memory"]["id"]
-    told = SAVED if new == id else SAVED_NEWER
-    return ctx.redirect(f"/memories/{new}", " ".join(filter(None, [told, changed.get("left_out_secrets", "")])))
+    message = SAVED if new == id else SAVED_NEWER
+    return ctx.redirect(f"/memories/{new}", " ".join(filter(None, [message, changed.get("left_out_secrets", "")])))
 
 
 async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
-    """What holds now beside what was typed. The same form sent twice is no conflict."""
+    """Show the current version beside the entered one. Submitting the same form twice is not a conflict."""
     theirs = await _now(ctx, ctx.path["id"])
     memory = theirs["memory"]
     if memory and all(mine[name] in ("", memory[name]) for name in mine):
@@ -117,7 +117,7 @@ async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
 
 
 async def _now(ctx: Context, id: str) -> dict[str, Any]:
-    """What holds in the place of a memory: itself, or what replaced it; `memory` is None when nothing does."""
+    """Return the current version: the memory or its replacement; `memory` is None if there is none."""
     try:
         for _ in range(MOST_STEPS):
             seen = await ctx.call("get_memory", id=id)
@@ -125,27 +125,27 @@ async def _now(ctx: Context, id: str) -> dict[str, Any]:
             if not newer:
                 break
             id = newer[-1]
-    except MemorydError as error:  # the file was deleted, or can't be parsed any more: the text of the form must not be lost
+    except MemorydError as error:  # the file was deleted or can't be parsed; the entered text must not be lost
         return {"memory": None, "digest": "", "path": "", "problem": error}
     if seen["memory"]["status"] == Status.ACTIVE:
         return {**seen, "problem": None}
     what = "forgotten" if seen["memory"]["status"] == Status.BLACKLISTED else "replaced or faded"
-    problem = ConflictError(f"{id} was {what} meanwhile.", fix=f"To have it again: memoryd restore {id}")
+    problem = ConflictError(f"{id} was {what} in the meantime.", fix=f"To restore it: memoryd restore {id}")
     return {**seen, "memory": None, "problem": problem}
 
 
-# What needs one press
+# One-click actions
 
 
 async def pin(ctx: Context) -> Reply:
-    """Keep it from fading, merging and removal, or let it go again."""
+    """Pin a memory (exempt it from decay, merging and removal), or unpin it."""
     pinned = ctx.form.flag("pinned")
     await ctx.call("update_memory", id=ctx.path["id"], pinned=pinned)
     return ctx.redirect(f"/memories/{ctx.path['id']}", "Pinned." if pinned else "No longer pinned.")
 
 
 async def forget(ctx: Context) -> Reply:
-    """Hide it for good; copies are refused."""
+    """Forget the memory; copies are refused."""
     await ctx.call("forget", id=ctx.path["id"])
     return ctx.redirect(
         f"/memories/{ctx.path['id']}", "Forgotten: it is never recalled, and copies of it are refused. Restore undoes that."
@@ -153,7 +153,7 @@ async def forget(ctx: Context) -> Reply:
 
 
 async def restore(ctx: Context) -> Reply:
-    """Bring it back."""
+    """Restore the memory."""
     await ctx.call("restore", id=ctx.path["id"])
     return ctx.redirect(f"/memories/{ctx.path['id']}", "Restored.")
 
@@ -162,10 +162,10 @@ async def restore(ctx: Context) -> Reply:
 
 
 async def merge_form(ctx: Context) -> Reply:
-    """Both memories side by side, with the wording of the first to start from."""
+    """Show both memories side by side, starting with the wording of the first."""
     id, other = ctx.path["id"], ctx.query.id("other")
     if id == other:
-        raise InputError("Both are the same memory.", fix="Name another one.")
+        raise InputError("Both are the same memory.", fix="Choose another one.")
     first, second = await asyncio.gather(ctx.call("get_memory", id=id), ctx.call("get_memory", id=other))
     for seen in (first, second):
         if seen["memory"]["status"] != Status.ACTIVE:
@@ -174,10 +174,10 @@ async def merge_form(ctx: Context) -> Reply:
 
 
 async def merge(ctx: Context) -> Reply:
-    """Put one in the place of both."""
+    """Merge two memories into one."""
     merged = await ctx.call("merge", id=ctx.path["id"], other=ctx.form.id("other"), content=_wording(ctx))
-    told = ["Merged; both stay readable under History.", merged.get("left_out_secrets", "")]
-    return ctx.redirect(f"/memories/{merged['memory']['id']}", " ".join(filter(None, told)))
+    messages = ["Merged; both remain available under History.", merged.get("left_out_secrets", "")]
+    return ctx.redirect(f"/memories/{merged['memory']['id']}", " ".join(filter(None, messages)))
 
 
 ROUTES = (

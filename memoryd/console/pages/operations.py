@@ -1,4 +1,4 @@
-"""Other operations: what memory can do beside the other pages, each with a form made from its request."""
+"""Other operations, each with a form generated from its request."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from memoryd.core.errors import MemorydError, NotFoundError
 
 
 def _with_form() -> dict[str, Operation[Any, Any]]:
-    """The operations that have a form, by their names."""
+    """Return the operations that have a form, by name."""
     return {name: entry for name, entry in sorted(operations().items()) if entry.form}
 
 
-def _asked(ctx: Context) -> Operation[Any, Any]:
+def _requested(ctx: Context) -> Operation[Any, Any]:
     found = _with_form().get(ctx.path["operation"])
     if found is None:
-        raise NotFoundError("There is no such form.", fix="Choose one from the list.")
+        raise NotFoundError("Form not found.", fix="Choose one from the list.")
     return found
 
 
 async def index(ctx: Context) -> Reply:
-    """All forms."""
+    """List all forms."""
     return await ctx.page("operations.html", found=list(_with_form().values()))
 
 
 async def ask(ctx: Context) -> Reply:
-    """One form, empty."""
-    operation = _asked(ctx)
+    """Show an empty form."""
+    operation = _requested(ctx)
     fields = fields_of(operation.request, Fields())
     return await ctx.page("operation.html", operation=operation, fields=fields, wrong=None, rows=None, memories=[])
 
 
 async def run(ctx: Context) -> Reply:
-    """The form as it was filled in, and below it the answer or what is wrong."""
-    operation = _asked(ctx)
+    """Run the operation; show the form with the result or the error below it."""
+    operation = _requested(ctx)
     fields = fields_of(operation.request, ctx.form)
     try:
         answer = await ctx.call(operation.name, _params(ctx, operation))
@@ -52,7 +52,7 @@ async def run(ctx: Context) -> Reply:
 
 
 def _params(ctx: Context, operation: Operation[Any, Any]) -> dict[str, Any]:
-    """What was entered; the project that the person looks at, unless another is named."""
+    """Return the entered values, with the selected project unless another is given."""
     values = values_of(operation.request, ctx.form)
     names = operation.request.__dataclass_fields__
     return {"project": ctx.project, **values} if "project" in names else values

@@ -1,4 +1,4 @@
-"""Inbox: what was learnt since the last look, to keep, forget or sort, many at once."""
+"""Inbox: review what was learnt since the last visit; keep, forget or sort many memories at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEEP, FORGET, SORT, SEEN = "keep", "forget", "kind", "seen"
 
 
 async def index(ctx: Context) -> Reply:
-    """Memories that nobody has looked at, by session, newest first."""
+    """Show unreviewed memories by session, newest first."""
     everything = ctx.query.flag("everything")
     found = await ctx.call("review", project=ctx.project, limit=SHOWN, everything=everything or None)
     groups = [list(rows) for _, rows in groupby(found["memories"], key=lambda memory: memory["session"])]
@@ -25,14 +25,14 @@ async def index(ctx: Context) -> Reply:
 
 
 async def decide(ctx: Context) -> Reply:
-    """Carry out the chosen button on the memories that were ticked."""
+    """Apply the chosen action to the selected memories."""
     act = ctx.form.choice("act", (KEEP, FORGET, SORT, SEEN), "")
     ids = ctx.form.texts("id", 40)[:MOST]
     if act == SEEN:
         await ctx.call("reviewed", project=ctx.project, until=ctx.form.required("until", limit=40))
         return ctx.redirect("/review", "Everything up to then counts as seen.")
     if not ids:
-        raise InputError("Nothing was chosen.", fix="Tick at least one memory.")
+        raise InputError("Nothing was selected.", fix="Select at least one memory.")
     if act == KEEP:
         await ctx.call("confirm", ids=ids)
     elif act == FORGET:
@@ -43,7 +43,7 @@ async def decide(ctx: Context) -> Reply:
         for id in ids:
             await ctx.call("update_memory", id=id, kind=kind)
     else:
-        raise InputError("Do what?", fix="Use one of the buttons.")
+        raise InputError("No action was chosen.", fix="Use one of the buttons.")
     done = {KEEP: "kept", FORGET: "forgotten", SORT: "changed"}[act]
     return ctx.redirect("/review", f"{len(ids)} {'memory' if len(ids) == 1 else 'memories'} {done}.")
 

@@ -1,4 +1,4 @@
-"""Timeline and sessions: what became of each session, how a day dream decided, and what memory learnt day by day."""
+"""Timeline and sessions: what each session led to, how its day dreams decided, and changes by day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = 200
 
 
 async def index(ctx: Context) -> Reply:
-    """Sessions, the latest first."""
+    """List sessions, latest first."""
     limit = ctx.query.count("limit", LISTED, low=1, high=MOST_LISTED)
     found = await ctx.call("sessions", limit=limit, project="" if ctx.project == ALL else ctx.project)
     days = [(day, list(rows)) for day, rows in groupby(found["sessions"], key=lambda row: str(row["last"])[:10])]
@@ -29,7 +29,7 @@ async def index(ctx: Context) -> Reply:
 
 
 async def show(ctx: Context) -> Reply:
-    """One session, with each decision of its day dreams."""
+    """Show a session with each decision of its day dreams."""
     outcome = ctx.query.choice("outcome", OUTCOMES, "")
     report = await ctx.call("session_report", session=ctx.path["session"])
     counts = {name: len(report[f"{name}_statements"]) for name in OUTCOMES}
@@ -38,7 +38,7 @@ async def show(ctx: Context) -> Reply:
 
 
 def _replay(report: Mapping[str, Any], outcomes: Any) -> Iterator[tuple[dict[str, Any] | None, list[dict[str, Any]]]]:
-    """Each day dream with its statements in the order of the log; those of a dream that is not on record come last."""
+    """Yield each day dream with its statements in log order; statements of unrecorded dreams come last."""
     by_run: dict[int, list[dict[str, Any]]] = {}
     for name in outcomes:
         for statement in report[f"{name}_statements"]:
@@ -50,17 +50,17 @@ def _replay(report: Mapping[str, Any], outcomes: Any) -> Iterator[tuple[dict[str
 
 
 async def switch(ctx: Context) -> Reply:
-    """Memory on or off for one session."""
+    """Switch memory on or off for a session."""
     method = ctx.form.choice("memory", ("on", "off"), "")
     if not method:
-        raise InputError("On or off?", fix="Use the button of the session.")
+        raise InputError("Choose on or off.", fix="Use the button of the session.")
     session = ctx.path["session"]
     await ctx.call(method, session=session)
     return ctx.redirect(f"/sessions/{session}", f"Memory is {method} for this session.")
 
 
 async def changes(ctx: Context) -> Reply:
-    """What memory learnt, replaced and forgot, day by day."""
+    """Show what memory learnt, replaced and forgot, day by day."""
     topic, after, before = ctx.query.text("topic", limit=1_000), _day(ctx, "after"), _day(ctx, "before")
     found = await ctx.call("timeline", project=ctx.project, k=EVENTS, topic=topic, after=after, before=before)
     days = [(day, list(events)) for day, events in groupby(found["events"], key=lambda event: str(event["at"])[:10])]

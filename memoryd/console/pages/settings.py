@@ -1,4 +1,4 @@
-"""Settings: what is on and for whom, what each costs, a copy of everything, and forgetting a project."""
+"""Settings: all options with their cost, per-project switches, export, and forgetting a project."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from memoryd.console.sessions import ALL
 from memoryd.core.errors import InputError, MemorydError, NotFoundError
 
 FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
-# A session in a browser must not decide which program is run.
+# A browser session must not decide which program is run.
 BY_HAND = frozenset({"home", "claude_command"})
 NAME = 200
 FLAGS = {True: "on", False: "off"}
 
 
 async def index(ctx: Context) -> Reply:
-    """All settings, the projects, and what takes everything out or away."""
+    """Show all settings, the projects, and the export and forget forms."""
     return await _page(ctx)
 
 
 async def _page(ctx: Context, *, error: MemorydError | None = None, typed: Mapping[str, str] | None = None) -> Reply:
-    told, projects = await asyncio.gather(ctx.call("settings"), ctx.try_call("projects"))
-    for entry in _entries(told):
+    settings, projects = await asyncio.gather(ctx.call("settings"), ctx.try_call("projects"))
+    for entry in _entries(settings):
         entry["now"] = _text(entry["value"])
         entry["text"] = (typed or {}).get(entry["name"], entry["now"])
         entry["default_text"] = FLAGS.get(entry["default"], "") if entry["kind"] == "flag" else _text(entry["default"])
         entry["by_hand"] = entry["name"] in BY_HAND
-    values = {"told": told, "known": projects, "wrong": error, "formats": list(FORMATS)}
+    values = {"settings": settings, "known": projects, "wrong": error, "formats": list(FORMATS)}
     return await ctx.page("settings.html", status=400 if error else 200, **values)
 
 
 async def change(ctx: Context) -> Reply:
-    """Write what differs from what the page showed. A wrong value comes back as it was typed, and nothing is written."""
-    told = await ctx.call("settings")
-    values, typed = _wanted(ctx, told)
+    """Save the changed values. If one is invalid, nothing is saved and the entered values are shown again."""
+    settings = await ctx.call("settings")
+    values, typed = _wanted(ctx, settings)
     if not values:
         return ctx.redirect("/settings", "Nothing was changed.")
     try:
@@ -48,15 +48,15 @@ async def change(ctx: Context) -> Reply:
         return await _page(ctx, error=error, typed=typed)
     kind, fix = "done", ""
     if result["waiting"]:
-        fix = f"{', '.join(result['waiting'])}: takes effect at the daemon's next start (memoryd daemon --stop)."
+        fix = f"{', '.join(result['waiting'])}: takes effect when the daemon restarts (memoryd daemon --stop)."
     if result["overruled"]:
         kind, fix = "failed", "; ".join(f"{name} has no effect: {by} sets it too" for name, by in result["overruled"].items())
     return ctx.redirect("/settings", f"Saved: {', '.join(result['changed'])}.", kind=kind, fix=fix)
 
 
-def _wanted(ctx: Context, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values to write, None for the default; and all that was typed."""
-    known = {entry["name"]: entry for entry in _entries(told) if entry["name"] not in BY_HAND}
+def _wanted(ctx: Context, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values to save (None for the default), and everything that was entered."""
+    known = {entry["name"]: entry for entry in _entries(settings) if entry["name"] not in BY_HAND}
     if reset := ctx.form.text("reset", limit=NAME):
         if reset not in known:
             raise InputError(f"'{reset[:50]}' can't be changed here.", fix="Use memoryd config.")
@@ -68,8 +68,8 @@ def _wanted(ctx: Context, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict
 
 
 def _differs(entry: Mapping[str, Any], was: str, text: str) -> bool:
-    """Whether the person changed it: what changed elsewhere since the page was made is not taken back."""
-    if entry["secret"]:  # never shown, so an empty field says nothing
+    """Return whether the user changed it; changes made elsewhere since the page was loaded must not be reverted."""
+    if entry["secret"]:  # never shown, so an empty field means no change
         return bool(text)
     return text.split() != was.split()
 
@@ -80,8 +80,8 @@ def _value(entry: Mapping[str, Any], text: str) -> Any:
     return [line.strip() for line in text.splitlines() if line.strip()] if entry["kind"] == "paths" else text
 
 
-def _entries(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for group in told["groups"]:
+def _entries(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for group in settings["groups"]:
         yield from group["settings"]
 
 
@@ -92,17 +92,17 @@ def _text(value: Any) -> str:
 
 
 async def switch(ctx: Context) -> Reply:
-    """Memory on or off for one project."""
+    """Switch memory on or off for a project."""
     method = ctx.form.choice("memory", ("on", "off"), "")
     if not method:
-        raise InputError("On or off?", fix="Use the button beside the project.")
+        raise InputError("Choose on or off.", fix="Use the button beside the project.")
     project = ctx.form.required("project", NAME)
     await ctx.call(method, project=project)
     return ctx.redirect("/settings", f"Memory is {method} for {project}.")
 
 
 async def export(ctx: Context) -> Reply:
-    """A file with all memories, or one project's."""
+    """Export all memories, or those of one project, to a file."""
     ending = ctx.form.choice("format", FORMATS, "tar.gz")
     project = ctx.form.text("project", ALL, NAME)
     known = (await ctx.call("project_names"))["projects"]
@@ -118,22 +118,22 @@ async def export(ctx: Context) -> Reply:
 
 
 async def ask_forget(ctx: Context) -> Reply:
-    """What forgetting a project means, and the field for its name."""
+    """Show what forgetting a project means, with a field for its name."""
     found = await ctx.call("forget_project", project=ctx.path["project"], dry_run=True)
     return await ctx.page("forget_project.html", found=found, wrong=None)
 
 
 async def forget(ctx: Context) -> Reply:
-    """Forget it, if its name was typed."""
+    """Forget a project if its name was typed."""
     found = await ctx.call("forget_project", project=ctx.path["project"], dry_run=True)
     if ctx.form.text("name", limit=NAME) != found["name"]:
-        wrong = InputError("That is not its name: nothing was forgotten.", fix=f"Type {found['name']}.")
+        wrong = InputError("The name does not match; nothing was forgotten.", fix=f"Type {found['name']}.")
         return await ctx.page("forget_project.html", status=400, found=found, wrong=wrong)
     result = await ctx.call("forget_project", project=ctx.path["project"])
     if not result["entry"]:
         return ctx.redirect("/settings", "There was nothing to forget.")
-    told = f"{result['memories']:,} memories of {result['name']} are forgotten."
-    return ctx.redirect(f"/dreams/{result['entry']}", told, fix="Take it back here if you change your mind.")
+    message = f"{result['memories']:,} memories of {result['name']} are forgotten."
+    return ctx.redirect(f"/dreams/{result['entry']}", message, fix="You can undo it here.")
 
 
 ROUTES = (

@@ -1,9 +1,9 @@
-// What makes the pages quicker to use. Everything works without it.
+// Progressive enhancements; all pages work without scripts.
 
 const PRESS_MS = 1500;
 export const csrf = () => document.querySelector('meta[name="csrf"]').content;
 
-// A change without leaving the page; the parsed answer, or an Error with the server's words.
+// Post a change without leaving the page; returns the parsed response or throws the server's error.
 export async function post(path, values) {
   const answer = await fetch(path, {
     method: "POST",
@@ -13,7 +13,7 @@ export async function post(path, values) {
   return parsed(answer);
 }
 
-// Data for a script from the address that also serves the page.
+// Fetch JSON from a page's URL.
 export async function get(path) {
   return parsed(await fetch(path, { headers: { Accept: "application/json" } }));
 }
@@ -25,7 +25,7 @@ async function parsed(answer) {
   return value;
 }
 
-// With a mouse the choice is enough. By keyboard each arrow would be a choice: there Enter, or the button, says that it is made.
+// Submit when a choice is made by mouse. By keyboard, each arrow key would submit, so Enter or the button is required.
 export function submitOnChoice(form, field) {
   let byKeys = false;
   field.addEventListener("keydown", (event) => {
@@ -51,8 +51,8 @@ function submitOnChange() {
   }
 }
 
-// A text that was written is not sent into the void: without an answer to the page itself, the form stays as it is.
-// With one, the form goes under the token of the session that is open now, once, however often the button is pressed.
+// Before submitting a text, check that the session is still valid; otherwise keep the form. Submits once, with a fresh CSRF
+// token, however often the button is pressed.
 function keepText() {
   for (const form of document.querySelectorAll('form[method="post"]:has(textarea)')) {
     let sure = false;
@@ -62,10 +62,10 @@ function keepText() {
       event.preventDefault();
       if (asking) return;
       asking = true;
-      const { trouble, token } = await pageNow();
-      if (trouble) {
+      const { problem, token } = await checkSession();
+      if (problem) {
         asking = false;
-        return tell(form, `Not saved: ${trouble} Your text is still here. Copy it, open the console anew with: memoryd console`);
+        return showError(form, `Not saved: ${problem} Your text is still here. Copy it, reopen the console with: memoryd console`);
       }
       if (token) form.elements.csrf.value = token;
       sure = true;
@@ -76,7 +76,7 @@ function keepText() {
   }
 }
 
-// A button that is pressed twice counts once: else the second answer ("a dream is under way") comes in place of the first.
+// Ignore double clicks: the second response ("a dream is in progress") would replace the first.
 function pressOnce() {
   for (const form of document.querySelectorAll('form[method="post"]')) {
     let last = -PRESS_MS;
@@ -89,31 +89,31 @@ function pressOnce() {
   }
 }
 
-async function pageNow() {
+async function checkSession() {
   try {
     const answer = await fetch(location.pathname, { cache: "no-store" });
-    if (answer.status === 401) return { trouble: "this session has ended." };
+    if (answer.status === 401) return { problem: "this session has ended." };
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     return { token: page.querySelector('meta[name="csrf"]')?.content };
   } catch {
-    return { trouble: "the daemon does not answer." };
+    return { problem: "the daemon does not answer." };
   }
 }
 
-function tell(form, words) {
+function showError(form, message) {
   const note = form.querySelector("[role=alert]") || form.appendChild(document.createElement("p"));
   note.className = "flash failed";
   note.setAttribute("role", "alert");
-  note.textContent = words;
+  note.textContent = message;
 }
 
-// The page of the navigation whose name begins with this letter.
+// Return the navigation link whose label starts with this letter.
 function pageOf(letter) {
   const links = [...document.querySelectorAll(".top nav a")];
   return links.find((link) => link.textContent.trim().toLowerCase().startsWith(letter));
 }
 
-// Keys: "/" to the search field; "g" and the first letter of a page to that page. Never while typing.
+// Shortcuts: "/" focuses the search field; "g" and a letter opens the page starting with it. Disabled while typing.
 
 function keys() {
   let before = "";

@@ -1,4 +1,4 @@
-// Draws the neighbourhood that the page holds as data. The list below the picture says the same.
+// Draws the graph from the data embedded in the page. The list below it has the same content.
 const { forceSimulation, forceLink, forceManyBody, forceCollide, forceX, forceY } = globalThis.d3;
 const NARROW = 600;
 const holder = document.getElementById("graph");
@@ -19,7 +19,7 @@ const letters = narrow ? 16 : 26;
 const size = (node) => (node.distance === 0 ? 11 : 5 + Math.min(4, Math.sqrt(node.links)));
 const short = (text) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
 
-// The layout is settled before it is shown: nothing moves, and the same data give the same picture.
+// Compute the layout before showing it: nothing moves, and the same data give the same drawing.
 function settle(nodes, edges) {
   const simulation = forceSimulation(nodes)
     .force("link", forceLink(edges).id((node) => node.key).distance(narrow ? 38 : 85).strength(0.5))
@@ -33,7 +33,7 @@ function settle(nodes, edges) {
 
 function draw(target, { nodes, edges }) {
   const canvas = target.querySelector(".canvas");
-  const told = target.querySelector(".told");
+  const description = target.querySelector(".description");
   nodes[0].fx = nodes[0].fy = 0;
   const lines = edges.map((edge) => ({ ...edge }));
   settle(nodes, lines);
@@ -43,7 +43,7 @@ function draw(target, { nodes, edges }) {
   const drawnNodes = nodes.map((node) => drawNode(node));
   svg.append(make("g", {}, ...drawnEdges), make("g", {}, ...drawnNodes));
   canvas.replaceChildren(svg);
-  tell(svg, told, nodes, lines, drawnNodes, drawnEdges);
+  describe(svg, description, nodes, lines, drawnNodes, drawnEdges);
   walk(nodes, drawnNodes);
   look(target, svg, nodes);
 }
@@ -77,7 +77,7 @@ function spoken(node) {
   return `${what}: ${node.label} (${node.links} ${node.links === 1 ? "edge" : "edges"})`;
 }
 
-// A label is drawn where it covers no node and no other label, the nearest nodes first; the rest show theirs when pointed at.
+// Draw labels where they cover no node or other label, nearest nodes first; the others appear on hover.
 function place(nodes) {
   const taken = nodes.map((node) => box(node.x - size(node), node.y - size(node), 2 * size(node), 2 * size(node)));
   const order = nodes.filter((node) => !narrow || nodes.length < 12 || node.kind === "name" || node.distance === 0).sort((a, b) => a.distance - b.distance || b.links - a.links);
@@ -101,9 +101,9 @@ function overlap(a, b) {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
-// Pointing at a node, or focusing it, says it in full and lights what it is tied to.
-function tell(svg, told, nodes, lines, drawnNodes, drawnEdges) {
-  const hint = told.textContent;
+// On hover or focus, describe the node and highlight its neighbours.
+function describe(svg, description, nodes, lines, drawnNodes, drawnEdges) {
+  const hint = description.textContent;
   const light = (node) => {
     svg.classList.toggle("busy", Boolean(node));
     const near = new Set([node]);
@@ -113,7 +113,7 @@ function tell(svg, told, nodes, lines, drawnNodes, drawnEdges) {
       if (mine) near.add(edge.source).add(edge.target);
     });
     nodes.forEach((other, at) => drawnNodes[at].classList.toggle("lit", near.has(other)));
-    told.textContent = node ? spoken(node) : hint;
+    description.textContent = node ? spoken(node) : hint;
   };
   nodes.forEach((node, at) => {
     const element = drawnNodes[at];
@@ -124,7 +124,7 @@ function tell(svg, told, nodes, lines, drawnNodes, drawnEdges) {
 
 const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
-// One stop for the Tab key; arrows go to the nearest node in their direction.
+// A single tab stop; arrow keys move to the nearest node in their direction.
 function walk(nodes, drawn) {
   drawn.forEach((element, at) => {
     element.setAttribute("tabindex", at === 0 ? "0" : "-1");
@@ -153,7 +153,7 @@ function nearest(nodes, from, [right, down]) {
   return best;
 }
 
-// The view: everything at first; buttons make it larger, dragging moves it.
+// The view shows everything at first; buttons zoom, dragging pans.
 function look(target, svg, nodes) {
   const whole = bounds(nodes, svg.parentElement.clientWidth || 600);
   let view = { ...whole };

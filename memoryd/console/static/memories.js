@@ -1,4 +1,4 @@
-// The slider of "as of": a day between the first memory and today. The date field beside it says the same in text.
+// The "as of" slider: a day between the first memory and today, synchronised with the date field beside it.
 
 import { submitOnChoice } from "./app.js";
 
@@ -11,7 +11,7 @@ function dayOf(time) {
 
 if (slider) {
   const field = document.getElementById(slider.dataset.for);
-  const told = document.getElementById("as-of-told");
+  const output = document.getElementById("as-of-value");
   const first = Date.parse(slider.dataset.first);
   const last = Math.max(1, Math.ceil((Date.now() - first) / DAY));
   slider.min = 0;
@@ -20,7 +20,7 @@ if (slider) {
   const show = () => {
     const now = Number(slider.value) >= last;
     const day = now ? "now" : dayOf(first + Number(slider.value) * DAY);
-    told.textContent = day;
+    output.textContent = day;
     slider.setAttribute("aria-valuetext", day);
     field.value = now ? "" : day;
   };
@@ -29,7 +29,7 @@ if (slider) {
   submitOnChoice(slider.form, slider);
 }
 
-// An address without the fields that say nothing.
+// Omit empty fields from the URL.
 document.getElementById("search")?.addEventListener("formdata", (event) => {
   for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
 });

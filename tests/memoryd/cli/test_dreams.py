@@ -64,7 +64,7 @@ def test_an_undo_brings_all_back_and_can_be_undone(terminal: Terminal, dreamt: d
     assert undone["of"] == dreamt["entry"]
     assert undone["refused"] == []
     assert terminal.json("show", "mem_000000000000")["memory"]["status"] == "active"
-    assert "taken back" in terminal.run("journal").output
+    assert "undone" in terminal.run("journal").output
     assert terminal.json("dream")["status"] == "nothing to do"
     assert "redo" in terminal.run("undo", undone["entry"]).output
     assert terminal.json("show", "mem_000000000000")["memory"]["status"] == "superseded"
@@ -88,4 +88,4 @@ def test_what_the_user_wrote_by_hand_waits_for_consent(terminal: Terminal) -> No
 def test_deciding_on_an_unknown_proposal_says_where_to_look(terminal: Terminal) -> None:
     assert "memoryd proposals" in terminal.run("dream", "--accept", "prop_0000000000", code=3).output
     assert terminal.json("dream", "--accept", "all")["accepted"] == []
-    assert "Nothing waits" in terminal.run("proposals").output or "undecided" in terminal.run("proposals").output
+    assert "Nothing is waiting" in terminal.run("proposals").output or "undecided" in terminal.run("proposals").output

@@ -47,7 +47,7 @@ def test_an_export_neither_overwrites_nor_makes_folders(terminal: Terminal, tmp_
 def test_a_file_without_a_memory_in_it_is_refused_with_the_line(terminal: Terminal, tmp_path: Path) -> None:
     junk = tmp_path / "junk.jsonl"
     junk.write_text("\nnot json\nnor this\n")
-    assert "first line that is none is 2" in terminal.run("import", str(junk), code=2).output
+    assert "first invalid line is 2" in terminal.run("import", str(junk), code=2).output
 
 
 def test_a_file_that_is_no_session_log_is_not_read_as_one(terminal: Terminal, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_slip_in_the_editor_leaves_the_memory_as_it_was(
     id = terminal.json("remember", "The gate closes at eight.")["id"]
     for name, value in editor(tmp_path, "sed -i 's/^kind:.*/kind:broken/' \"$1\"").items():
         monkeypatch.setenv(name, value)
-    assert "The memory is as it was" in terminal.run("edit", id, code=2).output
+    assert "The memory is unchanged" in terminal.run("edit", id, code=2).output
     assert terminal.json("show", id)["memory"]["content"] == "The gate closes at eight."
 
 
@@ -160,7 +160,7 @@ def test_a_deleted_working_folder_is_one_line(terminal: Terminal, tmp_path: Path
     call = [sys.executable, "-c", script]
     result = subprocess.run(call, env=environment, cwd=gone, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2
-    assert "does not exist any more" in result.stderr and "Traceback" not in result.stderr
+    assert "no longer exists" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_the_doctor_counts_the_prompts_that_went_without_memory(terminal: Terminal) -> None:
@@ -180,7 +180,7 @@ def test_the_doctor_counts_the_prompts_that_went_without_memory(terminal: Termin
 
 def test_an_export_into_the_vault_is_refused(terminal: Terminal) -> None:
     target = terminal.home / "memories" / "mine.jsonl"
-    assert "among the memories" in terminal.run("export", str(target), "--force", code=2).output
+    assert "inside the memories folder" in terminal.run("export", str(target), "--force", code=2).output
     assert not target.exists()
 
 
@@ -189,7 +189,7 @@ def test_a_setting_below_zero_is_refused_by_its_bounds_not_as_an_option(terminal
     assert "No such option" in terminal.run("config", "--nosuch", code=2).output
 
 
-@pytest.mark.parametrize(("editor", "told"), [("rm", "left no file"), ("false", "Editing failed")])
+@pytest.mark.parametrize(("editor", "told"), [("rm", "deleted the file"), ("false", "Editing failed")])
 def test_an_editor_that_leaves_nothing_is_an_error_and_the_memory_stays(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, editor: str, told: str
 ) -> None:

@@ -56,7 +56,7 @@ def test_quitting_leaves_the_rest_for_the_next_time(terminal: Terminal, monkeypa
 def test_many_are_decided_at_once_without_a_terminal(terminal: Terminal) -> None:
     terminal.run("review", "--seen")
     keep, forget = learn(terminal, "Uploads are scanned twice.", "The intern owns the blog.")
-    assert "2 to look at" in terminal.run("review").output
+    assert "2 to review" in terminal.run("review").output
     assert terminal.json("review", "--keep", keep, "--forget", forget) == {"kept": [keep], "forgotten": [forget]}
     assert terminal.json("show", forget)["memory"]["status"] == "blacklisted"
 

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from memoryd.console import pages
 from memoryd.console.assets import Assets
-from memoryd.console.context import Around
+from memoryd.console.context import SharedContext
 from memoryd.console.contract import Page
 from memoryd.console.sessions import Sessions
 from memoryd.console.templates import Templates
@@ -39,8 +39,8 @@ class Console:
         folders = {page.name: page.folder for page in own if page.folder is not None}
         assets = Assets({name: folder / "static" for name, folder in folders.items()})
         templates = Templates(assets, {name: folder / "templates" for name, folder in folders.items()})
-        around = Around(templates, [page.nav for page in own if page.nav], self._call)
-        web = Web(around, assets, self.sessions, "memoryd-4242", self._touch, lambda where, error: self.faults.append(error))
+        shared = SharedContext(templates, [page.nav for page in own if page.nav], self._call)
+        web = Web(shared, assets, self.sessions, "memoryd-4242", self._touch, lambda where, error: self.faults.append(error))
         self.app = web.app([route for page in own for route in page.routes], [HOST, "localhost:4242"])
         self.client = TestClient(self.app, base_url=ORIGIN, follow_redirects=False)
 

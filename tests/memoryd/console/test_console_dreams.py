@@ -96,9 +96,9 @@ def test_all_that_waits_is_decided_at_once_but_nothing_that_came_since(dreams: C
 def test_an_undo_is_confirmed_first_whole_or_one_change(dreams: Console) -> None:
     text = unhurt(dreams.get("/dreams/dream-0007"))
     assert "/dreams/dream-0007/undo?memory=mem_000000000001" in text
-    assert "Take back 2 changes" in unhurt(dreams.get("/dreams/dream-0007/undo"))
+    assert "Undo 2 changes" in unhurt(dreams.get("/dreams/dream-0007/undo"))
     asked = unhurt(dreams.get("/dreams/dream-0007/undo", memory="mem_000000000001"))
-    assert "They stand or fall together" in asked and not dreams.asked("undo")
+    assert "These changes belong together" in asked and not dreams.asked("undo")
     dreams.answers["undo"] = {"entry": "undo-0008", "of": "dream-0007", "restored": ["mem_000000000001"], "refused": []}
     assert dreams.post("/dreams/dream-0007/undo", memory="mem_000000000001").headers["location"] == "/dreams/undo-0008"
     dreams.post("/dreams/dream-0007/undo")
@@ -127,7 +127,7 @@ def test_what_an_undo_leaves_alone_is_told(dreams: Console) -> None:
     dreams.answers["undo"] = {"entry": "", "of": "dream-0007", "restored": [], "refused": [left]}
     dreams.post("/dreams/dream-0007/undo")
     text = dreams.get("/dreams").text
-    assert "Nothing was taken back" in text and "/m/&lt;b&gt;.md is left as it is" in text
+    assert "Nothing was undone" in text and "/m/&lt;b&gt;.md was left unchanged" in text
 
 
 def test_a_fault_of_one_part_leaves_the_other(console: Console) -> None:
@@ -155,5 +155,5 @@ def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console: Conso
     assert "<del>- status: active</del>" in real_console.get(shown).text
     undone = real_console.post(f"{shown}/undo").headers["location"]
     assert undone.startswith("/dreams/undo-")
-    assert "taken back" in real_console.get("/dreams").text
+    assert "undone" in real_console.get("/dreams").text
     assert real_console.api.call("get_memory", {"id": "mem_000000000000"})["memory"]["status"] == "active"

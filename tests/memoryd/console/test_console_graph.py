@@ -49,7 +49,7 @@ def test_the_list_says_what_the_picture_shows_and_nothing_becomes_markup(console
     assert "<script>alert" not in text and "<img" not in text and "54444439" not in text and "<b>.py" not in text
     plain = re.sub(r"\s+", " ", text)
     assert "replaced by this" in plain and "mentioned by this" in plain and "mentions “&lt;b&gt;.py”" in plain
-    assert "7 more edges found no room" in plain
+    assert "7 more edges are not shown" in plain
     assert "about=%3Cb%3E.py" in text and "depth=2" in text
     assert console.asked("graph")[0] == {"about": "mem_000000000001", "depth": 2, "most": 60, "types": [], "project": "all"}
 

@@ -182,7 +182,7 @@ def test_a_memory_shows_links_history_and_uses(real_console: Console, store: Orc
     text = real_console.get(f"/memories/{id}").text
     assert "<strong>nightly</strong>" in text
     assert f"/memories/{other}" in text
-    assert "By no session yet." in text
+    assert "Not used by any session yet." in text
     assert "No line of a log is noted" in text
 
 
@@ -275,7 +275,7 @@ def test_an_edit_of_what_was_forgotten_meanwhile_does_not_bring_it_back(
     real_console.post(f"/memories/{id}/forget")
     answer = real_console.post(f"/memories/{id}/edit", **form)
     assert answer.status_code == 409
-    assert "forgotten meanwhile" in answer.text and "opens at seven" in answer.text
+    assert "forgotten in the meantime" in answer.text and "opens at seven" in answer.text
     assert "Use this one" not in answer.text
     assert [(item.id, item.status) for item in store.all()] == [(id, Status.BLACKLISTED)]
 
@@ -356,7 +356,7 @@ def test_a_fault_of_ours_is_a_page_and_is_reported(console: Console) -> None:
     console.answers["why"] = lambda params: {}[0]
     answer = console.get("/memories/mem_0123456789ab")
     assert answer.status_code == 500
-    assert "This is a fault of memoryd" in answer.text
+    assert "This is a bug in memoryd" in answer.text
     assert len(console.faults) == 1
 
 

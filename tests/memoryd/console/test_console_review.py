@@ -36,7 +36,7 @@ def test_ticked_memories_are_kept_forgotten_or_sorted(real_console: Console, rem
 def test_an_empty_choice_is_refused_with_the_way_out(real_console: Console, remember: Callable[..., str]) -> None:
     remember("A finding.", session="s1", source=Source.AGENT_STEP)
     answer = real_console.post("/review", act="keep")
-    assert answer.status_code == 400 and "Tick at least one" in answer.text
+    assert answer.status_code == 400 and "Select at least one" in answer.text
 
 
 def test_what_was_seen_leaves_the_inbox_and_can_be_shown_again(real_console: Console, remember: Callable[..., str]) -> None:

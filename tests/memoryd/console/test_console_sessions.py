@@ -78,7 +78,7 @@ def test_a_session_replays_each_decision_with_those_that_were_refused(console: C
     text = unhurt(console.get("/sessions/s1-hostile"))
     replay = [text.index(part) for part in ("Day dream of 2026-01-02", "line 1<", "line 3<", "line 9<", "Earlier")]
     assert replay == sorted(replay)
-    assert "mem_000000000002 is gone" in text and "Injected" in text and "/memories/mem_000000000001" in text
+    assert "mem_000000000002 was deleted" in text and "Injected" in text and "/memories/mem_000000000001" in text
     refused = unhurt(console.get("/sessions/s1-hostile", outcome="refused"))
     assert "refused &lt;script" in refused and "kept &lt;script" not in refused
     assert console.get("/sessions/s1-hostile", outcome="x").status_code == 400

@@ -136,6 +136,6 @@ def test_a_project_is_forgotten_only_when_its_name_is_typed_and_comes_back(page:
     assert page.api.call("get_memory", {"id": page.memory})["memory"]["status"] == "active"
     entry = page.post(where, name="shop").headers["location"]
     assert page.api.call("get_memory", {"id": page.memory})["memory"]["status"] == "blacklisted"
-    assert "Take all of it back" in page.get(entry).text
+    assert "Undo all of it" in page.get(entry).text
     page.post(f"{entry}/undo")
     assert page.api.call("get_memory", {"id": page.memory})["memory"]["status"] == "active"

@@ -89,10 +89,10 @@ def test_the_doctor_tells_an_entry_that_was_cut_off_from_a_dream_under_way(setti
         (check,) = doctor._journal(settings)  # all checks together start a daemon, which mends it
         return check.ok, check.detail
 
-    assert found() == (False, f"{name}: cut off")
+    assert found() == (False, f"{name}: interrupted")
     lock = try_lock(settings.paths.dream_lock)
     assert lock is not None
     with lock:
-        assert found() == (True, f"{name}: under way")
+        assert found() == (True, f"{name}: in progress")
     journal.set_step(name, EntryStep.DONE)
     assert found() == (True, "1 entries, none open")

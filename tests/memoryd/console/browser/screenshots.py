@@ -149,7 +149,7 @@ def conflict(store: Store, page: Any) -> Callable[[], object]:
     field.fill(f"{words} It takes two minutes.")
     path.write_bytes(before.replace(words.encode(), f"{words} Ask Ben first.".encode()))
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("heading", name="The file was changed meanwhile").wait_for()
+    page.get_by_role("heading", name="The file was changed").wait_for()
     return partial(path.write_bytes, before)
 
 

@@ -106,7 +106,7 @@ def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened: Any
     hand_edit(full, own, "at nine", "at noon")
     page.expected.append("409")
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("heading", name="The file was changed meanwhile").wait_for()
+    page.get_by_role("heading", name="The file was changed").wait_for()
     assert "at noon" in page.locator("section[aria-labelledby=theirs]").inner_text()
     assert page.get_by_label("You can still change it").input_value() == "The ferry leaves at eleven."
     checked(page, "conflict")
@@ -152,7 +152,7 @@ def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened: Any, full:
     page.wait_for_url(re.compile(r"/memories/mem_\w+$"))
     newer = page.url.rsplit("/", 1)[1]
     other.get_by_role("button", name="Save").click()
-    other.get_by_role("heading", name="A newer statement came meanwhile").wait_for()
+    other.get_by_role("heading", name="A newer statement exists").wait_for()
     assert "at eleven" in other.locator("section[aria-labelledby=theirs]").inner_text()
     other.get_by_role("button", name="Use this one").click()
     other.wait_for_url(re.compile(r"/memories/mem_\w+$"))

@@ -63,16 +63,16 @@ def test_each_page_can_be_used_by_all(opened: Any, checked: Any, small: Any, wid
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_a_dream_is_taken_back_and_brought_back_by_keyboard(opened: Any, checked: Any, small: Any, script: Any) -> None:
+def test_a_dream_is_undone_and_redone_by_keyboard(opened: Any, checked: Any, small: Any, script: Any) -> None:
     entry = small.call("journal")["entries"][-1]["id"]
     page = opened("small", script=script)
     page.goto(f"{page.base}/dreams/{entry}")
-    page.get_by_role("link", name="back…").press("Enter")
-    page.get_by_role("button", name="Take back").press("Enter")
+    page.get_by_role("link", name="Undo all of it…").press("Enter")
+    page.get_by_role("button", name="Undo").press("Enter")
     page.wait_for_url("**/dreams/undo-*")
     assert small.call("get_memory", id="mem_00000000000a")["memory"]["status"] == "active"
-    page.get_by_role("link", name="Take all of it back…").press("Enter")
-    page.get_by_role("button", name="Take back").press("Enter")
+    page.get_by_role("link", name="Undo all of it…").press("Enter")
+    page.get_by_role("button", name="Undo").press("Enter")
     page.wait_for_url("**/dreams/undo-*")
     assert small.call("get_memory", id="mem_00000000000a")["memory"]["status"] == "superseded"
 
@@ -118,7 +118,7 @@ def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened: Any, checked:
     assert page.get_by_label("floor", exact=True).input_value() == "7"
     checked(page, "trust-wrong-setting-390-light")
     page.goto(f"{page.base}/settings")
-    page.get_by_role("button", name="session budget: back to the default").click()
+    page.get_by_role("button", name="session budget: reset to the default").click()
     page.get_by_role("status").filter(has_text="session_budget").wait_for()
     assert "session_budget" not in small.settings.paths.config.read_text("utf-8")
 

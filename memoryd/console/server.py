@@ -1,4 +1,4 @@
-"""Opens the console in a running daemon, at the first request for it, and closes it at the daemon's end."""
+"""Starts the console in a running daemon, on the first request for it, and stops it with the daemon."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from memoryd.console import pages, plugins
 from memoryd.console.assets import Assets
-from memoryd.console.context import Around
+from memoryd.console.context import SharedContext
 from memoryd.console.listener import LOOPBACK, Listener, bind
 from memoryd.console.sessions import ALL, TICKET_SECONDS, Sessions
 from memoryd.console.templates import Templates
@@ -15,8 +15,8 @@ from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.daemon.core import Core
 
 
-class Door:
-    """The console of one daemon. All methods belong to the daemon's event loop."""
+class ConsoleServer:
+    """The console of a daemon. All methods must run on the daemon's event loop."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -25,7 +25,7 @@ class Door:
         self._port = 0
 
     async def open(self, cwd: str = "", results: str = "") -> dict[str, Any]:
-        """A one-time link, good for `seconds`. Starts the listener when there is none. Raises MemorydError."""
+        """Return a one-time link, valid for `seconds`, starting the listener if necessary. Raises MemorydError."""
         if self._listener is None:
             await self._start(self._core.settings.console_port)
         ticket = self._sessions.issue(await self._project(cwd), results)
@@ -49,20 +49,20 @@ class Door:
         assets = Assets({name: folder / "static" for name, folder in folders.items()})
         templates = Templates(assets, {name: folder / "templates" for name, folder in folders.items()})
         nav = sorted((page.nav for page in every if page.nav is not None), key=lambda entry: (entry.order, entry.label))
-        around = Around(templates, nav, self._core.call, faults)
-        web = Web(around, assets, self._sessions, f"memoryd-{port}", self._core.touch, self._core.report_error)
+        shared = SharedContext(templates, nav, self._core.call, faults)
+        web = Web(shared, assets, self._sessions, f"memoryd-{port}", self._core.touch, self._core.report_error)
         routes = [route for page in every for route in page.routes]
         return web.app(routes, [f"{LOOPBACK}:{port}", f"localhost:{port}"])
 
     async def _project(self, cwd: str) -> str:
-        """The project of the folder from which the console was asked for, if memory knows it."""
+        """Return the known project of the folder from which the console was opened, else "all"."""
         try:
             answer = await self._core.call("project_names", {"cwd": cwd} if cwd else {})
-        except MemorydError:  # told on the page itself
+        except MemorydError:  # shown on the page itself
             return ALL
         return str(answer["current"] or ALL)
 
     async def close(self) -> None:
-        """Serve no more."""
+        """Stop the listener."""
         if self._listener is not None:
             await self._listener.close()
