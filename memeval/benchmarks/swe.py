@@ -10,7 +10,7 @@ from memeval.benchmarks.base import Said
 from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import EMPTY, Question, QuestionType
 
-_KEPT = ("repo", "base_commit", "version", "environment_setup_commit", "difficulty", "language")
+_KEPT = ("repo", "base_commit", "version", "detected_version", "environment_setup_commit", "difficulty", "language")
 TASK = "task"
 """Category of the one kind of question that these benchmarks ask."""
 

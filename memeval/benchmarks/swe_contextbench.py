@@ -1,39 +1,79 @@
 """SWE-ContextBench: SWE-bench tasks that can profit from the experience of related ones.
 
-Tasks are SWE-bench records (a folder of .json files, an array or lines). Experience comes apart, in a file of records
-`{instance_id, messages | transcript, summary, related_to}`. Its conditions: none; free (all experience can be searched)
-or oracle (only that of related tasks), each with full transcripts or summaries.
+Tasks are SWE-bench records (a folder of .json files, an array or lines). A clone of the official repository holds them in
+`cases`, by subset: lite 99, verified 166 (19 of them in lite, too), multilingual 111, full 357, which is the union. Experience
+comes apart: a file of records `{instance_id, messages | transcript, summary, related_to}`, or a folder with logs of Claude
+Code, as the repository has it for the 300 base tasks of lite; the first prompt of a log names its task, and a line that is
+broken (there is one) is left out. Its conditions: none; free (all experience can be searched) or oracle (only that of related
+tasks), each with full transcripts or summaries. Which tasks are related stands in the records, or in the file that option
+`relations` names, `{task: [base tasks]}`; the repository does not say it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+import orjson
+
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
-from memeval.benchmarks.reading import Field
+from memeval.benchmarks.base import FileBenchmark, Said, build_session, data_files, file_records, role_of
+from memeval.benchmarks.reading import Field, load_json
 from memeval.benchmarks.swe import TASK, task_question
 from memeval.core.errors import ConfigError, DataError
 from memeval.core.types import Case
 
+SUBSETS = {
+    "lite": "SWEContextBench Lite",
+    "verified": "SWEContextBench Verified",
+    "multilingual": "SWEContextBench Multilingual",
+    "full": "SWEContextBench Full",
+}
+"""Folders of the official repository."""
+PAST = "SWEContextBench Lite Past Experience"
 CONDITIONS = ("none", "free-full", "free-summary", "oracle-full", "oracle-summary")
 
 
 @registry.benchmark_loader("swe-contextbench")
 class SweContextBench(FileBenchmark):
-    """Options: `condition` (see above) and `experience`, the file with transcripts, relative to the data."""
+    """Options: `condition`, `subset` of a clone, `experience` (file or folder) and `relations`, relative to the data."""
 
-    OPTIONS = {"condition": "none", "experience": ""}
+    OPTIONS = {"condition": "none", "experience": "", "subset": "full", "relations": ""}
 
     def files(self) -> list[Path]:
-        """The tasks and, if one is used, the experience file."""
-        return [*self._tasks(), *([self._experience_file] if self._condition != "none" else [])]
+        """The tasks and, if they are used, experience and relations."""
+        return [*self._tasks(), *(self._experience_files() if self._condition != "none" else [])]
 
     def _tasks(self) -> list[Path]:
-        wanted = self._folder / str(self.options["experience"]) if self.options["experience"] else None
-        return [path for path in super().files() if path != wanted]
+        if (cases := self._official) is not None:
+            return data_files(cases / SUBSETS[self._subset], (".json",))
+        apart = {self._folder / str(self.options[key]) for key in ("experience", "relations") if self.options[key]}
+        return [path for path in super().files() if apart.isdisjoint((path, *path.parents))]
+
+    @property
+    def _official(self) -> Path | None:
+        """The folder of subsets, when the data are a clone of the repository."""
+        places = (self.source, self.source / "cases")
+        return next((place for place in places if any((place / name).is_dir() for name in SUBSETS.values())), None)
+
+    @property
+    def _subset(self) -> str:
+        subset = str(self.options["subset"])
+        if subset not in SUBSETS:
+            where = self.spec.origin.where("options.subset")
+            raise ConfigError(f"{where}: there is no subset {subset!r}.", fix=f"Known: {', '.join(SUBSETS)}.")
+        return subset
+
+    def _experience_files(self) -> list[Path]:
+        place = self._experience_place
+        named = self._folder / str(self.options["relations"]) if self.options["relations"] else None
+        if named is not None and not named.is_file():
+            raise DataError(f"{self.name}: there is no {named}.", fix="Correct options.relations.")
+        found = data_files(place, (".jsonl",)) if place.is_dir() else [place]
+        return [*found, *([named] if named else [])]
 
     def _cases(self) -> Iterator[Case]:
         for path in self._tasks():
@@ -53,9 +93,11 @@ class SweContextBench(FileBenchmark):
         return condition
 
     @property
-    def _experience_file(self) -> Path:
-        path = self._folder / str(self.options["experience"])
-        if not self.options["experience"] or not path.is_file():
+    def _experience_place(self) -> Path:
+        official = self._official
+        named = str(self.options["experience"])
+        path = self._folder / named if named or official is None else official / PAST
+        if not (named or official) or not path.exists():
             raise DataError(
                 f"{self.name}: condition {self._condition} needs transcripts, but there is no file {path}.",
                 fix="Name it in options.experience, or use condition none.",
@@ -64,12 +106,24 @@ class SweContextBench(FileBenchmark):
 
     @cached_property
     def _experience(self) -> dict[str, Field]:
-        return {record["instance_id"].filled(): record for record in file_records(self._experience_file, "instance_id")}
+        place = self._experience_place
+        if place.is_file():
+            return {record["instance_id"].filled(): record for record in file_records(place, "instance_id")}
+        logs = (_log(path) for path in data_files(place, (".jsonl",)))
+        return {record["instance_id"].filled(): record for record in logs}
+
+    @cached_property
+    def _relations(self) -> Mapping[str, set[str]]:
+        if not self.options["relations"]:
+            return {}
+        path = self._folder / str(self.options["relations"])
+        whole = Field(load_json(path), str(path), "1")
+        return {task: {item.filled() for item in field.items()} for task, field in whole.fields()}
 
     def _case(self, record: Field) -> Case:
         name = record["instance_id"].filled()
         condition = self._condition
-        if condition == "none":
+        if condition == "none" or not self._experience:
             return Case(
                 name,
                 (),
@@ -101,7 +155,7 @@ class SweContextBench(FileBenchmark):
             to = experience["related_to"]
             if to.present and name in [field.filled() for field in to.decoded().items()]:
                 related.add(other)
-        return related - {name}
+        return (related | self._relations.get(name, set())) - {name}
 
 
 def _repository(record: Field, name: str) -> str:
@@ -109,8 +163,66 @@ def _repository(record: Field, name: str) -> str:
     return record["repo"].scalar() if record["repo"].present else name
 
 
+_TASK = re.compile(r"instance_id:\s{0,9}([\w.-]{1,200})")
+
+
+def _log(path: Path) -> Field:
+    """The log of a session as a record of experience: the task that its first prompts name, and what was said and done."""
+    name = ""
+    messages: list[dict[str, str]] = []
+    for line in _lines(path):
+        if line["isSidechain"].value is True or not line["message"].present:
+            continue
+        role = line["message"]["role"]
+        if not role.present:
+            continue
+        text = _text_of(line["message"]["content"])
+        if not name and role.value == "user" and (match := _TASK.search(text)):
+            name = match[1]
+        if text.strip():
+            messages.append({"role": "tool" if _is_result(line["message"]["content"]) else role.filled(), "content": text})
+    if not name:
+        raise DataError(f"{path}: no prompt names its task (instance_id: …).", fix="Leave this log out, or name its task.")
+    return Field({"instance_id": name, "messages": messages}, str(path), name)
+
+
+def _lines(path: Path) -> Iterator[Field]:
+    """The lines of a log that are JSON objects."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                value = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue  # cut when it was published
+            if isinstance(value, dict):
+                yield Field(value, str(path), str(number))
+
+
+def _is_result(content: Field) -> bool:
+    """Whether a message of the role user is what a tool gave back."""
+    blocks = content.value if isinstance(content.value, list) else []
+    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+
+
+def _text_of(content: Field) -> str:
+    """Text, tool calls and results of a message of the client's log; a string for a plain one."""
+    if not isinstance(content.value, list):
+        return content.text() if content.present else ""
+    parts = []
+    for block in content.items():
+        for key in ("text", "content", "input"):
+            value = block[key].value if isinstance(block.value, dict) else None
+            if isinstance(value, str):
+                parts.append(value)
+            elif isinstance(value, dict | list):
+                parts.append(json.dumps(value, ensure_ascii=False))
+    return "\n".join(parts)
+
+
 def _experience_turns(record: Field, form: str) -> Iterator[Said]:
     if form == "summary":
+        if not record["summary"].present:
+            raise record["summary"].error("a summary, which logs of sessions have not; use a condition with full transcripts")
         yield Said("assistant", record["summary"].filled())
     elif record["messages"].present:
         for message in record["messages"].items():

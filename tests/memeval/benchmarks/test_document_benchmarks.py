@@ -281,3 +281,58 @@ def test_contextbench_without_code_has_gold_only_and_a_missing_checkout_is_named
     record["gold_context"] = [{"file": "a.py", "start_line": 5, "end_line": 2}]
     with pytest.raises(DataError, match=r"gold_context\[0\].end_line"):
         list(load("contextbench", [record]).cases())
+
+
+def clone(folder: Path) -> Path:
+    """A folder in the form of the official repository, with the log of one base task."""
+    for subset, numbers in (("Lite", (1, 2)), ("Verified", (2,)), ("Multilingual", (3,)), ("Full", (1, 2, 3))):
+        for number in numbers:
+            record = task(number, hints_text=[], FAIL_TO_PASS=["test_a"]) | ({"version": "1.2"} if number == 1 else {})
+            put(folder / f"cases/SWEContextBench {subset}/org__tool-{number}.json", record)
+    said = [
+        {"type": "summary", "summary": "A fix"},
+        {"type": "user", "message": {"role": "user", "content": "Fix it:\n  instance_id: org__tool-9\n"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use", "input": {"file": "a.py"}}]}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "x = 1"}]}},
+        {"type": "user", "isSidechain": True, "message": {"role": "user", "content": "a sub-agent's prompt"}},
+    ]
+    put(folder / "cases/SWEContextBench Lite Past Experience/0a.jsonl", lines(said) + "broken line\n")
+    return folder
+
+
+def test_a_clone_of_swe_contextbench_is_read_by_subset(load: Open, tmp_path: Path) -> None:
+    clone(tmp_path)
+    counts = {
+        name: len(list(load("swe-contextbench", tmp_path, subset=name).cases()))
+        for name in ("lite", "verified", "multilingual", "full")
+    }
+    assert counts == {"lite": 2, "verified": 1, "multilingual": 1, "full": 3}
+    assert len(list(load("swe-contextbench", tmp_path / "cases").cases())) == 3
+    with pytest.raises(ConfigError, match="subset"):
+        list(load("swe-contextbench", tmp_path, subset="all").cases())
+
+
+def test_logs_of_base_tasks_are_experience_and_relations_come_apart(load: Open, tmp_path: Path) -> None:
+    put(clone(tmp_path) / "related.json", {"org__tool-1": ["org__tool-9", "org__tool-8"]})
+    first, second = load("swe-contextbench", tmp_path, subset="lite", condition="free-full", relations="related.json").cases()
+    (session,) = first.sessions
+    assert session.source_id == "org__tool-9"
+    assert [(turn.role, turn.text) for turn in session.turns] == [
+        ("user", "Fix it:\n  instance_id: org__tool-9\n"), ("assistant", '{"file": "a.py"}'), ("assistant", "x = 1"),
+    ]  # fmt: skip
+    assert first.questions[0].evidence_sessions == (session.id,)
+    assert first.questions[0].metadata["unresolved_evidence"] == ("org__tool-8",)
+    assert (len(second.sessions), second.questions[0].evidence_sessions) == (1, ())
+    oracle = list(load("swe-contextbench", tmp_path, subset="lite", condition="oracle-full", relations="related.json").cases())
+    assert [len(case.sessions) for case in oracle] == [1, 0]
+    with pytest.raises(DataError, match="summary"):
+        list(load("swe-contextbench", tmp_path, subset="lite", condition="free-summary").cases())
+
+
+def test_a_log_that_names_no_task_is_reported(load: Open, tmp_path: Path) -> None:
+    put(
+        clone(tmp_path) / "cases/SWEContextBench Lite Past Experience/0b.jsonl",
+        lines([{"message": {"role": "user", "content": "hi"}}]),
+    )
+    with pytest.raises(DataError, match=r"0b\.jsonl"):
+        list(load("swe-contextbench", tmp_path, condition="free-full").cases())
