@@ -10,7 +10,7 @@ from memoryd.core.errors import InputError
 from memoryd.core.types import RESERVED_TAGS, Candidate, MemoryItem, Source, Trust
 
 MODEL_CONFIDENCE = 0.8
-_PROTECTED = frozenset({"content", "kind", "polarity", "scope", "confidence", "valid_to"})
+_PROTECTED = frozenset({"content", "kind", "polarity", "scope", "confidence", "valid_to", "asked_as"})
 
 
 def model_tags(tags: Sequence[str], kept: Sequence[str] = ()) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Protocol
 from memoryd.core.config import Settings
 from memoryd.core.protocols import FloatArray
 from memoryd.core.text import words
-from memoryd.core.types import Backend, Hit, MemoryItem, Query, Route, Status
+from memoryd.core.types import CONFIRMED_TAG, Backend, Hit, MemoryItem, Query, Route, Source, Status
 from memoryd.language.gloss import gloss, is_readable
 from memoryd.language.stems import is_foreign
 from memoryd.language.times import Span, asked_event, asked_span, asks_past, span_around
@@ -58,6 +58,12 @@ SQUASH = 4.0
 LATE_SQUASH = 1.0
 # Minimum share of candidates with token vectors; with fewer, those few would rank first for that reason alone.
 ENCODED = 0.5
+# A statement that alone is less relevant than this has nothing to do with the query, whatever its keys say.
+KEY_ALONE = 0.25
+# A memory of the user from this relevancy on answers the query; it is the floor of recall (see relevance.py).
+ANSWERS = 0.5
+# How many more hits are looked at for a memory of the user when others are relevant by keys alone.
+BEHIND_BORROWED = 8
 # The rule that routes a query to the graph because of its wording.
 WORDED = "relationship_words"
 # Share of an event's words that a memory must contain to date the event.
@@ -259,8 +265,13 @@ class Ranker:
             scores = {fused.id: fused.score for fused in fuse(search.signals)}
         places = {id: 1.0 / (1.0 + math.exp(-score / squash)) for id, score in scores.items()}
         best = self._best(query, items, places, turns, k)
-        finders = _finders(lists, backend)
         relevancies = self._judge(search, [hit.item.id for hit in best])
+        if self._borrowed(search, [hit.item for hit in best], relevancies):
+            more = self._best(query, items, places, turns, k + BEHIND_BORROWED)
+            relevancies |= self._judge(search, [hit.item.id for hit in more[k:]])
+            borrowed = self._borrowed(search, [hit.item for hit in more], relevancies)
+            best = _behind_answers(more, relevancies, borrowed)[:k]
+        finders = _finders(lists, backend)
         return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
 
     def _late_tokens(self, search: _Search, backend: Backend) -> Tokens | None:
@@ -308,6 +319,36 @@ class Ranker:
             out[id] = self._model.estimate(search.overlap(id), cosine, foreign=foreign)
         # For a question about the past, a superseded statement is as relevant as its successor.
         return {id: max(value, out.get(search.time.successors.get(id, ""), 0.0)) for id, value in out.items()}
+
+    def _borrowed(self, search: _Search, items: Sequence[MemoryItem], relevancies: Mapping[str, float]) -> dict[str, float]:
+        """Return the relevancy of the statement alone, for memories of a model that are relevant only by keys it wrote."""
+        written = [item.id for item in items if is_keyed_by_model(item) and relevancies[item.id] > KEY_ALONE]
+        if not written:
+            return {}
+        meaning = search.sources.meaning if self._judges_cosine else None
+        near = meaning.compare(search.meant.text, written) if meaning is not None else {}
+        foreign, alone = is_foreign(search.query.text), dict[str, float]()
+        for id in written:
+            overlap = overlap_of(search.terms, item_terms(searchable(search.items[id])))
+            alone[id] = self._model.estimate(overlap, near[id].statement if id in near else None, foreign=foreign)
+        return {id: value for id, value in alone.items() if value < KEY_ALONE}
+
+
+def is_keyed_by_model(item: MemoryItem) -> bool:
+    """Return whether the memory has keys and neither it nor they are the user's word."""
+    return bool(item.asked_as) and item.source is not Source.USER and not item.pinned and CONFIRMED_TAG not in item.tags
+
+
+def _behind_answers(hits: Sequence[Hit], relevancies: dict[str, float], borrowed: Mapping[str, float]) -> list[Hit]:
+    """Put what is relevant only by a model's keys behind all others, if a memory of the user answers.
+
+    It then has the relevancy of its words. Otherwise a model could put any statement in front of what the user said.
+    """
+    answers = (hit.item.source is Source.USER and relevancies[hit.item.id] >= ANSWERS for hit in hits)
+    if not any(answers):
+        return list(hits)
+    relevancies |= borrowed
+    return sorted(hits, key=lambda hit: hit.item.id in borrowed)
 
 
 class _Search:
