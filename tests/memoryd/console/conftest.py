@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from console_client import Console
 
 from memoryd.core.errors import MemorydError
+from tests.memoryd.console.console_client import Console
 
 
 @pytest.fixture

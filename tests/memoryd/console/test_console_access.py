@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from console_client import Console
 
 from memoryd.console.sessions import SESSION_SECONDS, TICKET_SECONDS, Sessions
+from tests.memoryd.console.console_client import Console
 
 
 def test_without_a_session_nothing_is_shown_and_nothing_is_asked(console: Console) -> None:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from auditing import harm
-from console_client import Console
 
 from memoryd.console.listener import MOST_CONNECTIONS, Listener, bind
 from memoryd.console.markdown import render
@@ -18,6 +16,8 @@ from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import ConflictError
 from memoryd.core.types import EPOCH, MemoryItem
+from tests.memoryd.console.auditing import harm
+from tests.memoryd.console.console_client import Console
 from tests.waiting import until
 
 HOST = "127.0.0.1:4242"

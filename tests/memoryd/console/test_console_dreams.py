@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from console_client import Console
 from httpx2 import Response
 
 from memoryd.core.errors import DaemonError
+from tests.memoryd.console.console_client import Console
 
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 ENTRY = {

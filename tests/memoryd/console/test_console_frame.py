@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_client import Console
 
 from memoryd.console import plugins
 from memoryd.console.context import Context
 from memoryd.console.contract import Nav, Page, Route
 from memoryd.console.replies import Reply
 from memoryd.core.errors import InputError
+from tests.memoryd.console.console_client import Console
 
 TEMPLATE = "{% extends 'base.html' %}{% block main %}{{ word }} {{ static('extra/x.js') }}{% endblock %}"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_client import Console
 
 from memoryd.console import assets
 from memoryd.core.errors import NotFoundError
 from memoryd.core.types import Link, LinkType, MemoryItem, Status
 from memoryd.testing import FakeClock
+from tests.memoryd.console.console_client import Console
 
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 VENDOR = Path(assets.FOLDER) / "vendor"

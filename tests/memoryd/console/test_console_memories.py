@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_client import Console
 
 from memoryd.core.errors import StoreError
 from memoryd.core.types import Kind, LinkType, MemoryItem, Polarity, Status
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
+from tests.memoryd.console.console_client import Console
 
 
 @pytest.fixture

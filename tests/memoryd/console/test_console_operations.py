@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from auditing import harm
-from console_client import Console
 
 from memoryd.api.memories import ListMemories, Remember, UpdateMemory
 from memoryd.api.parameters import parse
@@ -14,6 +12,8 @@ from memoryd.api.registry import operations
 from memoryd.console.fields import Fields
 from memoryd.console.forms import fields_of, values_of
 from memoryd.core.errors import InputError
+from tests.memoryd.console.auditing import harm
+from tests.memoryd.console.console_client import Console
 
 EVIL = "<script>alert(1)</script>"
 FORMS = [name for name, entry in operations().items() if entry.form]

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from auditing import harm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from memoryd.console.markdown import render
 from memoryd.console.sessions import Session, Sessions
 from memoryd.core.errors import InputError
 from memoryd.stores.fulltext import ListPosition, parse_key
+from tests.memoryd.console.auditing import harm
 
 PIECES = st.sampled_from(
     [

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_client import Console
 from httpx2 import Response
 
 from memeval.console.library import Library
@@ -23,6 +22,7 @@ from memeval.run.settings import Settings
 from memoryd.console import pages, plugins
 from memoryd.core.errors import NotFoundError
 from tests.memeval.result_files import Asked, many, result, write
+from tests.memoryd.console.console_client import Console
 
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 

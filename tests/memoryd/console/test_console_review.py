@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from console_client import Console
 
 from memoryd.core.types import CONFIRMED_TAG, MemoryItem, Source, Status
+from tests.memoryd.console.console_client import Console
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 import pytest
-from console_client import Console
 from httpx2 import Response
+
+from tests.memoryd.console.console_client import Console
 
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 HEAD = {

@@ -8,9 +8,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from console_client import Console
 
 from memoryd.core.config import Settings
+from tests.memoryd.console.console_client import Console
 
 FILE = "# mine\nfloor = 0.6  # tried\n"
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browsing import THEMES, WIDTHS, Store, enter
+
+from tests.memoryd.console.browser.browsing import THEMES, WIDTHS, Store, enter
 
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
 HEIGHT = 900

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import THEMES, WIDTHS, enter
-from console_client import Console
 
 from memoryd.core.types import LinkType, Status
 from memoryd.service import Orchestrator
 from tests.memeval.result_files import many, result, write
+from tests.memoryd.console.browser.browsing import THEMES, WIDTHS, enter
+from tests.memoryd.console.console_client import Console
 
 pytestmark = pytest.mark.slow
 ANSWERED = 8

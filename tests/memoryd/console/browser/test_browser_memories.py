@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import realistic
-from browsing import Store, enter, purge
 
 from memoryd.daemon.client import ensure_daemon
 from memoryd.service import Orchestrator
+from tests.memoryd.console import realistic
+from tests.memoryd.console.browser.browsing import Store, enter, purge
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browsing import THEMES, WIDTHS
 
 from memoryd.service import Orchestrator
+from tests.memoryd.console.browser.browsing import THEMES, WIDTHS
 
 pytestmark = pytest.mark.slow
 

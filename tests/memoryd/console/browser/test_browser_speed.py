@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browsing import enter, read_session, write_twice
-from console_client import Console
 
 from tests.memeval.result_files import many, result, write
+from tests.memoryd.console.browser.browsing import enter, read_session, write_twice
+from tests.memoryd.console.console_client import Console
 
 pytestmark = pytest.mark.slow
 FIRST_PAINT_MS = 300

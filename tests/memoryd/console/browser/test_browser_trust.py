@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twice
+
+from tests.memoryd.console.browser.browsing import THEMES, WIDTHS, Store, finish_jobs, read_session, write_twice
 
 pytestmark = pytest.mark.slow
 SAID = (
