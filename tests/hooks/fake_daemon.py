@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.waiting import HANGS_SECONDS as BOUND_SECONDS
 
@@ -107,7 +108,7 @@ def copy_plugin(target: Path, launcher: str = "exit 0\n") -> Path:
     return target
 
 
-def make_patient(script: Path, limits: dict[str, object]) -> None:
+def make_patient(script: Path, limits: dict[str, Any]) -> None:
     """Longer limits in a copy of a script, for tests of what it says: a busy machine is later than a session would wait."""
     text = script.read_text()
     for name, value in limits.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -63,7 +64,7 @@ def test_whatever_the_file_holds_a_change_is_exact_or_refused(text: str, value: 
         ({"extractor": "gpt"}, ConfigError),
     ],
 )
-def test_one_wrong_value_leaves_the_file_as_it_was(tmp_path: Path, values: dict[str, str], fault: type[Exception]) -> None:
+def test_one_wrong_value_leaves_the_file_as_it_was(tmp_path: Path, values: dict[str, Any], fault: type[Exception]) -> None:
     path = tmp_path / "config.toml"
     path.write_text(FILE, "utf-8")
     with pytest.raises(fault):

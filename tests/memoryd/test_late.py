@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ import pytest
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.db import remove_database
 from memoryd.core.errors import IndexDamagedError, StoreError
+from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Backend, Evidence, Kind, MemoryItem, Query, Source
 from memoryd.service import Orchestrator
 from memoryd.stores.indexing import LateIndex, place_in_session
@@ -84,7 +85,7 @@ class Recording(HashTokenEncoder):
         super().__init__()
         self.read: list[tuple[str, str]] = []
 
-    def encode(self, texts: list[str], contexts: list[str]) -> list[Any]:
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
         self.read += zip(texts, contexts, strict=True)
         return super().encode(texts, contexts)
 
@@ -170,7 +171,7 @@ class Slow(HashTokenEncoder):
         super().__init__()
         self.go = threading.Event()
 
-    def encode(self, texts: list[str], contexts: list[str]) -> list[Any]:
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
         assert self.go.wait(60)
         return super().encode(texts, contexts)
 

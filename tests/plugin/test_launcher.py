@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,8 +73,8 @@ class Launchers:
     def environments(self) -> list[str]:
         return sorted(path.name for path in self.data.glob("venv-*"))
 
-    def status(self) -> dict[str, object]:
-        value: dict[str, object] = json.loads((self.data / "setup.json").read_text())
+    def status(self) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads((self.data / "setup.json").read_text())
         return value
 
     def wait_for_install(self) -> None:

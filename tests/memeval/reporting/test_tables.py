@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_numbers_are_shown_plainly_and_unknown_ones_as_a_dash() -> None:
 
 
 def test_runs_stand_on_one_board_only_if_data_questions_targets_judge_and_cut_offs_are_the_same() -> None:
-    def run(name: str, *, settings: dict[str, object] | None = None, data: str = "d" * 64) -> RunResult:
+    def run(name: str, *, settings: dict[str, Any] | None = None, data: str = "d" * 64) -> RunResult:
         shown = {"variant": "evidence", "granularity": "turn", "judge": "f1", "top_k": 10, "search_k": 200, **(settings or {})}
         about = {"benchmark": {"name": "sample", "data_hash": data}, "settings": shown}
         return parse_run(result(name, [Asked("a", {"f1": 1.0})], **about))

@@ -81,7 +81,7 @@ def test_an_unknown_name_is_answered_with_near_ones(console: Console) -> None:
 def shop(real_console: Console, clock: FakeClock) -> tuple[Console, str, str, str]:
     """Three memories: the second replaces the first, the third shares a name with the second."""
     store = real_console.api._service
-    made = {"project": "shop", "created_at": clock.now()}
+    made: dict[str, Any] = {"project": "shop", "created_at": clock.now()}
     old = store.write(MemoryItem("The queue runs in redis.", status=Status.SUPERSEDED, **made))
     new = store.write(MemoryItem("The queue runs in `src/queue.py`.", links=(Link(LinkType.SUPERSEDES, old),), **made))
     other = store.write(MemoryItem("`src/queue.py` is made by hand.", **made))

@@ -9,9 +9,10 @@ from tests.waiting import HANGS_SECONDS
 
 class Reports:
     def __init__(self) -> None:
-        self.seen, self.came = [], threading.Event()
+        self.seen: list[tuple[str, type[BaseException]]] = []
+        self.came = threading.Event()
 
-    def __call__(self, where: str, error: StoreError) -> None:
+    def __call__(self, where: str, error: BaseException) -> None:
         self.seen.append((where, type(error)))
         self.came.set()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -129,7 +130,7 @@ def test_do_and_dont_of_the_same_words_are_opposites() -> None:
 
 @pytest.mark.parametrize("source", [Source.AGENT_STEP, Source.TOOL])
 @pytest.mark.parametrize("fields", [{"source": Source.USER}, {"source": Source.AGENT_STEP, "pinned": True}])
-def test_nobody_but_the_user_replaces_what_the_user_said_or_pinned(source: Source, fields: dict[str, object]) -> None:
+def test_nobody_but_the_user_replaces_what_the_user_said_or_pinned(source: Source, fields: dict[str, Any]) -> None:
     new = candidate("The API listens on port 9090", kind=Kind.FACT, source=source)
     action = reconcile(new, [known("The API listens on port 8080", **fields)]).action
     assert action is (KeepAction.REFUSED if source is Source.TOOL else KeepAction.CONTRADICTS)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_a_protected_winner_is_left_alone_and_the_loser_points_to_it() -> None:
 
 
 @pytest.mark.parametrize("other", [{"project": "q"}, {"kind": Kind.TODO}])
-def test_other_projects_and_tasks_do_not_contradict(other: dict[str, object]) -> None:
+def test_other_projects_and_tasks_do_not_contradict(other: dict[str, Any]) -> None:
     assert plan_of(memory(OLD, days=9), memory(NEW, days=1, **other)).changes == ()
 
 

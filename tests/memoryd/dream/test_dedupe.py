@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_what_only_looks_alike_is_not_merged(a: str, b: str) -> None:
         {"polarity": Polarity.DONT},
     ],
 )
-def test_other_projects_scopes_kinds_and_senses_stay_apart(other: dict[str, object]) -> None:
+def test_other_projects_scopes_kinds_and_senses_stay_apart(other: dict[str, Any]) -> None:
     items = [memory("Push to main"), replace(memory("Push to main"), id="mem_00000000000b", **other)]  # type: ignore[arg-type]
     assert not [change for change in plan_of(*items).changes if change.action is Action.CREATE]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from memoryd.core.config import Settings
 from memoryd.core.errors import InputError
+from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Backend, Kind, MemoryItem, Query
 from memoryd.retrieval import LearnedRouter, RouterModel, load_router, route, router_to_json
 from memoryd.retrieval.routing import FEATURES, features
@@ -199,7 +200,7 @@ class Counting(HashEmbedder):
 
     queries = 0
 
-    def embed_queries(self, texts: list[str]) -> Any:
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         self.queries += len(texts)
         return super().embed_queries(texts)
 

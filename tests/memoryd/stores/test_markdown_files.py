@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -25,7 +26,7 @@ from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files,
         ({"project": "", "session": ""}, "project-none/none"),
     ],
 )
-def test_a_file_lies_in_the_folder_of_its_scope_and_session(tmp_path: Path, values: dict[str, str], folder: str) -> None:
+def test_a_file_lies_in_the_folder_of_its_scope_and_session(tmp_path: Path, values: dict[str, Any], folder: str) -> None:
     store = open_store(tmp_path)
     store.write(replace(an_item(1), **values))
     assert files(tmp_path / "memories") == [f"{folder}/{an_id(1)}.md"]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memoryd.core.db import Database
 from memoryd.core.errors import EmbeddingError, IndexDamagedError
+from memoryd.core.protocols import FloatArray
 from memoryd.stores.tokens import TokenEntry, TokenStore, max_similarities, to_blob
 from memoryd.testing import HashTokenEncoder
 
@@ -20,7 +21,7 @@ class Counting(HashTokenEncoder):
         super().__init__()
         self.texts: list[str] = []
 
-    def encode(self, texts: list[str], contexts: list[str]) -> list[Any]:
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
         self.texts += texts
         return super().encode(texts, contexts)
 

@@ -10,7 +10,6 @@ import pytest
 
 from memoryd.core.errors import DependencyError
 from memoryd.core.types import Hit, Query
-from memoryd.service import Orchestrator
 from memoryd.stores import vector_cache
 from memoryd.stores.hnsw import hnsw_available, remove_hnsw
 from memoryd.stores.vector import VectorStore
@@ -42,7 +41,7 @@ def store(path: Path) -> Iterator[VectorStore]:
 
 
 @pytest.fixture
-def hnswlib() -> None:
+def hnswlib() -> Any:
     return pytest.importorskip("hnswlib")
 
 
@@ -87,14 +86,14 @@ def test_the_library_is_looked_for_without_importing_it() -> None:
     assert ("hnswlib" in sys.modules) is before
 
 
-def test_the_mirror_finds_nearly_all_of_the_exact_answer(hnswlib: Any, store: Orchestrator) -> None:
+def test_the_mirror_finds_nearly_all_of_the_exact_answer(hnswlib: Any, store: VectorStore) -> None:
     assert store.ann_missing() and not uses_ann(store)
     assert store.rebuild_ann() == COUNT
     assert uses_ann(store) and not store.ann_missing()
     assert recall(store) >= 0.95
 
 
-def test_the_mirror_survives_a_restart_and_takes_in_what_changed(hnswlib: Any, store: Orchestrator, path: Path) -> None:
+def test_the_mirror_survives_a_restart_and_takes_in_what_changed(hnswlib: Any, store: VectorStore, path: Path) -> None:
     store.rebuild_ann()
     store.write_many([item(COUNT + 1, "5 brand new"), item(7, "6 changed")])
     store.delete(item(8).id)
@@ -106,7 +105,7 @@ def test_the_mirror_survives_a_restart_and_takes_in_what_changed(hnswlib: Any, s
     again.close()
 
 
-def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib: Any, store: Orchestrator) -> None:
+def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib: Any, store: VectorStore) -> None:
     store.write_many([item(n, tags=("rare",)) for n in (3, 700, 1400)])
     store.rebuild_ann()
     assert set(ids(store.search(Query(text="19 fact 19", tags=("rare",)), 8))) == {item(n).id for n in (3, 700, 1400)}
@@ -115,7 +114,7 @@ def test_filters_hold_and_a_narrow_one_is_answered_exactly(hnswlib: Any, store: 
 
 
 def test_a_file_that_is_far_behind_is_not_used(
-    hnswlib: Any, store: Orchestrator, path: Path, monkeypatch: pytest.MonkeyPatch
+    hnswlib: Any, store: VectorStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.rebuild_ann()
     monkeypatch.setattr(vector_cache, "MOST_BEHIND", 5)
@@ -155,7 +154,7 @@ def _no_file(file: Path, sidecar: Any) -> None:
 
 @pytest.mark.parametrize("damage", [_truncate, _flip, _no_sidecar, _bad_sidecar, _foreign_sidecar, _no_file])
 def test_a_broken_or_absent_file_means_exact_search_and_can_be_rebuilt(
-    hnswlib: Any, store: Orchestrator, path: Path, damage: Any
+    hnswlib: Any, store: VectorStore, path: Path, damage: Any
 ) -> None:
     store.rebuild_ann()
     file = path.with_suffix(".hnsw")
@@ -166,7 +165,7 @@ def test_a_broken_or_absent_file_means_exact_search_and_can_be_rebuilt(
     again.close()
 
 
-def test_the_file_of_another_database_or_model_is_not_used(hnswlib: Any, store: Orchestrator, path: Path, tmp_path: Path) -> None:
+def test_the_file_of_another_database_or_model_is_not_used(hnswlib: Any, store: VectorStore, path: Path, tmp_path: Path) -> None:
     store.rebuild_ann()
     other_model = open_store(path, embedder=ClusterEmbedder(name="other"))
     other_model.write_many([item(n) for n in range(COUNT)])
@@ -181,7 +180,7 @@ def test_the_file_of_another_database_or_model_is_not_used(hnswlib: Any, store: 
 
 
 def test_the_file_stays_bounded_when_memories_come_and_go(
-    hnswlib: Any, store: Orchestrator, path: Path, monkeypatch: pytest.MonkeyPatch
+    hnswlib: Any, store: VectorStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_cache, "READ_BATCH", 10)
     store.rebuild_ann()
@@ -195,7 +194,7 @@ def test_the_file_stays_bounded_when_memories_come_and_go(
     assert path.with_suffix(".hnsw").stat().st_size <= first * 1.2
 
 
-def test_removing_the_mirror_removes_both_files(hnswlib: Any, store: Orchestrator, path: Path) -> None:
+def test_removing_the_mirror_removes_both_files(hnswlib: Any, store: VectorStore, path: Path) -> None:
     store.rebuild_ann()
     remove_hnsw(path.with_suffix(".hnsw"))
     assert [file.name for file in path.parent.glob("*.hnsw*")] == []

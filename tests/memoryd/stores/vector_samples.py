@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from memoryd.core.protocols import FloatArray
 from memoryd.core.types import MemoryItem
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,14 +22,14 @@ class ClusterEmbedder:
         self.name, self.dimensions, self.noise = name, dimensions, noise
         self.seen = 0
 
-    def embed(self, texts: list[str]) -> Any:
+    def embed(self, texts: Sequence[str]) -> FloatArray:
         self.seen += len(texts)
         return np.stack([self._one(text) for text in texts]) if texts else np.zeros((0, self.dimensions), np.float32)
 
-    def embed_queries(self, texts: list[str]) -> Any:
+    def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         return self.embed(texts)
 
-    def _one(self, text: str) -> Any:
+    def _one(self, text: str) -> FloatArray:
         centre = np.random.default_rng(zlib.crc32(text.split(" ")[0].encode())).random(self.dimensions) ** 3
         own = np.random.default_rng(zlib.crc32(text.encode())).random(self.dimensions)
         vector = centre / np.linalg.norm(centre) + self.noise * own / np.linalg.norm(own)
