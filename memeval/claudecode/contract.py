@@ -215,6 +215,7 @@ class Family(Protocol):
 
     def check(self) -> None:
         """Raises ConfigError for what would else fail after sessions were paid."""
+        return
 
     @staticmethod
     def known_options(name: str, options: Any) -> frozenset[str] | None:

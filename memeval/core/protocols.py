@@ -93,18 +93,23 @@ class Provider(Protocol):
 
     def check(self) -> None:
         """Raises ConfigError for what is missing, such as a key, before any work is done."""
+        return
 
     def use_stop(self, stop: Stop) -> None:
         """End waits once the flag is set."""
+        return
 
     def use_model(self, model: Model) -> None:
         """Take the model that the option `model` names. Called before `open`."""
+        return
 
     def use_memory(self, memory: Any) -> None:
         """Take the Python object of the caller. Called before `open`."""
+        return
 
     def use_gold(self, scope: str, case: Case) -> None:
         """Take the gold of a scope's questions (the oracle does). Called before its first search."""
+        return
 
     def provenance(self) -> Mapping[str, Any]:
         """What a result should say of the provider, such as the index that it uses in fact."""
