@@ -253,7 +253,7 @@ _BENCHMARK_CODE = '''\
 def judge(question, answer):
     """True if a gold answer is in the answer. None is not scored; several numbers: {{"accuracy": 1, "short": 0}}."""
     if question.is_abstention:
-        return "not" in answer.lower()
+        return any(words in answer.lower() for words in ("not ", "no information", "unknown"))
     return any(gold.lower() in answer.lower() for gold in question.answers)
 '''
 _BENCHMARK_DATA: Mapping[str, Any] = {
