@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that the tables of the tests can be read too
 
 from memeval.cli.app import build as memeval_app  # noqa: E402
+from memeval.registry import Catalog  # noqa: E402
 from memeval.report import terminal  # noqa: E402
 from memoryd.api.parameters import parameters  # noqa: E402
 from memoryd.api.registry import Operation, Tool, operations, tools  # noqa: E402
@@ -205,6 +206,17 @@ def _operation(operation: Operation[Any, Any]) -> tuple[str, ...]:
     return f"`{operation.name}`", summary, ", ".join(names), ", ".join(filter(None, ways)), models
 
 
+def published_block() -> str:
+    """Figures of others on each benchmark, from its file."""
+    catalog = Catalog.default(environ={})
+    rows = [
+        (f"`{name}`", one.system, f"`{one.metric}`", f"{one.value:g}", one.note, f"[source]({one.source})")
+        for name in catalog.benchmarks()
+        for one in catalog.benchmark(name).published
+    ]
+    return table(("benchmark", "system", "metric", "value %", "note", "source"), rows)
+
+
 def layers_block() -> str:
     """The layers of memoryd, from the table that the test enforces."""
     return _layers("memoryd")
@@ -232,6 +244,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "memeval-cli": memeval_cli_block,
     "memeval-exit-codes": memeval_exit_codes_block,
     "memeval-layers": memeval_layers_block,
+    "published": published_block,
 }
 
 

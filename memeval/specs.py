@@ -142,6 +142,7 @@ _are_levels = _rule(
     lambda levels: f"has {next(one for one in levels if one not in ('session', 'turn'))!r}; known are session, turn",
 )
 _is_pattern = _rule(lambda text: not _pattern_fault(text), lambda text: _pattern_fault(text))
+_is_share = _rule(lambda value: 0 <= value <= 1, lambda value: f"is {value:g}, but must be from 0 to 1")
 _is_least_1 = _rule(lambda value: value >= 1, lambda value: f"is {value}, but must be 1 or more")
 _is_strategy = _one_of("turns", "sentences", "words", "characters")
 _is_escape = _one_of("", "html", "json")
@@ -584,6 +585,17 @@ class SearchSpec:
 
 
 @spec
+class PublishedSpec:
+    """A figure that others published, in per cent, with its source. `note` says what differs from a run here."""
+
+    system: str
+    metric: str
+    value: Number
+    source: str
+    note: str = ""
+
+
+@spec
 class RetrievalSpec:
     """Cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round, turn)."""
 
@@ -597,6 +609,7 @@ class RetrievalSpec:
 class BenchmarkSpec:
     """A benchmark. `question_types` maps its own categories to the unified types. `loader` or `schema`, not both.
 
+    `targets` are values (0 to 1) that a run should reach, by metric; `published` are figures of others.
     `custom_evaluator` is a judge of your own: `./file.py:name`, relative to the YAML file.
     """
 
@@ -618,6 +631,8 @@ class BenchmarkSpec:
     batching: BatchingSpec = BatchingSpec()
     preprocessing: PreprocessingSpec | None = None
     search: SearchSpec = SearchSpec()
+    targets: Frozen[Annotated[Number, AfterValidator(_is_share)]] = field(default_factory=lambda: EMPTY)
+    published: tuple[PublishedSpec, ...] = ()
     metrics: tuple[str, ...] = ()
     retrieval: RetrievalSpec = RetrievalSpec()
     metadata: Frozen[Plain] = field(default_factory=lambda: EMPTY)

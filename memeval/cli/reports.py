@@ -10,7 +10,19 @@ import click
 from memeval import stats
 from memeval.cli.options import SpreadCommand
 from memeval.cli.root import Context, pass_context
-from memeval.core.errors import MemevalError
+from memeval.core.errors import MemevalError, RunError
+from memeval.report.beside import (
+    PUBLISHED_NOTE,
+    gain_of,
+    gain_row,
+    missed,
+    published_of,
+    published_table,
+    runs_without_memory,
+    targets_table,
+    trend_table,
+    trends,
+)
 from memeval.report.boards import boards
 from memeval.report.calibration import advice, bins_table, calibration_of, calibration_table
 from memeval.report.compare import (
@@ -28,7 +40,7 @@ from memeval.report.compare import (
 from memeval.report.export import FORMATS, export, ledger_table
 from memeval.report.failures import THRESHOLD, failures, failures_table, summary
 from memeval.report.html.site import write_run, write_site
-from memeval.report.runs import RunResult, latest_run, load_run, load_runs
+from memeval.report.runs import RunResult, latest_run, ledger_file, load_run, load_runs
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
 from memeval.report.terminal import print_json, print_table, tell
@@ -50,6 +62,7 @@ def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
 @click.option("--benchmark", "-b", default="", help="With --compare: the benchmark.")
 @click.option("--metric", default="", help="Metric by question type (default: the main one).")
 @click.option("--questions", is_flag=True, help="One line for each question, too.")
+@click.option("--check-targets", is_flag=True, help="Exit code 1 when a metric is below the target of the benchmark's file.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result file (without --questions: without its questions).")
 @pass_context
@@ -60,6 +73,7 @@ def results(
     benchmark: str,
     metric: str,
     questions: bool,
+    check_targets: bool,
     markdown: bool,
     as_json: bool,
 ) -> None:
@@ -69,7 +83,7 @@ def results(
     if providers:
         name = ctx.catalog.benchmark(benchmark).name
         latest = [latest_run(ctx.results, name, provider) for provider in providers]
-        _show_runs(latest, metric, questions=questions, markdown=markdown, as_json=as_json)
+        _show_runs(ctx, latest, metric, questions=questions, markdown=markdown, as_json=as_json)
         if len(latest) > 1 and not as_json:
             made = compare(latest, (metric,) if metric else ())
             for warning in made.warnings:
@@ -77,34 +91,49 @@ def results(
             _show(comparison_table(made), markdown=markdown)
             click.echo(f"{HOW} Seed {made.seed}.", err=True)
         return
-    _show_runs(load_runs(ctx.results, runs), metric, questions=questions, markdown=markdown, as_json=as_json)
+    found = load_runs(ctx.results, runs)
+    _show_runs(ctx, found, metric, questions=questions, markdown=markdown, as_json=as_json)
+    if check_targets and (short := [(run.run_id, name) for run in found for name in missed(run)]):
+        told = ", ".join(f"{name} of {run}" for run, name in short)
+        raise RunError(f"Below the target: {told}.", fix="See `targets` in the benchmark's file.")
 
 
-def _show_runs(found: Sequence[RunResult], metric: str, *, questions: bool, markdown: bool, as_json: bool) -> None:
+def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questions: bool, markdown: bool, as_json: bool) -> None:
     """One run in full, or several as a table for each board."""
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)
-        return
-    if len(found) > 1:
-        for run in (one for one in found if one.fault):
-            click.echo(f"Left out: {run.run_id} is not finished: {run.fault}.", err=True)
-        for board in boards(found):
-            if markdown:
-                click.echo(f"## {board.title}\n")
-            _show(leaderboard(board.runs, metric), board.title, markdown=markdown)
-        for warning in dict.fromkeys(line for run in found if (line := few_clusters(run.clusters))):
-            click.echo(f"Note: {warning}", err=True)
-        return
-    click.echo(run_heading(found[0]))
-    _show(metrics_table(found[0]), "All metrics", markdown=markdown)
-    _show(types_table(found[0], metric), "By question type", markdown=markdown)
-    for table in (whole_table(found[0]), phases_table(found[0])):
+    elif len(found) > 1:
+        _show_boards(ctx, found, metric, markdown=markdown)
+    else:
+        _show_one(ctx, found[0], metric, questions=questions, markdown=markdown)
+
+
+def _show_boards(ctx: Context, found: Sequence[RunResult], metric: str, *, markdown: bool) -> None:
+    for run in (one for one in found if one.fault):
+        click.echo(f"Left out: {run.run_id} is not finished: {run.fault}.", err=True)
+    for board in boards(found):
+        if markdown:
+            click.echo(f"## {board.title}\n")
+        _show(leaderboard(board.runs, metric), board.title, markdown=markdown)
+    for benchmark in dict.fromkeys(run.benchmark for run in found):
+        if figures := published_of(ctx.catalog, benchmark):
+            _show(published_table(figures), PUBLISHED_NOTE, markdown=markdown)
+    for warning in dict.fromkeys(line for run in found if (line := few_clusters(run.clusters))):
+        click.echo(f"Note: {warning}", err=True)
+
+
+def _show_one(ctx: Context, run: RunResult, metric: str, *, questions: bool, markdown: bool) -> None:
+    click.echo(run_heading(run))
+    _show(metrics_table(run), "All metrics", markdown=markdown)
+    _show(types_table(run, metric), "By question type", markdown=markdown)
+    gain = gain_of(run, runs_without_memory(ctx.results, run.benchmark))
+    for table in (targets_table(run), whole_table(run, [gain_row(gain)] if gain else []), phases_table(run)):
         if table.rows:
             click.echo()
             _show(table, markdown=markdown)
     if questions:
-        rows = [(q.key, q.type, q.status, q.hypothesis or "", " | ".join(q.answers), q.text) for q in found[0].questions]
+        rows = [(q.key, q.type, q.status, q.hypothesis or "", " | ".join(q.answers), q.text) for q in run.questions]
         _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), markdown=markdown)
 
 
@@ -134,6 +163,31 @@ def compare_runs(
     if questions and len(found) == 2:
         pairs = question_pairs(found[0], found[1], made.rows[0].metric)
         _show(question_table(pairs, *made.runs), markdown=markdown)
+
+
+@click.command("trend")
+@click.option("--benchmark", "-b", default="", help="Only of this benchmark.")
+@click.option("--provider", "-p", default="", help="Only of this provider.")
+@click.option("--metric", default="", help="By this metric (default: the main one).")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@pass_context
+def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bool) -> None:
+    """Providers over versions: runs that can be compared, by time, each with its difference from the one before."""
+    wanted = ctx.catalog.benchmark(benchmark).name if benchmark else ""
+    lines = [
+        line
+        for line in ctx.results.ledger_lines()
+        if wanted in ("", line.get("benchmark")) and provider in ("", line.get("provider"))
+    ]
+    ids = dict.fromkeys(str(line.get("run_id")) for line in lines)
+    series = trends(load_run(ctx.results, run) for run in ids if ledger_file(ctx.results, run))
+    if not series:
+        raise RunError("No provider has two finished runs that can be compared.", fix="`memeval ledger` lists finished runs.")
+    for some in series:
+        title = f"{some[0].benchmark} × {some[0].provider}" + (f", {some[0].answering_model}" if some[0].answering_model else "")
+        if markdown:
+            click.echo(f"## {title}\n")
+        _show(trend_table(some, metric), title, markdown=markdown)
 
 
 @click.command("failures")
@@ -242,4 +296,4 @@ def ledger(ctx: Context, last: int | None, markdown: bool) -> None:
     _show(ledger_table(ctx.results, last=last), markdown=markdown)
 
 
-COMMANDS = (results, compare_runs, failures_of, calibrate_run, export_run, regress_run, html, ledger)
+COMMANDS = (results, compare_runs, trend, failures_of, calibrate_run, export_run, regress_run, html, ledger)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memeval.report.runs import MetricCell, RunResult, number, primary_metric, widest_metric
 from memeval.report.table import NONE, Table, dollars, interval, percent, seconds
@@ -84,9 +84,9 @@ def types_table(run: RunResult, metric: str = "") -> Table:
     return Table(columns, tuple(rows), frozenset(columns[1:]))
 
 
-def whole_table(run: RunResult) -> Table:
-    """What is said of a run as a whole: the main metric averaged over the benchmark's own types, and how well it abstains."""
-    rows = []
+def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Table:
+    """What is said of a run as a whole: `more`, the main metric averaged over the benchmark's types, how well it abstains."""
+    rows = list(more)
     name = run.primary
     if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
         rows.append((f"{name}, task-averaged", percent(averaged), "mean over the benchmark's own types"))
@@ -128,14 +128,17 @@ def _whole(value: object) -> str:
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
     """One line for each run, the best first; runs without the metric come last. Pass the runs of one board.
 
-    Beside the metric stand latency, the tokens that a search hands over (mean), and cost.
+    Beside the metric stand the gain over a run without memory (provider none) with the same answering model, latency, the
+    tokens that a search hands over (mean), and cost.
     """
     name = metric or widest_metric(runs) or "no metric"
+    off = {run.answering_model: run for run in runs if run.provider == "none" and "." not in name and run.has_value(name)}
     extra = [one for one in _LEADERS if one != name and any(run.has_value(one) for run in runs)]
     columns = ("run", "provider", "answering model", "questions", "failed", f"{name} %", "95 % interval",
-               *(_SHORT[_LEADERS.index(one)] for one in extra), "search p50", "tokens", "cost")  # fmt: skip
+               *(("gain",) if off else ()), *(_SHORT[_LEADERS.index(one)] for one in extra),
+               "search p50", "tokens", "cost")  # fmt: skip
     ordered = sorted(runs, key=lambda run: (not run.has_value(name), -(_value(run, name) or 0.0), run.run_id))
-    rows = [_leader(run, name, extra) for run in ordered]
+    rows = [_leader(run, name, extra, off) for run in ordered]
     return Table(columns, tuple(rows), frozenset(columns[3:]))
 
 
@@ -143,8 +146,11 @@ def _value(run: RunResult, metric: str) -> float | None:
     return run.metrics[metric].value if run.has_value(metric) else None
 
 
-def _leader(run: RunResult, metric: str, extra: Sequence[str]) -> tuple[str, ...]:
+def _leader(run: RunResult, metric: str, extra: Sequence[str], off: Mapping[str, RunResult]) -> tuple[str, ...]:
     cell = run.metrics.get(metric)
+    value, base = _value(run, metric), off.get(run.answering_model)
+    without = _value(base, metric) if base else None
+    gain = NONE if value is None or without is None or run.provider == "none" else f"{100 * (value - without):+.1f}"
     return (
         run.run_id,
         run.provider,
@@ -153,6 +159,7 @@ def _leader(run: RunResult, metric: str, extra: Sequence[str]) -> tuple[str, ...
         str(sum(question.status == "failed" for question in run.questions)),
         percent(_value(run, metric)),
         interval(cell.low, cell.high) if cell else NONE,
+        *((gain,) if off else ()),
         *(percent(_value(run, one)) for one in extra),
         seconds(number(run.find("times", "latency", "search", "p50"))),
         NONE if (handed := number(run.find("handed_over", "mean"))) is None else f"{handed:,.0f}",

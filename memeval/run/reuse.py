@@ -25,6 +25,12 @@ DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
 """Settings that decide what a phase does."""
 
 
+TELLS = frozenset({
+    "connection", "tags", "targets", "published", "displayName", "description", "metadata", "licence", "citation", "homepage"
+})  # fmt: skip
+"""Keys of a file that do not decide what a run does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Another run, whose records up to (without) phase `first` are taken."""
@@ -59,8 +65,8 @@ def check_specs(store: RunStore, plan: Plan, run: str) -> None:
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a server listens may change between two starts; a key that says nothing is as good as none, which older runs have."""
-    return {key: said for key, value in spec.items() if key != "connection" and (said := _said(value))}
+    """What a file says that decides a run; a key that says nothing is as good as none, which older runs have."""
+    return {key: said for key, value in spec.items() if key not in TELLS and (said := _said(value))}
 
 
 def _said(value: Any) -> Any:

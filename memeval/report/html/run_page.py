@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.core.types import Phase
+from memeval.report.beside import targets_table
 from memeval.report.failures import evidence_found
 from memeval.report.html.charts import Bar, Line, Span, bars, curves, latencies
 from memeval.report.html.page import Html, asset, card, el, facts, join, page, table, tile
@@ -177,8 +178,9 @@ def metrics(run: RunResult) -> Iterator[Html]:
     answers = [row for row in everything.rows if "." not in row[0]]
     if answers:
         yield table(everything.columns, answers, everything.numbers)
-    if (whole := whole_table(run)).rows:
-        yield _table(whole)
+    for content in (targets_table(run), whole_table(run)):
+        if content.rows:
+            yield _table(content)
     if len(answers) < len(everything.rows):
         yield _table(rankings_table(run))
         yield el("details", el("summary", "Every metric with its interval and denominators", cls="small"), _table(everything))

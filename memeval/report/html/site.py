@@ -9,6 +9,8 @@ from pathlib import Path
 
 from memeval.core.errors import RunError
 from memeval.core.types import EMPTY
+from memeval.registry import Catalog
+from memeval.report.beside import PUBLISHED_NOTE, published_of, published_table, trends, version_of
 from memeval.report.boards import Board, boards
 from memeval.report.compare import few_clusters
 from memeval.report.export import export, result_files
@@ -72,8 +74,35 @@ def _section(board: Board, links: Mapping[str, str]) -> Html:
                 if warning
             ],
             el("div", list(_charts(board.runs, links)), cls="grid"),
+            list(_trends(board)),
+            list(_published(board)),
         ]
     )
+
+
+def _trends(board: Board) -> Iterator[Html]:
+    """Providers with several runs over time: a bar for each version."""
+    for series in trends(board.runs):
+        metric = series[-1].primary
+        if metric is None:
+            continue
+        rows = [
+            Bar(f"{run.finished_at[:10]} {version_of(run)}", cell.value, cell.low, cell.high, f"run {run.run_id}")
+            for run in series[-SHOWN:]
+            for cell in [run.metrics.get(metric)]
+            if cell is not None
+        ]
+        title = f"{series[0].provider} over versions"
+        yield card(title, bars(rows, f"{metric} of {title}, per cent"), note=f"{metric}, per cent, the newest last.")
+
+
+def _published(board: Board) -> Iterator[Html]:
+    """Figures of others on the benchmark, each with its source."""
+    if figures := published_of(Catalog.default(), board.benchmark):
+        content = published_table(figures)
+        yield el("h3", "Published by others")
+        yield el("p", PUBLISHED_NOTE, cls="soft small")
+        yield table(content.columns, content.rows, content.numbers)  # pages link nothing outside: the address is text
 
 
 def _named(run: RunResult) -> str:

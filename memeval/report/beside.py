@@ -1,0 +1,152 @@
+"""What stands beside the numbers of a run: the gain over no memory, targets, figures of others, and earlier versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from memeval import stats
+from memeval.core.errors import ConfigError, RunError
+from memeval.metrics.answers import Gain, accuracy_gain
+from memeval.registry import Catalog
+from memeval.report.boards import board_parts
+from memeval.report.compare import row
+from memeval.report.runs import RunResult, ledger_file, read_run
+from memeval.report.table import NONE, Table, interval, p_value, percent, points
+from memeval.results.files import ResultsDir
+from memeval.specs import PublishedSpec
+
+NOTHING = "none"
+"""The provider that remembers nothing."""
+_FREE = ("asked for", "threshold", "prepared")
+"""What may differ between a memory and no memory: there is nothing to ask for."""
+
+
+def baseline_of(run: RunResult, others: Iterable[RunResult]) -> RunResult | None:
+    """The newest run without a memory on the same questions, with the same answering model and judge."""
+    if run.provider == NOTHING or not run.answering_model:
+        return None
+    wanted = _parts(run)
+    fitting = [one for one in others if one.provider == NOTHING and not one.fault and _parts(one) == wanted]
+    return max(fitting, key=lambda one: one.finished_at, default=None)
+
+
+def _parts(run: RunResult) -> tuple[object, ...]:
+    kept = tuple(part for part in board_parts(run) if part[0] not in _FREE)
+    return (run.benchmark, run.answering_model, run.setting("reader"), kept)
+
+
+def gain_of(run: RunResult, others: Iterable[RunResult]) -> Gain | None:
+    """Accuracy with the memory less accuracy without one; None where no fitting run without one exists."""
+    name = run.primary
+    base = baseline_of(run, others)
+    if base is None or name is None or "." in name or name not in base.metrics:
+        return None
+    return accuracy_gain(run.values(name), base.values(name))
+
+
+def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
+    """The finished runs of provider none on a benchmark. A result that can't be read is none."""
+    found = []
+    for line in results.ledger_lines():
+        if line.get("benchmark") != benchmark or line.get("provider") != NOTHING:
+            continue
+        if (path := ledger_file(results, str(line.get("run_id")))) is not None:
+            try:
+                found.append(read_run(path))
+            except RunError:
+                continue  # `memeval html` names it
+    return found
+
+
+def gain_row(gain: Gain) -> tuple[str, str, str]:
+    """The gain as a row of the table of the whole run."""
+    left = f", {gain.left_out} in one run only" if gain.left_out else ""
+    told = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"
+    return ("accuracy gain", f"{100 * gain.gain:+.1f}", told)
+
+
+def targets_of(run: RunResult) -> dict[str, float]:
+    """The targets in the benchmark's file when the run was made."""
+    found = run.find("benchmark", "spec", "targets")
+    return {str(name): float(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
+
+
+def missed(run: RunResult) -> list[str]:
+    """Metrics below their target; one without a value is missed, too."""
+    reached = {name: value for name in targets_of(run) if (value := _value(run, name)) is not None}
+    return [name for name, target in targets_of(run).items() if name not in reached or reached[name] < target]
+
+
+def targets_table(run: RunResult) -> Table:
+    """Each target with the value and whether it is reached; not sure where the interval holds the target."""
+    rows = []
+    for name, target in targets_of(run).items():
+        value = _value(run, name)
+        cell = run.metrics.get(name)
+        unsure = cell is not None and cell.low is not None and cell.high is not None and cell.low < target < cell.high
+        verdict = "not measured" if value is None else "reached" if value >= target else "missed"
+        shown = interval(cell.low, cell.high) if cell else NONE
+        rows.append((name, percent(target), percent(value), shown, f"{verdict}, not surely" if unsure else verdict))
+    return Table(
+        ("target", "at least %", "value %", "95 % interval", "verdict"), tuple(rows), frozenset({"at least %", "value %"})
+    )
+
+
+def _value(run: RunResult, metric: str) -> float | None:
+    return run.metrics[metric].value if run.has_value(metric) else None
+
+
+def published_of(catalog: Catalog, benchmark: str) -> tuple[PublishedSpec, ...]:
+    """What others published on a benchmark, by its file; nothing for one without a file here."""
+    try:
+        return catalog.benchmark(benchmark).published
+    except ConfigError:
+        return ()
+
+
+def published_table(figures: Sequence[PublishedSpec]) -> Table:
+    """Figures of others with their sources."""
+    rows = tuple((one.system, one.metric, f"{one.value:g}", one.note, one.source) for one in figures)
+    return Table(("published system", "metric", "value %", "note", "source"), rows, frozenset({"value %"}))
+
+
+PUBLISHED_NOTE = "Figures of others: other models, judges or questions than here unless the note says otherwise."
+
+
+def version_of(run: RunResult) -> str:
+    """The version and commit that made a run."""
+    version = str(run.find("provenance", "memeval_version") or "")
+    commit = str(run.find("provenance", "git", "commit") or "")[:9]
+    return " ".join(part for part in (version, commit) if part) or NONE
+
+
+def trends(runs: Iterable[RunResult]) -> list[list[RunResult]]:
+    """Runs of one provider that can be compared, in order of time, where there are several."""
+    grouped: dict[tuple[object, ...], list[RunResult]] = {}
+    for run in runs:
+        if not run.fault and run.primary is not None:
+            options = str(run.find("settings", "provider_options") or "")
+            key = (run.benchmark, run.provider, run.answering_model, options, board_parts(run))
+            grouped.setdefault(key, []).append(run)
+    series = [sorted(some, key=lambda run: run.finished_at) for some in grouped.values() if len(some) > 1]
+    return sorted(series, key=lambda some: (some[0].benchmark, some[0].provider))
+
+
+def trend_table(series: Sequence[RunResult], metric: str = "") -> Table:
+    """A provider over versions: the value of each run, and its difference from the one before over the questions of both."""
+    name = metric or series[-1].primary or ""
+    rows = []
+    before: RunResult | None = None
+    for run in series:
+        cell = run.metrics.get(name)
+        change, p = NONE, NONE
+        if before is not None and cell is not None and name in before.metrics:
+            pair = row(run, before, name, seed=stats.SEED).pair
+            change = points(pair.difference) if pair else NONE
+            p = p_value(pair.p) if pair else NONE
+        value = percent(cell.value) if cell else NONE
+        spread = interval(cell.low, cell.high) if cell else NONE
+        rows.append((run.finished_at[:16], version_of(run), value, spread, change, p, run.run_id))
+        before = run
+    columns = ("finished", "version", f"{name} %", "95 % interval", "change", "p", "run")
+    return Table(columns, tuple(rows), frozenset({f"{name} %", "change", "p"}))
