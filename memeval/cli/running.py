@@ -135,6 +135,7 @@ def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
         return
     for name in ctx.results.group(str(run)):
         opened, subject = engine.reopen(ctx.results, name, subject_of(context))
+        _say_what_was_salvaged(opened)
         with opened:
             subject = subject.change_judge(opened, judge, force=values["force"])
             _perform(opened, subject, context, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
@@ -259,8 +260,14 @@ def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
                 _resume_one(ctx, context, name, values)
 
 
+def _say_what_was_salvaged(run: Run) -> None:
+    if run.salvaged is not None:
+        click.echo(f"{run.id}: {run.salvaged}. What is missing is done again.", err=True)
+
+
 def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, Any]) -> None:
     opened, subject = engine.reopen(ctx.results, name, subject_of(context))
+    _say_what_was_salvaged(opened)
     work = _work(values)
     with opened:
         if values["force"]:

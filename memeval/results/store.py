@@ -133,7 +133,9 @@ class RunStore:
             self._db.execute("SELECT count(*) FROM meta")
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise RunError(f"{path} is no database of a run: {error}.", fix="Restore it, or start a new run.") from None
+            raise RunError(
+                f"{path} is no database of a run: {error}.", fix="Resume the run: what can be read of the file is kept."
+            ) from None
         except RunError:
             self._db.close()
             raise
@@ -174,7 +176,8 @@ class RunStore:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
                 raise
-            raise RunError(f"{self.path} can't be read or written: {error}.", fix="Check the disk and your rights.") from error
+            fix = "Check the disk and your rights; a damaged file is salvaged when the run is resumed."
+            raise RunError(f"{self.path} can't be read or written: {error}.", fix=fix) from error
 
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a JSON value under a name."""

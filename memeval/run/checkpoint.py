@@ -18,6 +18,7 @@ from memeval.core.errors import RunError
 from memeval.core.files import RunLock
 from memeval.core.types import EMPTY, Phase
 from memeval.results.files import ResultsDir
+from memeval.results.salvage import Salvaged, damage, salvage
 from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
 from memeval.run.settings import Settings
 
@@ -80,7 +81,10 @@ class Run:
         if not create and not (folder / "run.db").is_file():
             raise RunError(f"There is no run at {folder}.", fix="`memeval status` lists the runs.")
         self._lock.acquire()
+        self.salvaged: Salvaged | None = None
         try:
+            if not create and damage(folder / "run.db"):
+                self.salvaged = salvage(folder / "run.db")
             self.store = RunStore(folder / "run.db", create=create)
         except BaseException:
             self._lock.release()
@@ -147,9 +151,17 @@ class Run:
 
     def plan(self, rows: Iterable[QuestionRow], about: Mapping[str, Any]) -> None:
         """Keep the chosen questions and what is known of the data, in one transaction."""
+        chosen = list(rows)
+        before = self.store.meta("planned_for")
+        if before is not None and before != about.get("data_hash"):
+            raise RunError(
+                f"Run {self.id} lost questions, and the data are not those that it began with.",
+                fix="Restore the data, or start a new run.",
+            )
         with self.store.transaction():
-            self.store.add_questions(rows)
+            self.store.add_questions(chosen)
             self.store.set_meta("plan", about)
+            self.store.set_meta("chosen", len(chosen))
 
     def done(
         self, key: Key, payload: Mapping[str, Any] = EMPTY, seconds: float = 0.0, *, status: Status = Status.DONE, error: str = ""

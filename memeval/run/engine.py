@@ -11,7 +11,7 @@ the program. All else that was done by then is kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from contextvars import copy_context
@@ -23,7 +23,8 @@ from memeval.core.calls import Budget, Stop
 from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.results.provenance import provenance, version
-from memeval.results.store import RunStore
+from memeval.results.salvage import damage, read
+from memeval.results.store import Record, RunStore
 from memeval.run.checkpoint import ORDER, Run, now
 from memeval.run.progress import Progress
 from memeval.run.settings import Settings
@@ -170,14 +171,24 @@ def report(run: Run, subject: Reported) -> Path:
 
 def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
     """Count what a run has paid already, so that a budget holds over all its starts."""
+    path = results.find(run) / "run.db"
+    if damage(path):
+        records = read(path).records
+        _count(records.values(), budget, {(key.case_id, key.question_id) for key in records if not key.part})
+        return
     with results.open(run) as store:
         for phase in ORDER[:4]:
             whole = {(key.case_id, key.question_id) for key in store.keys(phase) if not key.part}
-            for record in store.records(phase):
-                batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
-                cost = record.payload.get("usage", {}).get("cost_usd")
-                if cost and not batch_of_a_whole:
-                    budget.add(cost)
+            _count(store.records(phase), budget, whole)
+
+
+def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str, str]] = ()) -> None:
+    """Add what records tell of, and leave out the batches of what is recorded as a whole."""
+    for record in records:
+        batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
+        cost = record.payload.get("usage", {}).get("cost_usd")
+        if cost and not batch_of_a_whole:
+            budget.add(cost)
 
 
 def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, stop: Stop, name: str = "memeval") -> None:

@@ -1,0 +1,297 @@
+"""What can be read of a damaged run.db, by its pages: a page that is whole gives its rows, whatever became of the others.
+
+SQLite reads by way of the schema and the inner pages of a tree, so that one bad page can hide all rows. Here each page of the
+file is looked at by itself (https://www.sqlite.org/fileformat2.html): pages of tables hold questions, pages of indexes the rows
+of the tables without row ids, records and meta. A row counts only if it is whole and of the right form. Pages on the
+list of free ones are left out; where that list is lost, old rows can come up, so judgements are then not taken over: they
+are made again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memeval.core.errors import RunError
+from memeval.core.types import Phase
+from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
+
+MAGIC = b"SQLite format 3\0"
+SIZES = (4096, 8192, 16384, 1024, 2048, 512, 32768, 65536)
+MOST_COLUMNS = 16
+SAMPLE = 1 << 22
+"""Bytes in which the size of a page is looked for."""
+INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
+
+
+@dataclass(slots=True)
+class Rows:
+    """What was read. `sure`: the list of free pages was read, so no row is an old one."""
+
+    meta: dict[str, Any] = field(default_factory=dict)
+    questions: dict[int, QuestionRow] = field(default_factory=dict)
+    records: dict[Key, Record] = field(default_factory=dict)
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """Counts of what a new run.db took over, and where the damaged one is."""
+
+    questions: int
+    records: int
+    kept: Path
+
+    def __str__(self) -> str:
+        return f"run.db was damaged: {self.questions} questions and {self.records} records were read; the old file is {self.kept}"
+
+
+def damage(path: Path) -> str:
+    """What is wrong with a run.db; "" for a sound one. Reads all of it."""
+    try:
+        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error as error:
+        return str(error)
+    try:
+        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            return str(found)
+        for table in ("meta", "questions", "records"):
+            for row in db.execute(f"SELECT * FROM {table}"):
+                orjson.loads(row[{"meta": 1, "questions": 3, "records": 5}[table]])
+    except (sqlite3.Error, ValueError) as error:
+        return str(error)
+    finally:
+        db.close()
+    return ""
+
+
+def salvage(path: Path) -> Salvaged:
+    """Put a new run.db in place of a damaged one, with all that can be read. Raises RunError when the settings can't.
+
+    Where questions are lost they are chosen again, from the data that the run began with.
+    """
+    rows = read(path)
+    if "settings" not in rows.meta:
+        raise RunError(f"{path} is damaged, and the run's settings can't be read.", fix="Restore it, or start a new run.")
+    plan, whole = rows.meta.pop("plan", None), rows.meta.get("chosen") == len(rows.questions)
+    kept = _aside(path)
+    records = [record for record in rows.records.values() if rows.sure or record.key.phase is not Phase.EVALUATE]
+    with RunStore(path, create=True) as store, store.transaction():
+        for key, value in rows.meta.items():
+            store.set_meta(key, value)
+        if plan is not None and whole:
+            store.set_meta("plan", plan)
+            store.add_questions(sorted(rows.questions.values(), key=lambda row: row.position))
+        elif plan is not None:
+            store.set_meta("planned_for", plan.get("data_hash"))
+        for record in records:
+            store.put(record)
+        store.set_meta("salvaged", [*rows.meta.get("salvaged", []), {"records": len(records), "kept": kept.name}])
+    return Salvaged(len(rows.questions), len(records), kept)
+
+
+def _aside(path: Path) -> Path:
+    """Move the damaged file away with what belongs to it."""
+    number = 1
+    while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    for ending in ("-wal", "-shm"):
+        extra = path.with_name(path.name + ending)
+        if extra.exists():
+            os.replace(extra, kept.with_name(kept.name + ending))
+    os.replace(path, kept)
+    return kept
+
+
+def read(path: Path) -> Rows:
+    """All rows that are whole, the newest of each key."""
+    data = _with_wal(path)
+    size = _page_size(data)
+    free = _free_pages(data, size)
+    rows = Rows(sure=free is not None)
+    pages = range(-(-len(data) // size))
+    for page in pages:
+        if free is None or page + 1 not in free:
+            for kind, rowid, values in _cells(data, size, page):
+                _take(rows, kind, rowid, values)
+    return rows
+
+
+def _with_wal(path: Path) -> bytes:
+    """The file, after SQLite has taken over its log of writes in a copy, where it still can."""
+    wal = path.with_name(f"{path.name}-wal")
+    if not wal.exists() or not wal.stat().st_size:
+        return path.read_bytes()
+    copy = path.with_name(f"{path.name}.salvage")
+    try:
+        shutil.copyfile(path, copy)
+        shutil.copyfile(wal, copy.with_name(f"{copy.name}-wal"))
+        try:
+            db = sqlite3.connect(copy)
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.close()
+        except sqlite3.Error:
+            return path.read_bytes()  # without the last writes, which are then done again
+        return copy.read_bytes()
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            copy.with_name(copy.name + ending).unlink(missing_ok=True)
+
+
+def _page_size(data: bytes) -> int:
+    """Of the header; where that is damaged, the size that gives most rows in the beginning of the file."""
+    told = int.from_bytes(data[16:18], "big")
+    told = 65536 if told == 1 else told
+    if data.startswith(MAGIC) and told in SIZES:
+        return told
+    return max(SIZES, key=lambda size: sum(1 for page in range(SAMPLE // size) for _ in _cells(data, size, page)))
+
+
+def _free_pages(data: bytes, size: int) -> set[int] | None:
+    """Numbers of the free pages; None when their list can't be followed."""
+    if not data.startswith(MAGIC):
+        return None
+    trunk, count = _number(data, 32), _number(data, 36)
+    free: set[int] = set()
+    while trunk:
+        start = (trunk - 1) * size
+        leaves = _number(data, start + 4)
+        if trunk in free or start + size > len(data) or leaves > size // 4 - 2:
+            return None
+        free.add(trunk)
+        free.update(_number(data, start + 8 + 4 * place) for place in range(leaves))
+        trunk = _number(data, start)
+    return free if len(free) == count else None
+
+
+def _number(data: bytes, at: int, width: int = 4) -> int:
+    return int.from_bytes(data[at : at + width], "big")
+
+
+def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[Any]]]:
+    """Kind of page, row id and values of each row that is whole."""
+    start = page * size
+    head = start + (100 if page == 0 else 0)
+    kind = data[head] if head < len(data) else 0
+    if kind not in (INDEX_LEAF, INDEX_INNER, TABLE_LEAF):
+        return
+    pointers = head + (12 if kind == INDEX_INNER else 8)
+    for place in range(min(_number(data, head + 3, 2), size // 2)):
+        at = start + _number(data, pointers + 2 * place, 2)
+        if not head < at < start + size:
+            continue
+        try:
+            yield (kind, *_cell(data, size, at + (4 if kind == INDEX_INNER else 0), kind))
+        except (ValueError, IndexError, struct.error):
+            continue  # this row is damaged, its neighbours need not be
+
+
+def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
+    length, at = _varint(data, at)
+    rowid = 0
+    if kind == TABLE_LEAF:
+        rowid, at = _varint(data, at)
+    most = size - 35 if kind == TABLE_LEAF else (size - 12) * 64 // 255 - 23
+    least = (size - 12) * 32 // 255 - 23
+    local = length
+    if length > most:
+        fitting = least + (length - least) % (size - 4)
+        local = fitting if fitting <= most else least
+    payload = bytearray(data[at : at + local])
+    following = _number(data, at + local) if local < length else 0
+    steps = 0
+    while len(payload) < length:
+        start = (following - 1) * size
+        steps += 1
+        if following < 2 or start >= len(data) or steps > len(data) // size:
+            raise ValueError("the rest of the row is not there")
+        payload += data[start + 4 : start + 4 + min(size - 4, length - len(payload))]
+        if len(payload) < length and start + size > len(data):
+            raise ValueError("the rest of the row is cut off")
+        following = _number(data, start)
+    return rowid, _values(bytes(payload))
+
+
+def _values(payload: bytes) -> list[Any]:
+    """The columns of a row. Raises ValueError where they don't fill it."""
+    end, at = _varint(payload, 0)
+    kinds: list[int] = []
+    while at < end and len(kinds) <= MOST_COLUMNS:
+        kind, at = _varint(payload, at)
+        kinds.append(kind)
+    values: list[Any] = []
+    for kind in kinds:
+        width = (kind - 12) // 2 if kind >= 12 else (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)[kind]
+        raw = payload[at : at + width]
+        at += width
+        values.append(_value(kind, raw))
+    if at != len(payload):
+        raise ValueError("the columns do not fill the row")
+    return values
+
+
+def _value(kind: int, raw: bytes) -> Any:
+    if kind >= 13 and kind % 2:
+        return raw.decode("utf-8")
+    if kind == 7:
+        return float(struct.unpack(">d", raw)[0])
+    if kind in (8, 9):
+        return kind - 8
+    return int.from_bytes(raw, "big", signed=True) if 1 <= kind <= 6 else None
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for step in range(9):
+        byte = data[at + step]
+        if step == 8:
+            return value << 8 | byte, at + 9
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + step + 1
+    raise ValueError("no number")
+
+
+def _take(rows: Rows, kind: int, rowid: int, values: list[Any]) -> None:
+    """Keep a row if it is one of ours."""
+    try:
+        if kind == TABLE_LEAF and len(values) == 4 and values[0] is None:
+            _, case, question, payload = values
+            rows.questions[rowid] = QuestionRow(rowid, _text(case), _text(question), _mapping(payload))
+        elif kind != TABLE_LEAF and len(values) == 2 and isinstance(values[1], str):
+            rows.meta[_text(values[0])] = orjson.loads(values[1])
+        elif kind != TABLE_LEAF and len(values) == 9:
+            record = _record(values)
+            there = rows.records.get(record.key)
+            if there is None or there.at <= record.at:
+                rows.records[record.key] = record
+    except (ValueError, TypeError):
+        return  # of another table, or damaged
+
+
+def _record(values: list[Any]) -> Record:
+    phase, case, question, part, status, payload, error, seconds, at = values
+    key = Key(Phase(phase), _text(case), _text(question), _text(part))
+    return Record(key, Status(status), _mapping(payload), _text(error), float(seconds), _text(at))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _mapping(text: Any) -> dict[str, Any]:
+    value = orjson.loads(_text(text))
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
