@@ -24,8 +24,10 @@ from memeval.report.table import cost_so_far
 from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
 from memeval.run.checkpoint import is_running
-from memeval.run.plan import OF_RUNS, make_provider, open_data, with_settings
-from memeval.run.provider_subject import bare_plan
+from memeval.run.plan import OF_RUNS, make_plan, make_provider, open_data, with_settings
+from memeval.run.provider_subject import bare_plan, refuse_client_run
+from memeval.run.settings import Settings
+from memeval.run.state import write_state
 from memeval.specs import to_plain
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
@@ -237,6 +239,23 @@ def _count(counts: dict[str, int]) -> str:
     return f"{done} ({failed} failed)" if failed else str(done)
 
 
+@click.command("state")
+@click.argument("run")
+@click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: readable in the run's).")
+@click.option("--case", default="", help="Only this case.")
+@pass_context
+def state(ctx: Context, run: str, output: Path | None, case: str) -> None:
+    """What a prepared run keeps, to read: db.json, vector.json and meta.json for each case."""
+    with ctx.results.open(run) as store:
+        refuse_client_run(store)
+        told = store.meta("settings")
+        if told is None:
+            raise RunError(f"Run {run} ended before it began.", fix="Name another run.")
+        plan = make_plan(Settings.from_json(told), ctx.catalog)
+        for folder in write_state(store, plan, ctx.run_context(), output or store.path.parent / "readable", case):
+            click.echo(str(folder))
+
+
 PROBE = Session(
     "s1",
     (
@@ -339,4 +358,4 @@ def _problems(found: Sequence[Retrieved], left: Sequence[Retrieved]) -> Iterator
         yield "the scope still holds something after it was cleared."
 
 
-COMMANDS = (list_parts, describe, show_question, status, check_provider)
+COMMANDS = (list_parts, describe, show_question, status, state, check_provider)
