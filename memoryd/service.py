@@ -42,6 +42,7 @@ from memoryd.stores.vector import VectorStore
 log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
 HEAL_NEWEST = 50
+HAD_MEMORIES = "had memories"
 MERGE_LINKS = "links of merges"  # name of the one-time conversion in the ledger
 # For larger batches the call returns once they are durable and searchable by words; links follow in the background.
 LINKED_AT_ONCE = 100
@@ -94,6 +95,7 @@ class Orchestrator:
         self.comparer = comparer_for(self._embedder)
         self.ranker = Ranker(settings, self._embedder.name if self._embedder else "")
         self.caught_up = False
+        self._had_memories = False
 
     # Lifecycle
 
@@ -234,6 +236,7 @@ class Orchestrator:
         return replace(item, created_at=self._clock.now())
 
     def _index(self, items: Sequence[MemoryItem]) -> None:
+        self._note_memories()
         self._touch(items)
         large = len(items) > LINKED_AT_ONCE
         if large:
@@ -611,7 +614,22 @@ class Orchestrator:
                 self.revision += 1
                 self._touched.add(EVERY_PROJECT)  # a file's previous scope or project may have been another
                 self._scrub_due = True
+        self._note_vault(report)
         return report
+
+    def _note_vault(self, report: SyncReport) -> None:
+        if report.removed and self._is_vault_missing():
+            log.warning("The folder of memories %s is missing; memories are found again when it is back.", self.folder)
+        elif self._markdown.size():
+            self._note_memories()
+
+    def _note_memories(self) -> None:
+        """Remember that there were memories, so that a folder that is gone later is missed."""
+        if self._had_memories:
+            return
+        self._had_memories = True
+        if self._ledger is not None and not self._ledger.is_done(HAD_MEMORIES):
+            self._ledger.set_done(HAD_MEMORIES)
 
     def reindex(self) -> IndexHealth:
         """Rebuild every index from the Markdown."""
@@ -642,7 +660,14 @@ class Orchestrator:
             embedder=self._embedder.name if self._embedder is not None else "none",
             embedder_error=self._embedder_error,
             rebuilt=tuple(self._rebuilt),
+            missing_vault=self._is_vault_missing(),
         )
+
+    def _is_vault_missing(self) -> bool:
+        """Return whether the folder of memories is gone though there were some: it may have been moved by mistake."""
+        if self.folder.is_dir():
+            return False
+        return self._had_memories or (self._ledger is not None and self._ledger.is_done(HAD_MEMORIES))
 
 
 def comparer_for(embedder: Embedder | None) -> Comparer:

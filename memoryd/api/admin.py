@@ -20,6 +20,7 @@ from memoryd.core.types import Query, Status
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
     from memoryd.core.state import Job, Run
+    from memoryd.stores.indexing import IndexHealth
 
 RECENT_RUNS = 200
 SHOWN_SESSIONS = 10
@@ -81,7 +82,7 @@ def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
             "embedder_error": health.embedder_error,
             "waiting_for_vectors": health.waiting,
             "rebuilt": list(health.rebuilt),
-            "broken_files": list(health.broken[:SHOWN_PROBLEMS]),
+            "broken_files": [*_missing_vault(runtime, health), *health.broken][:SHOWN_PROBLEMS],
         },
         "router": runtime.service.ranker.router.as_dict(),
         "reader": choose(runtime.settings),
@@ -99,6 +100,12 @@ def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
     if caller.cwd:
         answer["here"] = runtime.switched(caller.cwd)
     return cast("Health", answer if runtime.daemon is None else {**answer, "daemon": runtime.daemon()})
+
+
+def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
+    if not health.missing_vault:
+        return []
+    return [f"{runtime.service.folder} is missing, with all memories. Fix: Put it back; they are found again at once."]
 
 
 def _ahead(runtime: Runtime) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -43,6 +44,7 @@ from memoryd.service import EVERY_PROJECT, Orchestrator
 log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
+WAITED_FOR_SECONDS = 5.0
 # Up to so many memories what was deleted is overwritten before the call returns, else within MAINTAIN_SECONDS.
 SCRUBBED_AT_ONCE = 2_000
 MOST_SESSIONS = 1_000_000
@@ -73,6 +75,7 @@ class Api:
         login: Mapping[str, str] | None = None,
         daemon: Callable[[], Mapping[str, Any]] | None = None,
         watch: Callable[[], AbstractContextManager[None]] = nullcontext,
+        state: Path | None = None,
     ) -> None:
         self._clock = clock
         self._watch = watch
@@ -80,7 +83,7 @@ class Api:
         self._logins = Logins()
         self._logins.note("", login or {})
         self._registry = ProjectRegistry(settings.paths.projects)
-        self._state = State(settings.paths.state_db, clock, self._registry.folders)
+        self._state = State(state or settings.paths.state_db, clock, self._registry.folders)
         self._embedder = embedder = make_embedder(settings) if settings.rank != "bm25" else None
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
@@ -89,6 +92,8 @@ class Api:
         self._consent = Consent(clock)
         self._switch_prompt = SwitchPrompt(clock)
         self._working = threading.Event()
+        self._in_step = threading.Event()
+        self._in_step.set()
         self._sweep(settings).recover()  # before anybody can see what a kill left half done
         self._parts = self._make_parts(settings)
 
@@ -138,6 +143,8 @@ class Api:
 
     def _run(self, operation: Operation[Any, Any], request: Any, caller: Caller) -> dict[str, Any]:
         runtime = self._parts.runtime
+        if not operation.when_off:
+            self._in_step.wait(WAITED_FOR_SECONDS)  # what was written before a crash is found by the first search after it
         if caller.is_model and operation.tool is not None and not operation.when_off:
             id = str(getattr(request, "id", ""))
             id = id if is_id(id) else ""
@@ -205,10 +212,18 @@ class Api:
 
     def warm(self) -> None:
         """Bring the indexes in step with the files, watch the files, load the embedder."""
-        self._service.catch_up()
+        self.catch_up()
         self._spread_changes()
         self._watcher.start()
         self._service.warm()
+
+    def catch_up(self) -> None:
+        """Bring the indexes in step with the files; calls that come meanwhile wait for it a little."""
+        self._in_step.clear()
+        try:
+            self._service.catch_up()
+        finally:
+            self._in_step.set()
 
     def slots(self) -> Sequence[Slot]:
         """Recurring work."""
@@ -306,6 +321,21 @@ class Api:
         for record in self._state.sessions(MOST_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
             if is_excluded(before, record.cwd) and (cursor := blind_cursor(record.transcript, record.session)):
                 self._state.set_cursor(cursor)
+
+
+# What a person may look up while state.db is damaged: nothing is written, and what was switched off binds models only.
+LOOK_UPS = frozenset({"recall", "list_memories", "get_memory", "related", "timeline", "overview"})
+
+
+def look_up(settings: Settings, clock: Clock, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer one of LOOK_UPS for a person in this process, without the state database and without a daemon."""
+    with tempfile.TemporaryDirectory(prefix="memoryd-") as folder:
+        api = Api(settings, clock, state=Path(folder) / "state.db")
+        try:
+            api.catch_up()
+            return api.call(method, params)
+        finally:
+            api.close()
 
 
 def _stored(path: Path) -> dict[str, str]:

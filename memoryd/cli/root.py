@@ -48,6 +48,20 @@ class Context:
             return self._client.call(method, {"cwd": _here(), **given, **who}, timeout=timeout)
         except InputError as error:
             raise _as_typed(error, method) from error
+        except MemorydError as error:
+            if who or str(self.settings.paths.state_db) not in error.message:
+                raise
+            return self._look_up(error, method, {"cwd": _here(), **given})
+
+    def _look_up(self, error: MemorydError, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Search without the daemon while it can't start: the memories are whole when its state is not."""
+        from memoryd.api.dispatch import LOOK_UPS, look_up  # loads the stores
+        from memoryd.core.clock import SystemClock
+
+        if method not in LOOK_UPS:
+            raise error
+        self.output.note(f"{error.message}. Answered without it. {error.fix}")
+        return look_up(self.settings, SystemClock(), method, params)
 
     def check(self) -> None:
         """Raise the error in the settings, if any."""

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -31,7 +33,7 @@ WAIT_SECONDS = 10.0
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
 # application_id of a database with page checksums: the header byte that says so may itself be damaged.
-CHECKSUMMED = 0x6D656D64
+CHECKSUMMED = 0x6D656D64  # the mark of earlier versions, whatever the place
 _HEADER_BYTES = 100
 # Raised by code that works on rows with unexpected content, but also by bugs in that code.
 ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -87,6 +89,8 @@ class Database:
         self._depth = 0
         self._scrub_due = False
         checked = not durable and has_checksums()
+        if not durable and path.is_dir():
+            raise IndexDamagedError(f"{path} is a folder", fix=_REINDEX)
         try:
             make_private_dir(path.parent)
             path.touch(mode=0o600)  # SQLite creates its write-ahead files with the mode of the database
@@ -123,14 +127,20 @@ class Database:
         self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(room))
 
     def _require_checksums(self) -> None:
-        """Mark a new file, add checksums to a file of an older version, and reject one that lost them."""
-        marked = self._connection.execute("PRAGMA application_id").fetchall() == [(CHECKSUMMED,)]
-        if not marked:
-            if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
-                self._connection.execute("VACUUM")
-            self._connection.execute(f"PRAGMA application_id={CHECKSUMMED}")
-        elif self._reserved() not in (None, CHECKSUM_BYTES) or self._has_zero_page():
+        """Mark a new file, add checksums to a file of an older version, and reject one that lost them or was made elsewhere."""
+        ((mark,),) = self._connection.execute("PRAGMA application_id").fetchall()
+        if mark not in (0, CHECKSUMMED, self._place()):
+            raise IndexDamagedError(f"{self.path} was made in another place", fix=_REINDEX)
+        if not mark and self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
+            self._connection.execute("VACUUM")
+        if mark and (self._reserved() not in (None, CHECKSUM_BYTES) or self._has_zero_page()):
             raise IndexDamagedError(f"{self.path} is damaged: pages without a checksum", fix=_REINDEX)
+        if mark != self._place():
+            self._connection.execute(f"PRAGMA application_id={self._place()}")
+
+    def _place(self) -> int:
+        """Return the mark of a file that was made here: a copy of another home's, or of another index, has another."""
+        return 0x40000000 | zlib.crc32(os.fsencode(os.path.realpath(self.path))) & 0x3FFFFFFF
 
     def _reserved(self) -> int | None:
         """Return the bytes reserved per page according to the header; None while the file is still empty."""
@@ -293,9 +303,13 @@ class Database:
 
 
 def remove_database(path: Path) -> None:
-    """Delete a database and its write-ahead files."""
+    """Delete a database and its write-ahead files. A folder in its place is put aside, as it may hold what is not ours."""
     for suffix in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+        file = path.with_name(path.name + suffix)
+        if file.is_dir():
+            file.rename(file.with_name(f"{file.name}.aside-{time.time_ns()}"))
+        else:
+            file.unlink(missing_ok=True)
 
 
 # Schema migrations: each runs once, in one transaction with its record.

@@ -60,6 +60,7 @@ class IndexHealth:
     embedder: str
     embedder_error: str
     rebuilt: tuple[str, ...]
+    missing_vault: bool = False
 
 
 class BackgroundIndexer:

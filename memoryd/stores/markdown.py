@@ -638,6 +638,8 @@ class MarkdownStore:
         return BrokenFileError(str(self._root / path), line, problem, fix)
 
     def _flush(self, index: FullTextIndex) -> None:
+        if not self._root.is_dir():  # a new folder would stand in the way of one that was moved and comes back
+            return
         revision = index.fact("revision")
         if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._root):
             write(self._root, index.active_texts())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.config import Settings, load_settings
-from memoryd.core.db import Database, has_checksums
+from memoryd.core.db import Database, has_checksums, remove_database
 from memoryd.core.errors import IndexDamagedError, StoreError
 from memoryd.core.types import Backend, MemoryItem, Query, Status
 from memoryd.service import Orchestrator
@@ -195,3 +195,62 @@ def test_a_cut_off_state_database_is_refused_with_the_cure_for_it(tmp_path: Path
         State(path, FakeClock())
     assert "reindex" not in caught.value.fix
     assert "Move state.db" in caught.value.fix
+
+
+def test_an_index_that_was_made_for_another_home_is_rebuilt(settings: Settings, clock: FakeClock, tmp_path: Path) -> None:
+    def fill(home: Path, content: str) -> Settings:
+        made = replace(settings, home=home)
+        service = Orchestrator(made, clock, HashEmbedder())
+        service.catch_up()
+        service.write(MemoryItem(content, project="p"))
+        assert service.settle(30)
+        service.close()
+        return made
+
+    mine = fill(tmp_path / "mine", "The zebra grazes at the gate.")
+    theirs = fill(tmp_path / "theirs", "The walrus swims at the gate.")
+    for file in sorted(theirs.paths.index.glob("*.db")):
+        target = mine.paths.index / file.name
+        remove_database(target)
+        target.write_bytes(file.read_bytes())
+    again = Orchestrator(mine, clock, HashEmbedder())
+    assert [item.content for item in again.page(Query(project="p"), 5)] == ["The zebra grazes at the gate."], "not even at first"
+    again.catch_up()
+    assert again.settle(30)
+    found = [hit.item.content for hit in again.search(Query(text="what swims or grazes at the gate", project="p"), 5)]
+    assert found == ["The zebra grazes at the gate."]
+    again.close()
+
+
+@pytest.mark.parametrize("name", ["literal.db", "graph.db", "vector.db"])
+def test_a_folder_in_the_place_of_an_index_is_put_aside(settings: Settings, clock: FakeClock, name: str) -> None:
+    service = Orchestrator(settings, clock, HashEmbedder())
+    service.catch_up()
+    service.write(MemoryItem("The zebra grazes at the gate.", project="p"))
+    service.close()
+    remove_database(settings.paths.index / name)
+    (settings.paths.index / name).mkdir()
+    (settings.paths.index / name / "mine.txt").write_text("mine")
+    again = Orchestrator(settings, clock, HashEmbedder())
+    again.catch_up()
+    assert again.search(Query(text="zebra at the gate", project="p"), 1)
+    again.close()
+    assert [path.read_text() for path in settings.paths.index.glob(f"{name}.aside-*/mine.txt")] == ["mine"]
+
+
+def test_memories_that_were_moved_away_are_missed_aloud_and_found_again(settings: Settings, clock: FakeClock) -> None:
+    service = Orchestrator(settings, clock, HashEmbedder())
+    service.catch_up()
+    assert not service.health().missing_vault
+    service.write(MemoryItem("The zebra grazes at the gate.", project="p"))
+    service.sync()
+    folder, aside = settings.paths.memories, settings.home / "aside"
+    folder.rename(aside)
+    service.sync()
+    service.maintain()
+    assert service.health().missing_vault and not folder.exists(), "nothing stands in the way of what comes back"
+    aside.rename(folder)
+    service.sync()
+    assert not service.health().missing_vault
+    assert [hit.item.content for hit in service.search(Query(text="zebra at the gate", project="p"), 1)]
+    service.close()
