@@ -438,11 +438,15 @@ def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
 
 
 def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
-    """Whether the user laid something down that the statement says in other words or in another language."""
-    if not ORDER.search(said) or _best_line(content, before) > max(share, MIN_USER_SUPPORT):
+    """Whether a sentence of the user's says the same in other words or in another language, and lays something down there."""
+    if _best_line(content, before) > max(share, MIN_USER_SUPPORT):
         return False
-    shared = roots(content) & roots(said)
-    return bool(shared) and (share >= MIN_REWORDED or language(content) != language(said))
+    words, code = roots(content), language(content)
+    for sentence in said.splitlines():
+        shared = words & roots(sentence) if ORDER.search(sentence) else None
+        if shared and (len(shared) >= MIN_REWORDED * len(words) or language(sentence) != code):
+            return True
+    return False
 
 
 def _folder(passage: Passage) -> str:
@@ -487,8 +491,8 @@ def _has_word(text: str, word: str) -> bool:
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
     """Whether the statement forbids or denies what the user's sentence does not, or the other way round."""
     denies = polarity is Polarity.DONT or _denies(content)
-    if denies:
-        return not _denies(said)
+    if denies:  # line by line: a session may change its language
+        return not any(_denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
     return _denies(best) and support(content, best) == support(content, said)

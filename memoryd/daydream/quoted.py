@@ -28,6 +28,7 @@ from memoryd.daydream.quoted_signs import (
     BULLET,
     CHAT,
     CHECKED,
+    CITES,
     CJK_SIGN,
     CLAUSE_END,
     COLON,
@@ -68,6 +69,7 @@ from memoryd.daydream.quoted_signs import (
     LONE,
     LONG_WORDS,
     MACHINE,
+    MADE_TEXT,
     MAIL_FROM,
     MAIL_HEADER,
     MAIL_SUBJECT,
@@ -848,7 +850,9 @@ class _Lines:
         asked = CHECKED.search(line) if "?" in line or "？" in line else None
         if asked and OWN_VOICE.match(line[asked.end() :]):
             return line
-        if shown := asked or FOLLOWING.search(line, 0, FOOT_CHARS // 4):
+        shown = asked or FOLLOWING.search(line, 0, FOOT_CHARS // 4)
+        cited = CITES.search(line, 0, shown.start()) if shown else None
+        if shown and (cited is None or COLON.search(line, cited.end(), shown.start()) is None):
             self._to_end = True
             self._held.append(line[shown.end() :])
             return line[: shown.end()]
@@ -923,7 +927,7 @@ def introduces(head: str) -> bool:
         return True
     if is_about_text(head) and not OWN_LABEL.search(head):
         return True
-    if noun and STATES_AT_END.search(head):
+    if noun and STATES_AT_END.search(head) or CITES.search(head) or MADE_TEXT.match(head):
         return True
     if OWN_LABEL.search(head):
         return False

@@ -28,7 +28,7 @@ SPEECH_WORDS = frozenset(
 )
 SPEECH = f"(?:{'|'.join(sorted(SPEECH_WORDS))})"
 REPORT_WORDS = SPEECH_WORDS | frozenset(
-    "according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
+    "specifies mandates dictates according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
     "disait prétend afirma".split()
 )
 SPEECH_ZH = r"(?:说|写道|写着|写的是|提到|表示|要求|建议)"
@@ -299,9 +299,24 @@ SHOWS_OTHERS = later(
 SAID_BY_OTHERS = later(
     r"\b(?:(?:my|our|the|an?|his|her|their|some)(?: [\w-]{1,30}){1,3}|he|she|it|they|someone|somebody) (?:(?:always|just|also|now|usually) )?"
     r"(?:says|said|keeps? (?:saying|telling)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
+    r"(?-i:\b(?!I\b|We\b|You\b)[A-Z][\w.+#-]{0,30}(?: [\w.+#-]{1,20}){0,3}) (?:says|states|stated|specifies|mandates|dictates|demands|recommends|advises)\b|"
     r"\b(?:the|a) user (?:types|enters|sends)\b|(?<!я )\b(?:пишет|говорит|сказал[аи]?|считает),?(?: что)?\s*[:：]?|[\u4e00-\u9fff]{1,6}(?<!我)(?<!我们)(?:说|认为)(?:道)?[：:，]|が?言った[：:]|"
     r"\b(?:mein\w*|unser\w*|der|die|das|er|sie)(?: \w{1,30})? (?:sagte?|meinte?|behauptet)\b|"
     r"\b(?:mon|ma|notre|le|la|il|elle)(?: \w{1,30})? (?:dit|disait|prétend)\b|\b(?:mi|nuestr[oa]|el|la)(?: \w{1,30})? (?:dice|dijo|afirma)\b",
+    re.IGNORECASE,
+)
+# A place in a document, before a colon: what follows stands there.
+CITES = later(
+    r"\b(?:page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
+    r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
+    re.IGNORECASE,
+)
+# A text that the work is about, before a colon: a slogan, a label, data of a test. Plurals and bare topics ("Commit messages: …") are not meant.
+MADE_TEXT = later(
+    r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
+    r"(?:(?:slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
+    r"(?: ideas?)?\b|(?:copy|wording|test data|sample (?:text|data|input)|dummy (?:text|data)|example (?:text|input|sentence)|fixture|text|line|"
+    r"sentence|string|quote) (?:for|of|on|in) )[^:\n]{0,80}$",
     re.IGNORECASE,
 )
 # What tells of a text above it where it is from; a question or task that ends by pointing to the text below it.
@@ -412,7 +427,7 @@ OTHERS = later(
     r"\b(?:other|another|sister|neighbou?r\w*|foreign|external|partner|upstream|customer|client|vendor|supplier|competitor|contractor|agency|former|previous)s?(?:['’]s?)? (?:team|repo|repository|project|"
     r"company|department|group|org|organi[sz]ation|rules?|guidelines?|conventions?|principles|handbook|policy|checklist)\b|"
     r"\b(?:of|from|by) (?:our |the |a |an |their |another |some |my )?(?:other|another|sister|customer|client|vendor|supplier|competitor|partner|contractor|agency|upstream|friend|colleague|boss|neighbou?r)s?\b|"
-    r"\bteam [A-Z]\w+\b|\b(?:ander\w+|fremd\w+) (?:team|projekt|firma|abteilung)s?\b|\b(?:des|vom|der) (?:kunden|lieferanten|partners?|konkurrenten|kollegen|nachbarteams?|kundin|firma)\b|"
+    r"\bteam (?-i:[A-Z])\w+\b|\b(?:ander\w+|fremd\w+) (?:team|projekt|firma|abteilung)s?\b|\b(?:des|vom|der) (?:kunden|lieferanten|partners?|konkurrenten|kollegen|nachbarteams?|kundin|firma)\b|"
     r"\b(?:du|de la|des|d['’]un\w*) (?:client|fournisseur|concurrent|collègue|autre)\w*|\b(?:del|de la|de un\w*|de otr[oa]) (?:cliente|proveedor|competidor|colega|equipo)\w*|"
     r"\b(?:заказчика|клиента|поставщика|конкурента|коллеги|другой команды|соседней команды)\b|(?:客户|供应商|竞争对手|同事|别的团队|其他团队)的",
     re.IGNORECASE,

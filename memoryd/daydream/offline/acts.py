@@ -266,7 +266,7 @@ _HABIT = later(
 )
 _TELLS_MORE = later(
     r"\bnot\b|\bonly\b|\binstead\b|\bnever\b|\bno longer\b|\bwithout\b|\bbecause\b|\bsince\b|\bso that\b|\bso \b|"
-    r"\bnicht\b|\bkein\w*\b|\bnur\b|\bweil\b|\bstatt\b|"
+    r"\bexclusiv\w*\b|\bausschließlich\b|\bисключительно\b|\bnicht\b|\bkein\w*\b|\bnur\b|\bweil\b|\bstatt\b|"
     r"\bpas\b|\bseulement\b|\bau lieu\b|\bcar\b|\bparce\b|\bsolo\b|\bporque\b|\bno\b|\ben lugar\b|\bem vez\b|\bnão\b|"
     r"\bне\b|\bтолько\b|\bвместо\b|\bпотому\b|"
     r"而不是|因为|只|不|ではなく|から|아니라|때문",
@@ -500,11 +500,49 @@ _RECURS = later(
 )
 
 
+# What is wanted at each step of the work, not of the program that is worked on.
+_AT_EACH_STEP = later(
+    r"\b(?:after|before|on|with|for) (?:each|every|any) (?:\w+ )?(?:change|edit|commit|push|merge|release|"
+    r"deploy(?:ment)?|session|task|step|feature|fix|refactor(?:ing)?|"
+    r"migration|answer|reply|response|plan|pull request|pr|turn)s?\b|\b(?:every|each) time (?:you|we)\b|"
+    r"\bwhenever (?:you|we)\b|"
+    r"\b(?:nach|vor|bei) jede[rmns]? (?:\w+ )?(?:änderung|commit|push|release|deployment|sitzung|aufgabe|schritt|antwort|plan)|"
+    r"\b(?:après|avant|à) chaque (?:changement|modification|commit|push|livraison|session|tâche|étape|réponse)|"
+    r"\b(?:después de|antes de|en) cada (?:cambio|modificación|commit|push|entrega|sesión|tarea|paso|respuesta)|"
+    r"\b(?:после|перед) кажд\w+ (?:изменени\w+|коммит\w+|пуш\w+|релиз\w+|сесси\w+|задач\w+|шаг\w+)",
+    _I,
+)
+_ORDERS = later(
+    r"^(?:after|before|on|with) (?:each|every) (?:[\w-]+ ){1,3}?(?:please )?(?:run|use|call|update|regenerate|format|"
+    r"lint|check|rebuild|test|tag|ask)\b|"
+    r"^(?:please )?(?:run|use|call|update|regenerate|generate|format|lint|check|rebuild|test|tag|ask|show|add|write|"
+    r"bump|execute)\b|"
+    r",\s(?:please )?(?:run|use|call|update|regenerate|generate|format|lint|check|rebuild|test|tag|ask|show|add|write|"
+    r"bump|execute)\b|"
+    r"\b(?:I|we)(?:'d| would)? (?:want|need|like|expect) you to\b|"
+    r"\b(?:ich möchte|ich will), dass du\b|\bje (?:veux|voudrais) que tu\b|\bquiero que\b|\bхочу, чтобы ты\b|"
+    r"^(?:bitte )?(?:führe?|nutze?|verwende?|starte?|prüfe?)\b|"
+    r"^(?:lance|exécute|utilise|vérifie)\b|^(?:ejecuta|usa|lanza|revisa)\b|^(?:запускай|используй|проверяй)\b",
+    _I,
+)
+# What is laid down by a word for it: "our convention is to …", "the only allowed client here is …".
+_LAID_DOWN = later(
+    r"^(?:our|the) (?:\w+ )?(?:convention|rule|policy|standard|practice|agreement) (?:here )?is\b|^make it a (?:habit|"
+    r"rule|point|practice)\b|"
+    r"^the only (?:allowed|permitted|accepted|approved|supported) (?:[\w-]+ ){1,4}(?:here|in (?:this|our) \w+) is\b|"
+    r"^wir (?:verwenden|nutzen|benutzen) hier (?:nur|ausschließlich)\b|^(?:here )?we (?:only|exclusively) use\b|"
+    r"^ici,? on (?:n'utilise que|utilise uniquement)\b|"
+    r"^unsere (?:konvention|regel|richtlinie) ist\b|^notre (?:règle|convention) est\b|^nuestra (?:regla|convención|"
+    r"norma) es\b|^наше правило\b",
+    _I,
+)
+
+
 def _strong(core: str) -> Act | None:
     """Rules that say by a word of their own that they stand."""
     if _STANDING.search(core) and size(moment.without_standing(core)) >= 2:
         return _rule(core, "stated as a rule")
-    if _DONT_EVER.match(core) and size(core) >= 4:
+    if (_DONT_EVER.match(core) or _LAID_DOWN.match(core)) and size(core) >= 4:
         return _rule(core, "stated as a rule")
     match = _ALWAYS.search(core)
     if match and size(core) >= 3:
@@ -547,6 +585,8 @@ def _weak(core: str) -> Act | None:
             _I,
         )
         return None if fixed or size(core) < 3 else Act(core, Kind.PREFERENCE, Polarity.DO, "preference")
+    if _AT_EACH_STEP.search(core) and _ORDERS.search(core):
+        return _rule(core, "says when")
     if _SCOPE.search(core) and not (moment.reports(core) or _TASK.search(core)):
         inner = _SCOPE.sub("", core, count=1).strip(" ,:，")
         if _IMPERATIVE.match(inner) or _HABIT.search(core) or _IS.search(inner):

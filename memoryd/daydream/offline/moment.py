@@ -13,7 +13,17 @@ from memoryd.language.patterns import later
 _I = re.IGNORECASE
 # "from now on" looks like "now" and says the opposite; so does "not … any more", which ends what was.
 STANDING = later(
-    r"\b(?:from (?:now|here|today|this point) on(?:wards?)?|going forward|as of (?:now|today)|from this point (?:on|"
+    r"\b(?:from (?:now|here|today|this point) on(?:wards?)?(?: out)?|going forward|(?:starting|beginning|"
+    r"effective)(?: from)? (?:now|today|immediately|with this session)|"
+    r"(?:for|in|across) (?:all|any|every|each) (?:future|further|later|upcoming|coming|following|new) \w+|"
+    r"for future (?:reference|sessions?|work|tasks?|changes)|"
+    r"for (?:the future|the rest of (?:this|the) project)|(?:für|in|bei) (?:alle[nr]?|jede\w?) (?:weiteren?|künftigen?|"
+    r"zukünftigen?|kommenden?) \w+|"
+    r"(?:pour|dans) (?:toutes? les|tous les) (?:prochain\w*|futur\w*) \w+|(?:pour|dans) (?:toutes? les|"
+    r"tous les) \w+ (?:futur\w*|à venir)|dès maintenant|"
+    r"(?:para|en) (?:todas las|todos los) (?:futur\w+|próxim\w+) \w+|(?:para|en) (?:todas las|todos los) \w+ futur\w+|"
+    r"a partire da (?:ora|adesso|oggi)|"
+    r"(?:для|во) все[хм]? (?:будущих|дальнейших|следующих) \w+|as of (?:now|today)|from this point (?:on|"
     r"forward)|henceforth|"
     r"(?:ab|von) (?:jetzt|nun|sofort|heute)(?: an)?(?! (?:auf|in) der)|künftig|in Zukunft|zukünftig|"
     r"désormais|dorénavant|à partir de maintenant|à l'avenir|"

@@ -283,12 +283,17 @@ class _Session:
 
 
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
-    """The user's acts of memory in some turns. An answer to a question of the client, and pasted text, hold none."""
+    """The user's acts of memory in some turns: none in an option that was chosen, nor in pasted text.
+
+    A typed answer is read with the question that it answers; alone it only says what says of itself that it stands.
+    """
     out: list[tuple[Act, Turn]] = []
     for turn in turns:
-        if turn.via != "answer" and (len(turn.text) <= PASTE_CHARS or is_talk(turn.text)):
+        answers = turn.via == "answer"
+        if not (answers and turn.offered) and (len(turn.text) <= PASTE_CHARS or is_talk(turn.text)):
             texts = [one.text for one in statements(without_quoted(turn.text)) if MARK not in one.text]
-            out += [(act, turn) for act in acts_of(texts, before.text if before else "")]
+            acts = acts_of(texts, before.text if before else "")
+            out += [(act, turn) for act in acts if act.outright or not answers]
     return out
 
 

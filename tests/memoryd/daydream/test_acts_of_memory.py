@@ -266,3 +266,37 @@ def test_which_member_of_a_series_is_named_does_not_decide_whether_it_is_a_rule(
     judge = Judge(OnnxEmbedder())
     agreed = judge.agrees([f"Always start otter{number} first." for number in range(12)])
     assert len(set(agreed)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Starting today, thumbnails are made with vipper and nothing else.",
+        "Effective immediately, sort imports with isopod.",
+        "Note for all future sessions: the bundler is esbarn.",
+        "For future reference, we publish via tarmac only.",
+        "I want you to run alembix after every change to the models.",
+        "After each edit run the typos check.",
+        "Our convention is to name branches after the ticket.",
+        "The only allowed queue here is bunnymq.",
+        "Make it a habit to run the smoke test first.",
+        "Für alle weiteren Sitzungen: Paketmanager ist pnpm.",
+        "Je veux que tu lances ruffle après chaque modification.",
+        "A partire da ora usa sempre biome per i file CSS.",
+    ],
+)
+def test_a_rule_in_ordinary_wording_is_one(text: str) -> None:
+    assert [act.kind for act in acts(text)] == [Kind.RULE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "After each request, log the duration.",
+        "I want you to run the tests.",
+        "For each file in src, print its size.",
+        "Every button should start with a capital letter in this mockup, right?",
+    ],
+)
+def test_a_task_that_only_says_how_often_is_no_rule(text: str) -> None:
+    assert acts(text) == []

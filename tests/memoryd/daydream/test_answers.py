@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memoryd.core.types import Turn, TurnKind
+from memoryd.core.types import Kind, Passage, Status, Turn, TurnKind
+from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.speakers import answers_of
 from tests.memoryd.daydream.talk import contents
 
@@ -80,3 +82,11 @@ def test_a_choice_becomes_a_statement_with_its_question() -> None:
 )
 def test_a_permission_or_a_question_back_is_no_memory(question: str, answer: str) -> None:
     assert contents(answered(question, answer)) == ""
+
+
+def test_a_typed_answer_that_says_of_itself_that_it_stands_is_a_rule_and_an_option_is_none() -> None:
+    turns = answered("Shall I add a changelog?", "Yes, and from now on always write it with towncrier.")
+    found = HeuristicExtractor().extract(Passage(turns)).candidates
+    assert [one.kind for one in found if one.status is Status.ACTIVE] == [Kind.RULE]
+    offered = (turns[0], replace(turns[1], offered=True))
+    assert Kind.RULE not in [one.kind for one in HeuristicExtractor().extract(Passage(offered)).candidates]

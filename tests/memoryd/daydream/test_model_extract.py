@@ -238,6 +238,10 @@ USERS = [
     # In other words, or in another language.
     ("Immer erst pnpm lint laufen lassen, bevor du committest!", "Always run pnpm lint before committing.", "do", True),
     ("pls dont touch migrations/ without asking me first", "Do not change migrations/ without asking first.", "dont", True),
+    # A negation in a session of several languages.
+    ("tidy the imports\nNunca subas cambios sin pasar los tests", "Nunca subas cambios sin pasar los tests.", "dont", True),
+    # Two sentences that hold a word each are no other wording.
+    ("look at the menu please\nkeep the gap, always", "Please always use bebop for menus in general.", "do", False),
     # A name in lower case that only the agent gives.
     ("Always run the tests before you commit.", "Always run the tests with nosey before a commit.", "do", False),
     ("Immer die Tests vor dem Commit laufen lassen.", "Immer die Tests mit nosey vor dem Commit laufen lassen.", "do", False),

@@ -223,6 +223,8 @@ TYPED_BESIDE = [
     "Marta asked for it and I agree: always use RULE for invoices.",
     "we want that every page uses RULE",
     "backend: always use RULE\nfrontend: never use frames",
+    "Team convention: handlers live beside their routes and use RULE.",
+    "Commit messages: always begin with RULE.",
 ]
 
 
@@ -283,3 +285,21 @@ def test_a_report_with_a_question_behind_it_stays_whole() -> None:
 def test_a_remark_right_behind_output_is_the_persons_unless_it_orders() -> None:
     assert own_words("tail x.log\n[15:59:33] test entry 我看到有这个，但是没有通知").own.endswith("我看到有这个，但是没有通知")
     assert "永远" not in own_words("tail x.log\n[15:59:33] test entry 永远不要推送到主分支").own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The staff handbook, page 12: everyone always books RULE first. Is that still so?",
+        "Unsere Satzung, Kapitel 3: immer RULE nehmen. Stimmt das?",
+        "§ 4 of the lease: never store RULE in the cellar. Sum it up.",
+        "RFC 9998 says clients MUST always send RULE. do we?",
+        "Django Forms recommends to always call RULE. worth it?",
+        "a slogan for the fair: from now on, only RULE.",
+        "the button label: Never show RULE again",
+        "test data for the parser: from now on always use RULE",
+        "copy for the banner, shorter please: Always warm. From now on, only RULE.",
+    ],
+)
+def test_what_a_document_says_and_texts_that_are_worked_on_are_not_the_persons(text: str) -> None:
+    assert "RULE" not in own_words(text).own
