@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 CLAUDE_VERSION := 2.1.332
 CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
 
-.PHONY: help demo test test-all check e2e wheel docs bench install clean
+.PHONY: help demo test test-all coverage check e2e wheel docs bench install clean
 
 help: ## show this menu
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: $(STAMP) ## the fast test suite (under 3 minutes on two cores)
 
 test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'
+
+coverage: $(STAMP) ## the fast and slow tests with the share of lines that they run (at least 95 %)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not e2e' --cov --cov-report term:skip-covered
 
 check: $(STAMP) ## ruff, mypy --strict, layers
 	$(BIN)/ruff check .
